@@ -1,0 +1,100 @@
+// Blocking use of the transport, with its own thread inside. For programs that want a few reliable, encrypted streams
+// and no event loop.
+//
+//     auto session = udtx::Session::connect("host", 7000, *credentials);
+//     auto stream = session->open_stream();
+//     stream->write(bytes);
+//     stream->finish();   // returns when the peer's transport has every byte
+//
+// All calls are thread-safe (one reader and one writer at a time per stream make sense). Nothing throws. After close(),
+// or once the connection has ended, every call that needs it returns an error at once, also those that are blocked in
+// another thread. close() may be called again and does nothing then. Destroying a Session closes it; its streams may
+// outlive it. Do not use a session in a child process after fork().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "udtx/address.hpp"
+#include "udtx/config.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/result.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx {
+
+namespace io {
+class SessionState;
+class SessionThread;
+}  // namespace io
+
+/// An ordered stream of bytes in both directions. Copies refer to the same stream.
+class Stream {
+  public:
+    [[nodiscard]] StreamId id() const noexcept { return id_; }
+    /// Takes all bytes; blocks while the send buffer is full.
+    Result<void> write(std::span<const std::byte> bytes);
+    /// At least one byte, or 0 at the end of the stream; blocks until then.
+    Result<std::size_t> read(std::span<std::byte> out);
+    /// Ends our direction and waits until the peer's transport has acknowledged all of it. May be repeated.
+    Result<void> finish();
+
+  private:
+    friend class Session;
+    Stream(std::shared_ptr<io::SessionState> state, StreamId id) : state_(std::move(state)), id_(id) {}
+    std::shared_ptr<io::SessionState> state_;
+    StreamId id_;
+};
+
+class Session {
+  public:
+    /// Blocks until the handshake has finished or failed (TransportConfig::handshake_timeout for each address tried).
+    static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
+                                   const TransportConfig& config = {});
+    Session(Session&&) noexcept;
+    Session& operator=(Session&&) noexcept;
+    ~Session();
+
+    Result<Stream> open_stream();
+    /// The next stream that the peer opened (a stream shows up with its first byte). timeout: nothing came in time.
+    Result<Stream> accept_stream(std::chrono::milliseconds timeout);
+    /// Tells the peer and ends the session. Bytes not acknowledged are given up: finish() streams first.
+    void close();
+    /// Waits until the session has ended from either side; ok if the end was orderly.
+    Result<void> wait_closed(std::chrono::milliseconds timeout);
+    [[nodiscard]] Result<ConnectionStats> stats() const;
+    [[nodiscard]] Address remote() const;
+
+  private:
+    friend class Listener;
+    Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state);
+    std::shared_ptr<io::SessionThread> thread_;
+    std::shared_ptr<io::SessionState> state_;
+};
+
+class Listener {
+  public:
+    /// `address`: "host:port", "[v6]:port" or ":port"; port 0 picks a free one.
+    static Result<Listener> bind(const std::string& address, const Credentials& credentials,
+                                 const TransportConfig& config = {}, std::size_t max_connections = 64);
+    Listener(Listener&&) noexcept;
+    Listener& operator=(Listener&&) noexcept;
+    ~Listener();
+
+    [[nodiscard]] Address local_address() const;
+    /// The next session whose handshake has finished. timeout: nobody came in time.
+    Result<Session> accept(std::chrono::milliseconds timeout);
+    /// No more accept(); sessions not yet accepted are closed, accepted ones live on. May be repeated.
+    void close();
+
+  private:
+    explicit Listener(std::shared_ptr<io::SessionThread> thread);
+    std::shared_ptr<io::SessionThread> thread_;
+};
+
+}  // namespace udtx

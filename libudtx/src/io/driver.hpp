@@ -1,0 +1,68 @@
+// Runs an Endpoint over a real socket: one thread, one Boost.Asio loop, one timer.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "io/udp_socket.hpp"
+#include "proto/application.hpp"
+#include "proto/endpoint.hpp"
+#include "udtx/config.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// Order of calls: open(), then connect() and listen() as wanted, then run() on the thread that is to be the protocol
+/// thread. Only post(), stop(), stop_when_drained() and Wakers may be called from other threads, before, during and
+/// after run(). Everything else, and all handlers, on the protocol thread (or before run()).
+class Driver {
+  public:
+    struct Options {
+        SocketOptions socket;
+        /// Bounds of one turn of the loop, so that neither direction starves the other.
+        std::size_t receive_batches = 8;
+        std::size_t send_batches = 16;
+        /// A connection attempt whose datagrams come back as "port unreachable" ends after so long: long enough for a
+        /// listener that is just being started, and too long for one forged ICMP message to matter much.
+        Duration refused_grace = std::chrono::milliseconds(1500);
+    };
+    /// Chooses the handler of a connection that a peer opened; nullptr closes the connection.
+    using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
+
+    Driver(proto::EndpointDeps deps, TransportConfig config, Options options);
+    Driver(proto::EndpointDeps deps, TransportConfig config) : Driver(deps, std::move(config), Options()) {}
+    ~Driver();
+    Driver(const Driver&) = delete;
+    Driver& operator=(const Driver&) = delete;
+
+    Result<void> open(const Address& bind);
+    [[nodiscard]] Result<Address> local_address() const;
+    /// See DatagramSocket::buffer_advice().
+    [[nodiscard]] std::string buffer_advice() const;
+
+    /// The handler is kept until after it was told Closed. Its placed pieces go to itself (PlacedSink).
+    std::shared_ptr<proto::Connection> connect(const Address& remote, std::shared_ptr<proto::ConnectionHandler> handler);
+    void listen(std::size_t max_connections, AcceptCallback accept);
+
+    /// Until stop(). May be called again afterwards.
+    void run();
+    /// Sends what may leave at once, then lets run() return. A stop() before run() makes it return at once.
+    void stop();
+    /// The same as soon as every connection has drained (the close has reached the peer, or was repeated long enough),
+    /// at the latest after `at_most`.
+    void stop_when_drained(Duration at_most);
+
+    /// Leads to on_wake() of this connection's handler; for any thread, harmless after the connection's or the
+    /// driver's end. Does nothing for a connection that has no handler.
+    [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
+    /// Runs `fn` on the protocol thread. Dropped when the driver is destroyed before.
+    void post(std::function<void()> fn);
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace udtx::io

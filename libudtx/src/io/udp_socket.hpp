@@ -1,0 +1,62 @@
+// UDP sockets as the driver sees them: whole batches in, whole batches out, never blocking.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proto/types.hpp"
+#include "udtx/address.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// What became of a batch.
+struct SendResult {
+    enum class Status {
+        sent,         ///< the kernel took all of it
+        would_block,  ///< offer the rest again when the socket is writable
+        too_large,    ///< larger than the interface takes (EMSGSIZE); the rest was given up
+        dropped       ///< a passing failure of the system (`error`); the rest counts as lost on the way
+    };
+    Status status = Status::sent;
+    std::size_t bytes = 0;  ///< how many were taken, whole segments from the front
+    int error = 0;          ///< errno of too_large and dropped
+};
+
+class DatagramSocket {
+  public:
+    virtual ~DatagramSocket() = default;
+
+    [[nodiscard]] virtual Address local_address() const = 0;
+    /// File descriptor to wait on for readability, writability and errors. The socket keeps it.
+    [[nodiscard]] virtual int native_handle() const = 0;
+    /// What has arrived, at most one batch; empty when there is nothing. The datagrams and their bytes belong to the
+    /// socket and stay until the next call.
+    [[nodiscard]] virtual std::span<proto::RxDatagram> receive() = 0;
+    /// Sends `bytes` as datagrams of `transmit.segment` bytes each, the last one possibly shorter.
+    [[nodiscard]] virtual SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) = 0;
+    /// Destinations from which an ICMP "port unreachable" has come since the last call. Anyone on the path can forge
+    /// them: a hint, not a fact.
+    [[nodiscard]] virtual std::vector<Address> take_refusals() = 0;
+    /// One line that names the setting and the value when the system grants smaller buffers than asked, else empty.
+    [[nodiscard]] virtual std::string buffer_advice() const = 0;
+};
+
+struct SocketOptions {
+    std::size_t buffer_bytes = 16U << 20U;  ///< asked of the kernel, each direction
+    bool portable = false;                  ///< one datagram a system call; also chosen by UDTX_IO=portable
+};
+
+/// Binds a socket of the best kind for this system. A bind to [::] takes IPv4 too. Port 0 picks a free one.
+[[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options);
+
+/// The kinds by name, for tests. open_linux_socket gives an error on other systems.
+[[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address& bind,
+                                                                        const SocketOptions& options);
+[[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_portable_socket(const Address& bind,
+                                                                           const SocketOptions& options);
+
+}  // namespace udtx::io
