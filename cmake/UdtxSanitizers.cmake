@@ -1,0 +1,17 @@
+# Instrumentation must cover every object of the build, so these flags are set for the directory and not for a target.
+if(UDTX_SANITIZE)
+    add_compile_options(-fsanitize=${UDTX_SANITIZE} -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${UDTX_SANITIZE})
+    if(UDTX_SANITIZE MATCHES "undefined")
+        add_compile_options(-fno-sanitize-recover=all)
+    endif()
+    # Container checks of libstdc++ (subscripts, empty optionals) come cheap in builds that look for bugs anyway.
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+
+if(UDTX_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "UDTX_FUZZ needs clang: cmake --preset fuzz")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
