@@ -1,0 +1,205 @@
+#include "io/driver.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "io/driver_impl.hpp"
+#include "io/monotonic_clock.hpp"
+
+namespace udtx::io {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// Less than an IP packet's 65,535 bytes, headers included.
+constexpr std::size_t kMaxBatchBytes = 65000;
+
+}  // namespace
+
+Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
+    : endpoint_(deps, std::move(config)), options_(std::move(options)), send_buffer_(kMaxBatchBytes) {
+    mailbox_->driver = this;
+}
+
+Driver::Impl::~Impl() {
+    {
+        const std::lock_guard lock(mailbox_->mutex);
+        mailbox_->driver = nullptr;
+    }
+    for (const auto& [key, entry] : entries_) entry->connection->set_placed_sink(nullptr);
+    if (readiness_) readiness_->release();  // the descriptor is the socket's
+}
+
+Result<void> Driver::Impl::open(const Address& bind) {
+    auto socket = open_socket(bind, options_.socket);
+    if (!socket) return socket.error();
+    socket_ = *std::move(socket);
+    readiness_.emplace(context_, socket_->native_handle());
+    wait_readable();
+    return {};
+}
+
+std::shared_ptr<proto::Connection> Driver::Impl::connect(const Address& remote,
+                                                         std::shared_ptr<proto::ConnectionHandler> handler) {
+    auto connection = endpoint_.connect(monotonic_now(), remote);
+    adopt(connection, std::move(handler));
+    schedule_turn();
+    return connection;
+}
+
+void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
+    accept_ = std::move(accept);
+    endpoint_.listen(max_connections);
+}
+
+// --- life of the loop
+
+void Driver::Impl::run() {
+    const auto work = asio::make_work_guard(context_);
+    schedule_turn();
+    context_.run();
+    context_.restart();
+}
+
+void Driver::Impl::stop() {
+    post([this] { finish_run(); });
+}
+
+void Driver::Impl::stop_when_drained(Duration at_most) {
+    post([this, at_most] {
+        stop_when_drained_ = true;
+        drain_timer_.expires_after(at_most);
+        drain_timer_.async_wait([this](error_code error) {
+            if (!error && stop_when_drained_) finish_run();
+        });
+        schedule_turn();
+    });
+}
+
+void Driver::Impl::stop_if_drained() {
+    if (stop_when_drained_ && !pending_ && endpoint_.connection_count() == 0) finish_run();
+}
+
+void Driver::Impl::finish_run() {
+    stop_when_drained_ = false;
+    drain_timer_.cancel();
+    transmit();
+    deliver();
+    context_.stop();
+}
+
+void Driver::Impl::post(std::function<void()> fn) {
+    asio::post(context_, [this, fn = std::move(fn)] {
+        fn();
+        schedule_turn();
+    });
+}
+
+// --- connections and their handlers
+
+Driver::Impl::EntryPtr Driver::Impl::adopt(std::shared_ptr<proto::Connection> connection,
+                                           std::shared_ptr<proto::ConnectionHandler> handler) {
+    connection->set_placed_sink(handler.get());
+    auto entry = std::make_shared<Entry>();
+    entry->connection = std::move(connection);
+    entry->handler = std::move(handler);
+    entry->woken = std::make_shared<std::atomic<bool>>(false);
+    entries_[entry->connection.get()] = entry;
+    return entry;
+}
+
+Driver::Impl::EntryPtr Driver::Impl::find(const proto::Connection* connection) const {
+    const auto found = entries_.find(connection);
+    return found == entries_.end() ? nullptr : found->second;
+}
+
+proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
+    const EntryPtr entry = find(&connection);
+    if (!entry) return [] {};
+    return [mailbox = mailbox_, woken = entry->woken, key = &connection] {
+        if (woken->exchange(true, std::memory_order_acq_rel)) return;  // one is on its way
+        const std::lock_guard lock(mailbox->mutex);
+        if (mailbox->driver == nullptr) return;
+        // `woken` identifies the entry: another connection may live at the same place by then.
+        asio::post(mailbox->driver->context_,
+                   [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
+    };
+}
+
+void Driver::Impl::wake(const proto::Connection* connection, std::atomic<bool>& woken) {
+    woken.store(false, std::memory_order_release);
+    const EntryPtr entry = find(connection);
+    if (!entry || entry->woken.get() != &woken) return;
+    entry->handler->on_wake(monotonic_now(), *entry->connection);
+    deliver(entry);
+    schedule_turn();
+}
+
+void Driver::Impl::take_new_connections() {
+    while (auto connection = endpoint_.accept()) {
+        std::shared_ptr<proto::ConnectionHandler> handler = accept_ ? accept_(*connection) : nullptr;
+        if (!handler) {
+            connection->close(monotonic_now(), 1, "not accepted");
+            continue;
+        }
+        deliver(adopt(std::move(connection), std::move(handler)));
+    }
+}
+
+void Driver::Impl::deliver() {
+    take_new_connections();
+    while (const auto connection = endpoint_.poll_touched()) {
+        if (const EntryPtr entry = find(connection.get())) deliver(entry);
+    }
+}
+
+void Driver::Impl::deliver(const EntryPtr& entry) {
+    while (const auto event = entry->connection->poll_event()) {
+        if (std::holds_alternative<proto::event::Connected>(*event)) {
+            entry->connected = true;
+            if (std::exchange(entry->refused, std::nullopt)) --refused_entries_;
+        }
+        const bool closed = std::holds_alternative<proto::event::Closed>(*event);
+        if (closed) {
+            entry->connection->set_placed_sink(nullptr);
+            if (entry->refused) --refused_entries_;
+            entries_.erase(entry->connection.get());
+        }
+        entry->handler->on_event(monotonic_now(), *entry->connection, *event);
+        if (closed) return;
+    }
+}
+
+// --- Driver
+
+Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options)
+    : impl_(std::make_unique<Impl>(deps, std::move(config), std::move(options))) {}
+Driver::~Driver() = default;
+
+Result<void> Driver::open(const Address& bind) { return impl_->open(bind); }
+
+Result<Address> Driver::local_address() const {
+    if (impl_->socket() == nullptr) return Error{ErrorCode::internal, "the socket is not open"};
+    return impl_->socket()->local_address();
+}
+
+std::string Driver::buffer_advice() const {
+    return impl_->socket() == nullptr ? std::string() : impl_->socket()->buffer_advice();
+}
+
+std::shared_ptr<proto::Connection> Driver::connect(const Address& remote,
+                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
+    return impl_->connect(remote, std::move(handler));
+}
+void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
+    impl_->listen(max_connections, std::move(accept));
+}
+void Driver::run() { impl_->run(); }
+void Driver::stop() { impl_->stop(); }
+void Driver::stop_when_drained(Duration at_most) { impl_->stop_when_drained(at_most); }
+proto::Waker Driver::waker_for(const proto::Connection& connection) { return impl_->waker_for(connection); }
+void Driver::post(std::function<void()> fn) { impl_->post(std::move(fn)); }
+
+}  // namespace udtx::io

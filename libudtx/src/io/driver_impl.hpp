@@ -1,0 +1,95 @@
+// The inside of Driver. Order of a turn: receive, time, events, transmit, events, timer.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "io/driver.hpp"
+
+namespace udtx::io {
+
+class Driver::Impl {
+  public:
+    Impl(proto::EndpointDeps deps, TransportConfig config, Options options);
+    ~Impl();
+
+    Result<void> open(const Address& bind);
+    [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
+    std::shared_ptr<proto::Connection> connect(const Address& remote,
+                                               std::shared_ptr<proto::ConnectionHandler> handler);
+    void listen(std::size_t max_connections, AcceptCallback accept);
+    void run();
+    void stop();
+    void stop_when_drained(Duration at_most);
+    [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
+    void post(std::function<void()> fn);
+
+  private:
+    /// The way in for other threads; outlives the driver in the hands of Wakers.
+    struct Mailbox {
+        std::mutex mutex;
+        Impl* driver = nullptr;
+    };
+    struct Entry {
+        std::shared_ptr<proto::Connection> connection;
+        std::shared_ptr<proto::ConnectionHandler> handler;
+        std::shared_ptr<std::atomic<bool>> woken;
+        std::optional<Instant> refused;  // first "port unreachable" before the handshake had finished
+        bool connected = false;
+    };
+    using EntryPtr = std::shared_ptr<Entry>;
+
+    EntryPtr adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<proto::ConnectionHandler> handler);
+    [[nodiscard]] EntryPtr find(const proto::Connection* connection) const;
+    void wake(const proto::Connection* connection, std::atomic<bool>& woken);
+
+    void wait_readable();
+    void wait_writable();
+    void schedule_turn();
+    void turn();
+    bool receive();
+    void deliver();
+    void deliver(const EntryPtr& entry);
+    void take_new_connections();
+    bool transmit();
+    bool send_pending();
+    void note_refusals(Instant now);
+    void end_refused(Instant now);
+    void handle_due_timeout();
+    void arm_timer();
+    void stop_if_drained();
+    void finish_run();
+
+    boost::asio::io_context context_{1};
+    boost::asio::steady_timer timer_{context_};
+    boost::asio::steady_timer drain_timer_{context_};
+    std::unique_ptr<DatagramSocket> socket_;
+    std::optional<boost::asio::posix::stream_descriptor> readiness_;
+    proto::Endpoint endpoint_;
+    Options options_;
+    AcceptCallback accept_;
+    std::unordered_map<const proto::Connection*, EntryPtr> entries_;
+    std::size_t refused_entries_ = 0;
+    std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+
+    std::vector<std::byte> send_buffer_;
+    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet taken by the socket
+    std::size_t pending_sent_ = 0;            // bytes of it that were
+    bool waiting_readable_ = false;
+    bool waiting_writable_ = false;
+    bool readable_ = false;
+    bool turn_scheduled_ = false;
+    bool stop_when_drained_ = false;
+    std::optional<Instant> armed_for_;
+};
+
+}  // namespace udtx::io

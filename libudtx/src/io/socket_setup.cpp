@@ -1,0 +1,171 @@
+#include "io/socket_setup.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "io/address_convert.hpp"
+
+namespace udtx::io {
+namespace {
+
+Error socket_error(const std::string& what, int error) {
+    return Error{ErrorCode::network, what + ": " + std::system_category().message(error)};
+}
+
+/// Asks for `wanted` bytes of buffer; returns what the kernel granted. Linux shows twice what is usable, and clamps
+/// silently to net.core.{r,w}mem_max unless the process may force it.
+std::size_t enlarge_buffer(int fd, int name, [[maybe_unused]] int force_name, std::size_t wanted) {
+    const int value = static_cast<int>(wanted);
+#ifdef __linux__
+    if (!set_option(fd, SOL_SOCKET, force_name, value)) set_option(fd, SOL_SOCKET, name, value);
+#else
+    for (int smaller = value; smaller > 65536 && !set_option(fd, SOL_SOCKET, name, smaller);) smaller /= 2;
+#endif
+    int granted = 0;
+    socklen_t length = sizeof granted;
+    if (::getsockopt(fd, SOL_SOCKET, name, &granted, &length) != 0 || granted < 0) return 0;
+#ifdef __linux__
+    granted /= 2;
+#endif
+    return static_cast<std::size_t>(granted);
+}
+
+std::string enlarge_buffers(int fd, std::size_t wanted) {
+#ifdef __linux__
+    const std::size_t receive = enlarge_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, wanted);
+    const std::size_t send = enlarge_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, wanted);
+    constexpr std::string_view kReceiveSetting = "net.core.rmem_max";
+    constexpr std::string_view kSendSetting = "net.core.wmem_max";
+#else
+    const std::size_t receive = enlarge_buffer(fd, SO_RCVBUF, 0, wanted);
+    const std::size_t send = enlarge_buffer(fd, SO_SNDBUF, 0, wanted);
+    constexpr std::string_view kReceiveSetting = "kern.ipc.maxsockbuf";
+    constexpr std::string_view kSendSetting = "kern.ipc.maxsockbuf";
+#endif
+    const std::string value = "=" + std::to_string(wanted);
+    std::string commands;
+    if (receive < wanted) commands = "sysctl -w " + std::string(kReceiveSetting) + value;
+    // The send buffer only has to hold what the interface has not taken yet: 2 MiB are plenty.
+    constexpr std::size_t kEnoughToSend = 2U << 20U;
+    if (send < wanted && send < kEnoughToSend && (commands.empty() || kSendSetting != kReceiveSetting)) {
+        commands += (commands.empty() ? "" : " && ") + ("sysctl -w " + std::string(kSendSetting) + value);
+    }
+    if (commands.empty()) return {};
+    return "the system caps UDP buffers (receive " + std::to_string(receive / 1024) + " KiB, send " +
+           std::to_string(send / 1024) + " KiB); fast paths may lose packets; mend with: " + commands;
+}
+
+void forbid_fragments([[maybe_unused]] int fd, [[maybe_unused]] int family) {
+    // PROBE: set DF, ignore the kernel's path MTU cache (forged ICMP may shrink it); our own search decides.
+#if defined(IP_MTU_DISCOVER) && defined(IP_PMTUDISC_PROBE)
+    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+#elif defined(IP_DONTFRAG)
+    set_option(fd, IPPROTO_IP, IP_DONTFRAG, 1);
+#endif
+    if (family != AF_INET6) return;
+#if defined(IPV6_MTU_DISCOVER) && defined(IPV6_PMTUDISC_PROBE)
+    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+#elif defined(IPV6_DONTFRAG)
+    set_option(fd, IPPROTO_IPV6, IPV6_DONTFRAG, 1);
+#endif
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = other.fd_;
+        other.fd_ = -1;
+    }
+    return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+Address BoundSocket::reply_from() const noexcept {
+    const bool wildcard = std::all_of(local.ip.begin(), local.ip.end(), [](std::uint8_t byte) { return byte == 0; });
+    return wildcard ? Address{} : local;
+}
+
+bool set_option(int fd, int level, int name, int value) noexcept {
+    return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
+}
+
+bool is_would_block(int error) noexcept {
+#if EAGAIN != EWOULDBLOCK
+    if (error == EWOULDBLOCK) return true;
+#endif
+    return error == EAGAIN;
+}
+
+bool is_reported_icmp(int error) noexcept {
+    switch (error) {
+        case ECONNREFUSED:
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+        case EHOSTDOWN:
+        case ENOPROTOOPT:
+        case EPROTO:
+        case EACCES:
+        case EOPNOTSUPP: return true;
+        default: return false;
+    }
+}
+
+Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options) {
+    BoundSocket result;
+    result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
+    result.fd = FileDescriptor(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
+    const int fd = result.fd.get();
+    if (fd < 0) return socket_error("cannot create a UDP socket", errno);
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
+        return socket_error("cannot set up a UDP socket", errno);
+    }
+    if (result.family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    forbid_fragments(fd, result.family);
+    result.buffer_advice = enlarge_buffers(fd, options.buffer_bytes);
+
+    const SocketAddress wanted = to_socket_address(bind, result.family);
+    if (wanted.length == 0) return Error{ErrorCode::invalid_argument, "no address to bind to"};
+    if (::bind(fd, wanted.get(), wanted.length) != 0) {
+        const int error = errno;
+        std::string message = "cannot listen on " + to_string(bind);
+        if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
+        return socket_error(message, error);
+    }
+    SocketAddress local;
+    local.length = sizeof local.storage;
+    if (::getsockname(fd, local.get(), &local.length) != 0) return socket_error("getsockname", errno);
+    result.local = from_socket_address(local.get(), local.length);
+    return result;
+}
+
+Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options) {
+    const char* kind = std::getenv("UDTX_IO");
+    const bool portable = options.portable || (kind != nullptr && std::string_view(kind) == "portable");
+#ifdef __linux__
+    if (!portable) return open_linux_socket(bind, options);
+#else
+    static_cast<void>(portable);
+#endif
+    return open_portable_socket(bind, options);
+}
+
+#ifndef __linux__
+Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address&, const SocketOptions&) {
+    return Error{ErrorCode::invalid_argument, "this system has no Linux sockets"};
+}
+#endif
+
+}  // namespace udtx::io

@@ -1,0 +1,47 @@
+// What both kinds of UDP socket have in common: creation, buffers, "don't fragment".
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "io/udp_socket.hpp"
+#include "udtx/address.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// Owns a file descriptor.
+class FileDescriptor {
+  public:
+    explicit FileDescriptor(int fd = -1) noexcept : fd_(fd) {}
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+    FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+    ~FileDescriptor();
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+  private:
+    int fd_;
+};
+
+struct BoundSocket {
+    FileDescriptor fd;
+    int family = 0;  ///< AF_INET or AF_INET6
+    Address local;
+    std::string buffer_advice;
+
+    /// Where datagrams arrive if nothing tells more exactly: the bound address, Family::none for a wildcard.
+    [[nodiscard]] Address reply_from() const noexcept;
+};
+
+/// Non-blocking, close-on-exec, don't-fragment, dual-stack when IPv6, large buffers, bound.
+[[nodiscard]] Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options);
+
+/// Sets an option that not every system has; tells whether it took.
+bool set_option(int fd, int level, int name, int value) noexcept;
+
+/// errno values of send calls that say "later", not "never".
+[[nodiscard]] bool is_would_block(int error) noexcept;
+/// An ICMP message about some earlier datagram, reported by this call instead of doing its work.
+[[nodiscard]] bool is_reported_icmp(int error) noexcept;
+
+}  // namespace udtx::io

@@ -1,0 +1,19 @@
+#include "io/system_rng.hpp"
+
+#include <openssl/rand.h>
+
+#include <cstdlib>
+#include <limits>
+
+namespace udtx::io {
+
+void SystemRng::fill(std::span<std::byte> out) {
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();
+    while (!out.empty()) {
+        const std::size_t part = out.size() < kMost ? out.size() : kMost;
+        if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(part)) != 1) std::abort();
+        out = out.subspan(part);
+    }
+}
+
+}  // namespace udtx::io

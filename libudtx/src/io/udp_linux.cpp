@@ -1,0 +1,255 @@
+// Linux UDP: many datagrams a system call. sendmsg with UDP_SEGMENT (GSO), recvmmsg with UDP_GRO, kernel receive
+// stamps, ICMP errors by the error queue.
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "io/address_convert.hpp"
+#include "io/monotonic_clock.hpp"
+#include "io/socket_setup.hpp"
+#include "io/udp_linux_control.hpp"
+#include "io/udp_socket.hpp"
+
+namespace udtx::io {
+namespace {
+
+constexpr unsigned kReceiveBatch = 16;
+constexpr std::size_t kSendBatch = 64;
+constexpr std::size_t kBufferBytes = 65536;
+/// Errors of earlier datagrams may stand in front of a call; more in a row are left to the next call.
+constexpr int kReportedErrors = 4;
+constexpr std::size_t kMaxRefusals = 64;
+
+Duration realtime_now() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+SendResult outcome(int error, std::size_t taken) noexcept {
+    if (error == 0) return {SendResult::Status::sent, taken, 0};
+    if (is_would_block(error)) return {SendResult::Status::would_block, taken, 0};
+    if (error == EMSGSIZE) return {SendResult::Status::too_large, taken, error};
+    return {SendResult::Status::dropped, taken, error};
+}
+
+class LinuxSocket final : public DatagramSocket {
+  public:
+    explicit LinuxSocket(BoundSocket socket);
+
+    Address local_address() const override { return socket_.local; }
+    int native_handle() const override { return socket_.fd.get(); }
+    std::span<proto::RxDatagram> receive() override;
+    SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
+    std::vector<Address> take_refusals() override { return std::exchange(refusals_, {}); }
+    std::string buffer_advice() const override { return socket_.buffer_advice; }
+
+  private:
+    struct Slot {
+        SocketAddress from;
+        iovec vector{};
+        ControlBuffer control;
+    };
+
+    void prepare(std::size_t index) noexcept;
+    void split(std::size_t index, Instant now, Duration realtime);
+    [[nodiscard]] int send_message(const proto::Transmit& transmit, const SocketAddress& to,
+                                   std::span<const std::byte> bytes, std::size_t segment);
+    SendResult send_each(const proto::Transmit& transmit, const SocketAddress& to, std::span<const std::byte> bytes,
+                         std::size_t segment);
+    void drain_errors();
+
+    BoundSocket socket_;
+    bool gso_ = true;
+    std::vector<std::byte> memory_;
+    std::vector<Slot> slots_;
+    std::array<mmsghdr, kReceiveBatch> messages_{};
+    std::size_t used_ = 0;  // slots that the last call filled
+    std::vector<proto::RxDatagram> datagrams_;
+    std::vector<Address> refusals_;
+};
+
+LinuxSocket::LinuxSocket(BoundSocket socket)
+    : socket_(std::move(socket)), memory_(kReceiveBatch * kBufferBytes), slots_(kReceiveBatch) {
+    enable_receive_control(socket_.fd.get(), socket_.family);
+    for (std::size_t i = 0; i < kReceiveBatch; ++i) {
+        slots_[i].vector = {memory_.data() + i * kBufferBytes, kBufferBytes};
+        prepare(i);
+    }
+    datagrams_.reserve(kReceiveBatch * 64);
+}
+
+void LinuxSocket::prepare(std::size_t index) noexcept {
+    Slot& slot = slots_[index];
+    msghdr& header = messages_[index].msg_hdr;
+    header.msg_name = &slot.from.storage;
+    header.msg_namelen = sizeof slot.from.storage;
+    header.msg_iov = &slot.vector;
+    header.msg_iovlen = 1;
+    header.msg_control = slot.control.bytes;
+    header.msg_controllen = sizeof slot.control.bytes;
+    header.msg_flags = 0;
+}
+
+std::span<proto::RxDatagram> LinuxSocket::receive() {
+    datagrams_.clear();
+    for (std::size_t i = 0; i < used_; ++i) prepare(i);
+    used_ = 0;
+    int count = -1;
+    for (int reported = 0; reported <= kReportedErrors; ++reported) {
+        count = ::recvmmsg(socket_.fd.get(), messages_.data(), kReceiveBatch, MSG_DONTWAIT, nullptr);
+        if (count >= 0 || is_would_block(errno)) break;
+        if (errno != EINTR) drain_errors();
+    }
+    if (count <= 0) return {};
+    used_ = static_cast<std::size_t>(count);
+    // Kernel stamps are wall-clock time; the difference of the clocks is taken per batch because an administrator or
+    // NTP may step the wall clock at any time.
+    const Instant now = monotonic_now();
+    const Duration realtime = realtime_now();
+    for (std::size_t i = 0; i < used_; ++i) split(i, now, realtime);
+    return datagrams_;
+}
+
+/// Takes one received buffer apart into the datagrams that GRO had put together.
+void LinuxSocket::split(std::size_t index, Instant now, Duration realtime) {
+    msghdr& header = messages_[index].msg_hdr;
+    const std::size_t size = messages_[index].msg_len;
+    if ((header.msg_flags & MSG_TRUNC) != 0) return;
+    proto::RxDatagram datagram;
+    datagram.remote = from_socket_address(slots_[index].from.get(), header.msg_namelen);
+    if (datagram.remote.family == Address::Family::none) return;
+
+    const ReceiveControl control = parse_receive_control(header);
+    datagram.local = control.local.value_or(socket_.reply_from());
+    if (datagram.local.family != Address::Family::none) datagram.local.port = socket_.local.port;
+    if (control.stamp) {
+        const Duration age = realtime - *control.stamp;
+        // Outside of this, the wall clock was stepped in between.
+        if (age >= Duration::zero() && age < std::chrono::seconds(1)) datagram.received = now - age;
+    }
+    const std::size_t segment = control.segment > 0 ? control.segment : size;
+    datagram.coalesced = size > segment;
+    const std::span<std::byte> bytes(static_cast<std::byte*>(slots_[index].vector.iov_base), size);
+    std::size_t at = 0;
+    do {
+        datagram.data = bytes.subspan(at, std::min(segment, size - at));
+        datagrams_.push_back(datagram);
+        at += segment;
+    } while (at < size);
+}
+
+SendResult LinuxSocket::send(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
+    const SocketAddress to = to_socket_address(transmit.remote, socket_.family);
+    if (to.length == 0) return {SendResult::Status::dropped, 0, EAFNOSUPPORT};
+    const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
+    if (bytes.size() <= segment) {
+        const int error = send_message(transmit, to, bytes, 0);
+        return outcome(error, error == 0 ? bytes.size() : 0);
+    }
+    if (!gso_) return send_each(transmit, to, bytes, segment);
+
+    const int error = send_message(transmit, to, bytes, segment);
+    if (error != EIO && error != EINVAL) return outcome(error, error == 0 ? bytes.size() : 0);
+    // No GSO here (EIO: no checksum offload), or segments larger than the interface takes (EINVAL in kernels before
+    // 6.15). A segment on its own tells which.
+    const auto first = bytes.first(segment);
+    if (const int single = send_message(transmit, to, first, 0); single != 0) return outcome(single, 0);
+    gso_ = false;
+    SendResult rest = send_each(transmit, to, bytes.subspan(segment), segment);
+    rest.bytes += segment;
+    return rest;
+}
+
+/// Returns 0 or errno.
+int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddress& to,
+                              std::span<const std::byte> bytes, std::size_t segment) {
+    iovec vector{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    ControlBuffer control;
+    msghdr header{};
+    header.msg_name = const_cast<sockaddr*>(to.get());
+    header.msg_namelen = to.length;
+    header.msg_iov = &vector;
+    header.msg_iovlen = 1;
+    build_send_control(header, control, transmit.local, segment);
+    int error = 0;
+    bool refused_size = false;
+    for (int reported = 0; reported <= kReportedErrors; ++reported) {
+        if (::sendmsg(socket_.fd.get(), &header, MSG_DONTWAIT) >= 0) return 0;
+        error = errno;
+        if (error == EINTR) continue;
+        // EMSGSIZE once may be an ICMP message about an earlier datagram, perhaps a forged one; twice is the truth.
+        const bool about_another = is_reported_icmp(error) || (error == EMSGSIZE && !std::exchange(refused_size, true));
+        if (error == EMSGSIZE || about_another) drain_errors();
+        if (!about_another) break;
+    }
+    return error;
+}
+
+SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketAddress& to,
+                                  std::span<const std::byte> bytes, std::size_t segment) {
+    std::array<iovec, kSendBatch> vectors;
+    std::array<mmsghdr, kSendBatch> messages;
+    ControlBuffer control;
+    SendResult result;
+    while (result.bytes < bytes.size()) {
+        std::size_t count = 0;
+        for (std::size_t at = result.bytes; at < bytes.size() && count < kSendBatch; at += segment, ++count) {
+            vectors[count] = {const_cast<std::byte*>(bytes.data()) + at, std::min(segment, bytes.size() - at)};
+            msghdr& header = messages[count].msg_hdr;
+            header = {};
+            header.msg_name = const_cast<sockaddr*>(to.get());
+            header.msg_namelen = to.length;
+            header.msg_iov = &vectors[count];
+            header.msg_iovlen = 1;
+            build_send_control(header, control, transmit.local, 0);
+        }
+        const int sent = ::sendmmsg(socket_.fd.get(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
+        if (sent > 0) {
+            for (int i = 0; i < sent; ++i) result.bytes += vectors[static_cast<std::size_t>(i)].iov_len;
+            continue;
+        }
+        const auto front = bytes.subspan(result.bytes, std::min(segment, bytes.size() - result.bytes));
+        const int error = send_message(transmit, to, front, 0);
+        if (error != 0) return outcome(error, result.bytes);
+        result.bytes += front.size();
+    }
+    return result;
+}
+
+void LinuxSocket::drain_errors() {
+    std::array<std::byte, 64> payload;
+    for (std::size_t i = 0; i < kMaxRefusals; ++i) {
+        SocketAddress to;
+        ControlBuffer control;
+        iovec vector{payload.data(), payload.size()};
+        msghdr header{};
+        header.msg_name = &to.storage;
+        header.msg_namelen = sizeof to.storage;
+        header.msg_iov = &vector;
+        header.msg_iovlen = 1;
+        header.msg_control = control.bytes;
+        header.msg_controllen = sizeof control.bytes;
+        if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return;
+        if (!is_port_unreachable(header)) continue;
+        const Address address = from_socket_address(to.get(), header.msg_namelen);
+        const bool known = std::find(refusals_.begin(), refusals_.end(), address) != refusals_.end();
+        if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(address);
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address& bind, const SocketOptions& options) {
+    auto socket = make_bound_socket(bind, options);
+    if (!socket) return socket.error();
+    return std::unique_ptr<DatagramSocket>(std::make_unique<LinuxSocket>(std::move(*socket)));
+}
+
+}  // namespace udtx::io
