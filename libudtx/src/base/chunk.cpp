@@ -1,0 +1,49 @@
+#include "base/chunk.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace udtx {
+
+Chunk Chunk::copy_of(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return {};
+    std::shared_ptr<std::byte[]> memory(new std::byte[bytes.size()]);
+    std::memcpy(memory.get(), bytes.data(), bytes.size());
+    return {std::move(memory), bytes.size()};
+}
+
+// Outlives the pool as long as a chunk needs it: every block's deleter holds a reference.
+struct ChunkPool::Shelf {
+    explicit Shelf(std::size_t max) : max_idle(max) { idle.reserve(max); }
+
+    std::unique_ptr<std::byte[]> take() {
+        const std::lock_guard lock(mutex);
+        if (idle.empty()) return nullptr;
+        auto block = std::move(idle.back());
+        idle.pop_back();
+        return block;
+    }
+    // Never allocates: the room was reserved.
+    void put(std::unique_ptr<std::byte[]> block) noexcept {
+        const std::lock_guard lock(mutex);
+        if (idle.size() < max_idle) idle.push_back(std::move(block));
+    }
+
+    std::mutex mutex;
+    std::vector<std::unique_ptr<std::byte[]>> idle;
+    const std::size_t max_idle;
+};
+
+ChunkPool::ChunkPool(std::size_t block_bytes, std::size_t max_idle)
+    : block_bytes_(block_bytes), shelf_(std::make_shared<Shelf>(max_idle)) {}
+
+Chunk ChunkPool::take() {
+    auto block = shelf_->take();
+    if (block == nullptr) block.reset(new std::byte[block_bytes_]);
+    auto give_back = [shelf = shelf_](std::byte* p) { shelf->put(std::unique_ptr<std::byte[]>(p)); };
+    // Should the control block not be allocated, shared_ptr calls the deleter: the block is not lost.
+    return {std::shared_ptr<std::byte[]>(block.release(), std::move(give_back)), block_bytes_};
+}
+
+}  // namespace udtx
