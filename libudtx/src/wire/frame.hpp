@@ -1,0 +1,117 @@
+// Frames: what a packet's payload is made of. One struct a frame, no behaviour. Layouts: docs/wire-format.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "udtx/ids.hpp"
+
+namespace udtx::wire {
+
+enum class FrameType : std::uint8_t {
+    padding = 0x00,
+    ping = 0x01,
+    ack = 0x02,
+    crypto = 0x03,
+    stream = 0x08,
+    stream_fin = 0x09,
+    max_data = 0x0a,
+    max_stream_data = 0x0b,
+    reset_stream = 0x0c,
+    stop_sending = 0x0d,
+    rate_feedback = 0x0e,
+    path_challenge = 0x10,
+    path_response = 0x11,
+    handshake_done = 0x12,
+    close = 0x13,
+};
+
+/// Most ACK ranges that a frame may carry; more is malformed.
+inline constexpr std::size_t kMaxAckRanges = 256;
+/// Times in microseconds stay below this, so that they fit a Duration (nanoseconds in 63 bits).
+inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 53U) - 1;
+inline constexpr std::uint64_t kMaxPairBytes = 65535;
+inline constexpr std::size_t kMaxCloseReason = 256;
+
+/// Closed interval of packet numbers.
+struct AckRange {
+    PacketNumber first = 0;
+    PacketNumber last = 0;
+    friend constexpr bool operator==(AckRange, AckRange) noexcept = default;
+};
+
+struct PaddingFrame {
+    std::size_t length = 1;
+};
+struct PingFrame {};
+struct AckFrame {
+    PathId path;
+    std::uint64_t delay_us = 0;  ///< at most kMaxMicroseconds; time the receiver held the acknowledgement of the largest number
+    /// Descending, disjoint, not adjacent; ranges[0].last is the largest acknowledged. count >= 1.
+    std::array<AckRange, kMaxAckRanges> ranges;
+    std::size_t count = 0;
+    [[nodiscard]] std::span<const AckRange> view() const noexcept { return {ranges.data(), count}; }
+    [[nodiscard]] PacketNumber largest() const noexcept { return ranges[0].last; }
+};
+/// Stands for an AckFrame (4 KB) inside Frame, so that a Frame stays small; whoever made the view owns the frame.
+struct AckFrameView {
+    const AckFrame* frame = nullptr;
+};
+struct CryptoFrame {
+    std::uint64_t offset = 0;
+    std::span<const std::byte> data;
+};
+struct StreamFrame {
+    StreamId id;
+    std::uint64_t offset = 0;
+    std::span<const std::byte> data;
+    bool fin = false;
+};
+struct MaxDataFrame {
+    std::uint64_t limit = 0;
+};
+struct MaxStreamDataFrame {
+    StreamId id;
+    std::uint64_t limit = 0;
+};
+struct ResetStreamFrame {
+    StreamId id;
+    std::uint64_t code = 0;
+    std::uint64_t final_size = 0;
+};
+struct StopSendingFrame {
+    StreamId id;
+    std::uint64_t code = 0;
+};
+/// UDT's receiver measurements, beside the ACK that they belong to (ALGORITHMS section 1).
+struct RateFeedbackFrame {
+    PathId path;
+    std::uint64_t arrival_pps = 0;     ///< 0 = unknown
+    std::uint64_t capacity_pps = 0;    ///< 0 = unknown
+    std::uint64_t pair_gap_ns = 0;     ///< 0 = no new pair
+    std::uint64_t pair_bytes = 0;      ///< UDP payload of the pair's second packet, at most kMaxPairBytes
+    /// Receiver's clock when the largest acknowledged packet arrived; at most kMaxMicroseconds.
+    std::uint64_t receive_time_us = 0;
+};
+struct PathChallengeFrame {
+    std::uint64_t data = 0;
+};
+struct PathResponseFrame {
+    std::uint64_t data = 0;
+};
+struct HandshakeDoneFrame {};
+struct CloseFrame {
+    std::uint64_t code = 0;
+    bool application = false;  ///< code belongs to the application, not to the transport
+    std::string_view reason;   ///< UTF-8, at most kMaxCloseReason bytes; not checked for printable characters
+};
+
+using Frame = std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame,
+                           MaxStreamDataFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame,
+                           PathChallengeFrame, PathResponseFrame, HandshakeDoneFrame, CloseFrame>;
+
+}  // namespace udtx::wire
