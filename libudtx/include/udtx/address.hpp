@@ -1,0 +1,25 @@
+// A UDP address without any socket header: the core compares and stores addresses, it never opens them.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace udtx {
+
+struct Address {
+    enum class Family : std::uint8_t { none, v4, v6 };
+
+    Family family = Family::none;
+    std::uint16_t port = 0;             ///< host byte order
+    std::array<std::uint8_t, 16> ip{};  ///< network byte order; IPv4 uses the first four bytes
+    std::uint32_t scope = 0;            ///< IPv6 zone index, 0 if none
+
+    friend auto operator<=>(const Address&, const Address&) noexcept = default;
+};
+
+/// "192.0.2.1:7000" or "[2001:db8::1]:7000"; "unknown" for Family::none.
+[[nodiscard]] std::string to_string(const Address& address);
+
+}  // namespace udtx

@@ -1,0 +1,31 @@
+// What an application sets on a connection. Every default is usable on any path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "udtx/rate.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx {
+
+struct TransportConfig {
+    std::string congestion = "udt";
+    Rate max_rate = Rate::infinite();  ///< cap on what leaves, all paths together
+
+    Duration idle_timeout = std::chrono::seconds(30);       ///< nothing heard for so long: the connection ends
+    Duration handshake_timeout = std::chrono::seconds(10);  ///< from the first packet to the finished handshake
+    Duration keep_alive = std::chrono::seconds(5);          ///< a PING after so long a silence; 0 = none
+
+    std::uint64_t connection_window = 256ULL << 20U;  ///< bytes the peer may have outstanding, all streams (MAX_DATA)
+    std::uint64_t stream_window = 64ULL << 20U;       ///< the same for one stream; ordered: reordering buffer bound
+    std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes an application may queue on one stream
+    std::uint32_t max_streams = 256;                  ///< streams that the peer may open
+
+    std::uint32_t min_datagram = 1200;   ///< UDP payload; the search starts here
+    std::uint32_t max_datagram = 65000;  ///< UDP payload; the search never goes beyond
+
+    std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< well before the AES-GCM limit of 2^23 (DESIGN, Security)
+};
+
+}  // namespace udtx

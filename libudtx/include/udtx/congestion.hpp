@@ -1,0 +1,108 @@
+// Contract between the transport and a congestion controller.
+//
+// One controller object serves one path. The transport calls on_sent for every in-flight packet, then on_feedback
+// once per ACK frame or timeout with everything that it changed. A controller only reports window() and
+// pacing_rate(); it never writes its owner's state. Times are handed in, randomness comes through the constructor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx {
+
+/// A packet that counts as in flight, at the moment it leaves.
+struct CongestionSent {
+    Instant now;
+    PacketNumber number = 0;
+    std::uint32_t bytes = 0;           ///< UDP payload
+    std::uint64_t in_flight_before = 0;  ///< bytes
+};
+
+/// One lost packet.
+struct CongestionLost {
+    PacketNumber number = 0;
+    std::uint32_t bytes = 0;
+    Instant sent;
+};
+
+/// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame; ALGORITHMS section 1).
+struct RateFeedback {
+    double arrival_pps = 0.0;   ///< arrival speed, packets/s, 0 = unknown
+    double capacity_pps = 0.0;  ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown
+    Duration pair_gap{};        ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
+    std::uint32_t pair_bytes = 0;  ///< UDP payload size of the second packet of the pair
+};
+
+/// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+struct DeliverySample {
+    Rate rate;
+    Duration interval{};
+    bool application_limited = false;
+};
+
+/// All that one ACK frame or one timeout changed.
+struct CongestionFeedback {
+    Instant now;
+    std::uint64_t acked_bytes = 0;
+    std::uint32_t acked_packets = 0;
+    PacketNumber largest_acked = 0;    ///< meaningful when acked_packets > 0
+    PacketNumber largest_sent = 0;     ///< largest packet number sent so far on this path
+    std::vector<CongestionLost> lost;  ///< ascending packet numbers
+    std::uint64_t in_flight_before = 0;
+    std::uint64_t in_flight_after = 0;
+    std::optional<Duration> rtt_sample;  ///< ack delay removed
+    Duration smoothed_rtt{};
+    Duration rtt_variance{};
+    Duration min_rtt{};
+    std::optional<Duration> one_way_delay;  ///< receive stamp - send stamp of largest_acked; unknown constant offset
+    std::optional<DeliverySample> delivery;
+    std::optional<RateFeedback> rate;
+    std::uint64_t free_window = 0;      ///< bytes that flow control would still let us send
+    bool application_limited = false;   ///< the sender had nothing to send for part of the interval
+    bool persistent_timeout = false;    ///< EXP: a probe timeout, all in flight is to be considered lost
+};
+
+/// Figures for reports; not used by the transport.
+struct CongestionReport {
+    Rate mtr;                        ///< maximum transfer rate (link capacity seen by packet pairs), 0 = unknown
+    Rate available;                  ///< ABW = MTR - sending rate
+    double congestion_degree = 0.0;  ///< CD in 0..1, 0 if the controller has none
+    bool slow_start = false;
+};
+
+class CongestionController {
+  public:
+    virtual ~CongestionController() = default;
+    virtual void on_sent(const CongestionSent& packet) = 0;
+    virtual void on_feedback(const CongestionFeedback& feedback) = 0;
+    /// The path's datagram size changed; `bytes` is the UDP payload.
+    virtual void on_mtu(std::uint32_t bytes) = 0;
+    /// Bytes that may be in flight.
+    [[nodiscard]] virtual std::uint64_t window() const = 0;
+    /// Rate at which packets leave; infinite when the controller does not pace.
+    [[nodiscard]] virtual Rate pacing_rate() const = 0;
+    [[nodiscard]] virtual CongestionReport report() const = 0;
+};
+
+struct CongestionOptions {
+    std::uint32_t datagram_bytes = 1200;   ///< UDP payload at the start
+    std::uint64_t max_window = 64U << 20U; ///< upper bound of window(), bytes
+    std::uint64_t seed = 1;                ///< for controllers that draw random numbers (UDT's DecRandom)
+    Rate max_rate = Rate::infinite();      ///< user's cap (--rate)
+};
+
+/// Creates the controller called `name` ("udt"); invalid_argument names the known ones.
+[[nodiscard]] Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::string_view name,
+                                                                                       const CongestionOptions& options);
+[[nodiscard]] std::vector<std::string> congestion_controller_names();
+
+}  // namespace udtx

@@ -1,0 +1,50 @@
+// What a connection reports. Counters only grow; gauges are the value at the moment of the call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "udtx/address.hpp"
+#include "udtx/congestion.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx {
+
+struct PathStats {
+    PathId id;
+    Address local;
+    Address remote;
+    std::uint32_t datagram_bytes = 0;  ///< UDP payload in use on this path
+    Duration smoothed_rtt{};           ///< zero until the first sample
+    Duration min_rtt{};
+    Duration rtt_variance{};
+    std::uint64_t window = 0;     ///< bytes
+    std::uint64_t in_flight = 0;  ///< bytes
+    Rate pacing_rate;
+    CongestionReport congestion;
+    std::uint64_t sent_packets = 0;
+    std::uint64_t sent_bytes = 0;  ///< UDP payload
+    std::uint64_t received_packets = 0;
+    std::uint64_t received_bytes = 0;
+    std::uint64_t lost_packets = 0;           ///< declared lost
+    std::uint64_t spurious_losses = 0;        ///< of those, acknowledged after all
+    std::uint64_t retransmitted_packets = 0;  ///< packets that carried stream bytes again
+    std::uint64_t probe_timeouts = 0;
+};
+
+struct ConnectionStats {
+    std::vector<PathStats> paths;
+    std::uint64_t stream_bytes_sent = 0;      ///< stream payload, first transmissions
+    std::uint64_t stream_bytes_resent = 0;    ///< stream payload, again
+    std::uint64_t stream_bytes_received = 0;  ///< stream payload, each byte once
+    std::uint64_t duplicate_packets = 0;      ///< dropped by the replay window
+    std::uint64_t undecryptable_packets = 0;
+    std::uint64_t key_updates = 0;
+    std::string cipher;
+    std::string congestion;
+};
+
+}  // namespace udtx

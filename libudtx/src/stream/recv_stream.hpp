@@ -1,0 +1,74 @@
+// Receiving half of a stream: final size, credit, and the two kinds of delivery.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "base/range_set.hpp"
+#include "stream/reassembler.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::stream {
+
+class RecvStream {
+  public:
+    /// Hands over a piece of a placed stream.
+    using Place = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
+
+    RecvStream(StreamKind kind, std::uint64_t window) : kind_(kind), window_(window), limit_(window) {}
+
+    /// Bytes from the peer. protocol: beyond the credit, or a final size that contradicts. Returns by how much the
+    /// highest offset grew (what connection-level flow control counts).
+    Result<std::uint64_t> on_data(std::uint64_t offset, std::span<const std::byte> data, bool fin, const Place& place);
+    /// The peer gave up; returns the growth of the highest offset as on_data().
+    Result<std::uint64_t> on_reset(std::uint64_t final_size);
+
+    /// Ordered: copies in-order bytes.
+    std::size_t read(std::span<std::byte> out);
+    /// Placed: bytes that were handed over have left memory.
+    void release(std::uint64_t bytes) noexcept { consumed_ += bytes; }
+    /// The application does not want the rest: what comes is dropped, its credit returned.
+    void stop() noexcept {
+        stopped_ = true;
+        consumed_ = highest_;
+    }
+
+    /// A new limit worth telling the peer, if a quarter of the window has been consumed since the last.
+    [[nodiscard]] bool limit_due() const noexcept;
+    /// The current limit, which becomes the advertised one.
+    std::uint64_t advertise() noexcept;
+
+    [[nodiscard]] StreamKind kind() const noexcept { return kind_; }
+    [[nodiscard]] bool readable() const noexcept;
+    [[nodiscard]] std::uint64_t consumed() const noexcept { return consumed_; }
+    [[nodiscard]] std::uint64_t highest() const noexcept { return highest_; }
+    [[nodiscard]] std::optional<std::uint64_t> final_size() const noexcept { return final_size_; }
+    /// Every byte up to the final size has come.
+    [[nodiscard]] bool complete() const noexcept;
+    /// Ordered: read to the end. Placed: complete and released. Or reset; or stopped, and the size is known.
+    [[nodiscard]] bool done() const noexcept;
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+    [[nodiscard]] bool was_reset() const noexcept { return reset_; }
+    [[nodiscard]] std::uint64_t received() const noexcept { return received_total_; }
+
+  private:
+    Result<std::uint64_t> admit(std::uint64_t end, bool fin);
+
+    StreamKind kind_;
+    std::uint64_t window_;
+    std::uint64_t limit_;         // advertised
+    std::uint64_t consumed_ = 0;  // read or released
+    std::uint64_t highest_ = 0;
+    std::uint64_t received_total_ = 0;
+    std::optional<std::uint64_t> final_size_;
+    Reassembler buffer_;  // ordered
+    RangeSet placed_;     // placed
+    bool stopped_ = false;
+    bool reset_ = false;
+};
+
+}  // namespace udtx::stream

@@ -1,0 +1,104 @@
+#include "stream/send_stream.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace udtx::stream {
+
+void SendStream::write(Chunk chunk) {
+    assert(!finished_);
+    if (chunk.empty() || reset_) return;
+    const std::uint64_t size = chunk.size();
+    blocks_.push_back({written_, size, size, std::move(chunk)});
+    written_ += size;
+}
+
+void SendStream::finish() { finished_ = true; }
+
+std::uint64_t SendStream::reset() {
+    reset_ = true;
+    blocks_.clear();
+    lost_.clear();
+    return sent_;
+}
+
+void SendStream::raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, limit); }
+
+bool SendStream::pending(std::uint64_t new_credit) const {
+    if (reset_) return false;
+    if (!lost_.empty()) return true;
+    if (sent_ < std::min(written_, limit_) && new_credit > 0) return true;
+    return finished_ && !fin_sent_ && sent_ == written_;
+}
+
+std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_t new_credit) const {
+    if (!pending(new_credit)) return std::nullopt;
+    if (!lost_.empty()) {
+        const Range r = lost_.front();
+        const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
+        const bool fin = finished_ && !fin_sent_ && r.begin + length == written_;
+        return length == 0 ? std::nullopt : std::optional(Piece{r.begin, length, fin, true});
+    }
+    const std::uint64_t available = std::min({written_, limit_, sent_ + new_credit}) - sent_;
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(available, room));
+    const bool fin = finished_ && !fin_sent_ && sent_ + length == written_;
+    if (length == 0 && !fin) return std::nullopt;
+    return Piece{sent_, length, fin, false};
+}
+
+std::size_t SendStream::block_at(std::uint64_t offset) const {
+    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), offset,
+                                        [](std::uint64_t o, const Block& b) { return o < b.offset; });
+    assert(after != blocks_.begin());
+    return static_cast<std::size_t>(after - blocks_.begin()) - 1;
+}
+
+void SendStream::copy(std::uint64_t offset, std::span<std::byte> out) const {
+    if (out.empty()) return;
+    for (std::size_t i = block_at(offset); !out.empty(); ++i) {
+        const Block& block = blocks_[i];
+        const auto bytes = block.chunk.bytes().subspan(static_cast<std::size_t>(offset - block.offset));
+        const std::size_t n = std::min(bytes.size(), out.size());
+        std::memcpy(out.data(), bytes.data(), n);
+        out = out.subspan(n);
+        offset += n;
+    }
+}
+
+void SendStream::on_sent(const Piece& piece) {
+    if (piece.again) {
+        lost_.erase(piece.offset, piece.offset + piece.length);
+    } else {
+        sent_ = std::max(sent_, piece.offset + piece.length);
+    }
+    if (piece.fin) fin_sent_ = true;
+}
+
+void SendStream::on_acked(std::uint64_t offset, std::uint64_t length, bool fin) {
+    if (fin) fin_acked_ = true;
+    if (reset_ || length == 0) return;
+    const std::uint64_t end = offset + length;
+    acked_.for_each_gap(offset, end, [this](std::uint64_t b, std::uint64_t e) { release(b, e); });
+    acked_.insert(offset, end);
+    if (!lost_.empty()) lost_.erase(offset, end);
+}
+
+void SendStream::on_lost(std::uint64_t offset, std::uint64_t length, bool fin) {
+    if (reset_) return;
+    if (fin && !fin_acked_) fin_sent_ = false;
+    acked_.for_each_gap(offset, offset + length, [this](std::uint64_t b, std::uint64_t e) { lost_.insert(b, e); });
+}
+
+void SendStream::release(std::uint64_t begin, std::uint64_t end) {
+    for (std::size_t i = block_at(begin); begin < end; ++i) {
+        Block& block = blocks_[i];
+        const std::uint64_t n = std::min(end, block.offset + block.size) - begin;
+        block.unacked -= n;
+        begin += n;
+        if (block.unacked == 0) block.chunk = Chunk();
+    }
+    while (!blocks_.empty() && blocks_.front().unacked == 0) blocks_.pop_front();
+}
+
+}  // namespace udtx::stream

@@ -1,0 +1,74 @@
+// Sending half of a stream: holds what the application wrote until it is acknowledged, and says what to send next.
+//
+// Order of calls: write()/finish() by the application; next() -> copy() -> on_sent() for each packet; then on_acked()
+// or on_lost() once for each range that on_sent() was told of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+
+#include "base/chunk.hpp"
+#include "base/range_set.hpp"
+#include "udtx/ids.hpp"
+
+namespace udtx::stream {
+
+class SendStream {
+  public:
+    explicit SendStream(std::uint64_t peer_limit) : limit_(peer_limit) {}
+
+    void write(Chunk chunk);
+    void finish();
+    /// Gives up: nothing more is sent, memory is freed. Returns the final size.
+    std::uint64_t reset();
+    void raise_limit(std::uint64_t limit);
+
+    struct Piece {
+        std::uint64_t offset = 0;
+        std::size_t length = 0;
+        bool fin = false;
+        bool again = false;  ///< was sent before
+    };
+    /// What to send next, at most `room` bytes of payload and, of bytes never sent before, at most `new_credit`
+    /// (connection-level flow control). Lost ranges come first. Does not change the state.
+    [[nodiscard]] std::optional<Piece> next(std::size_t room, std::uint64_t new_credit) const;
+    [[nodiscard]] bool pending(std::uint64_t new_credit) const;
+    void copy(std::uint64_t offset, std::span<std::byte> out) const;
+    void on_sent(const Piece& piece);
+    void on_acked(std::uint64_t offset, std::uint64_t length, bool fin);
+    void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
+
+    [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+    [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+    [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
+    [[nodiscard]] bool finished() const noexcept { return finished_; }
+    [[nodiscard]] bool was_reset() const noexcept { return reset_; }
+    /// All bytes and the end are acknowledged.
+    [[nodiscard]] bool delivered() const noexcept { return fin_acked_ && acked_.total() == written_; }
+
+  private:
+    struct Block {
+        std::uint64_t offset = 0;
+        std::uint64_t size = 0;
+        std::uint64_t unacked = 0;  ///< the chunk is let go when this reaches 0, in any order
+        Chunk chunk;
+    };
+    [[nodiscard]] std::size_t block_at(std::uint64_t offset) const;
+    void release(std::uint64_t begin, std::uint64_t end);
+
+    std::deque<Block> blocks_;
+    RangeSet acked_;
+    RangeSet lost_;
+    std::uint64_t written_ = 0;
+    std::uint64_t sent_ = 0;
+    std::uint64_t limit_ = 0;
+    bool finished_ = false;
+    bool fin_sent_ = false;
+    bool fin_acked_ = false;
+    bool reset_ = false;
+};
+
+}  // namespace udtx::stream
