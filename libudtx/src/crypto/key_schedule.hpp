@@ -1,0 +1,110 @@
+// Packet protection of an established connection: keys of both directions through all their generations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "crypto/packet_key.hpp"
+#include "crypto/provider.hpp"
+#include "udtx/ids.hpp"
+
+namespace udtx::crypto {
+
+/// TLS exporter label of the secret that SessionKeys is made from.
+inline constexpr const char* kPacketKeysLabel = "EXPORTER-udtx-1 packet keys";
+
+/// What an AEAD bears (RFC 9001, section 6.6 and appendix B).
+struct KeyLimits {
+    std::uint64_t sealed_per_key = 0;  ///< packets sealed with one key
+    std::uint64_t forged = 0;          ///< packets of one connection that failed to authenticate, all keys together
+};
+[[nodiscard]] KeyLimits limits_for(Cipher cipher) noexcept;
+
+/// Two key generations are told apart by one bit in the short header (RFC 9001, section 6).
+///
+/// Order of calls: seal() and open() at will. Tell on_acked() about acknowledgements, so that can_update() knows that
+/// the peer holds the current keys. Rekey: if (keys.sealed_in_phase() >= limit && keys.can_update())
+/// keys.initiate_update(). Close the connection on seal_limit_reached() or forgery_limit_reached(). About three probe
+/// time-outs after key_updates() grew, drop_previous().
+class SessionKeys {
+  public:
+    /// `exported`: from the TLS exporter, the same on both ends.
+    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported);
+    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits);
+    ~SessionKeys();
+    SessionKeys(const SessionKeys&) = delete;
+    SessionKeys& operator=(const SessionKeys&) = delete;
+
+    /// The bit that goes into the header of the next packet to seal; changes in initiate_update() and open().
+    [[nodiscard]] bool key_phase() const noexcept { return (send_generation_ & 1U) != 0; }
+
+    /// Seals packet[header_bytes, size - kTagBytes) in place. Never twice the same number on one path.
+    void seal(PathId path, PacketNumber number, std::span<std::byte> packet, std::size_t header_bytes);
+
+    /// Opens in place. `phase`: the packet's bit. A packet of the next generation that authenticates makes it the
+    /// current one, and our sending keys follow. False: forged, corrupted, or from a generation that is gone.
+    [[nodiscard]] bool open(PathId path, PacketNumber number, bool phase, std::span<std::byte> packet,
+                            std::size_t header_bytes);
+
+    /// The peer acknowledged this number of ours (the largest of an ACK is enough).
+    void on_acked(PathId path, PacketNumber number) noexcept;
+    /// An update may be started: the peer has proved that it holds the current keys (RFC 9001, section 6.1).
+    [[nodiscard]] bool can_update() const noexcept;
+    /// New sending keys; the receiving ones follow with the peer's first packet. Only when can_update().
+    void initiate_update();
+    /// Forgets the receiving keys kept for reordered packets.
+    void drop_previous() noexcept;
+
+    [[nodiscard]] std::uint64_t sealed_in_phase() const noexcept { return sealed_; }
+    [[nodiscard]] std::uint64_t failed_opens() const noexcept { return failed_opens_; }
+    [[nodiscard]] bool seal_limit_reached() const noexcept { return sealed_ >= limits_.sealed_per_key; }
+    [[nodiscard]] bool forgery_limit_reached() const noexcept { return failed_opens_ > limits_.forged; }
+    /// Completed changes of the receiving keys.
+    [[nodiscard]] std::uint64_t key_updates() const noexcept { return receive_generation_; }
+    [[nodiscard]] Cipher cipher() const noexcept { return cipher_; }
+
+  private:
+    /// The first number of a path that was used in a generation.
+    struct First {
+        PathId path;
+        PacketNumber number = 0;
+    };
+    using Firsts = std::vector<First>;  // one entry a path in use
+
+    [[nodiscard]] static std::optional<PacketNumber> first_on(const Firsts& firsts, PathId path) noexcept;
+    static void lower_first(Firsts& firsts, PathId path, PacketNumber number);
+    [[nodiscard]] PacketKey next_key(Secret& secret);
+    [[nodiscard]] static bool open_with(PacketKey& key, PathId path, PacketNumber number, std::span<std::byte> packet,
+                                        std::size_t header_bytes);
+    [[nodiscard]] bool open_other_phase(PathId path, PacketNumber number, std::span<std::byte> packet,
+                                        std::size_t header_bytes);
+    [[nodiscard]] bool peer_may_update() const noexcept;
+    void rotate_receive();
+    void rotate_send();
+
+    Provider& provider_;
+    Cipher cipher_;
+    KeyLimits limits_;
+
+    Secret send_secret_{};     // of next_send_
+    Secret receive_secret_{};  // of next_receive_
+    PacketKey send_;
+    PacketKey next_send_;
+    PacketKey receive_;
+    PacketKey next_receive_;  // made ahead, so that a new phase takes no longer to open than the current one
+    std::optional<PacketKey> previous_receive_;
+
+    std::uint64_t send_generation_ = 0;  // never more than one ahead of receive_generation_
+    std::uint64_t receive_generation_ = 0;
+    std::uint64_t sealed_ = 0;
+    std::uint64_t failed_opens_ = 0;
+    bool acked_in_phase_ = false;
+    Firsts sent_firsts_;      // of the sending generation
+    Firsts received_firsts_;  // of the receiving generation
+    std::vector<std::byte> scratch_;
+};
+
+}  // namespace udtx::crypto

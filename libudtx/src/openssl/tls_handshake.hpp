@@ -1,0 +1,28 @@
+// crypto::Handshake by OpenSSL: TLS 1.3 over memory BIOs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "crypto/provider.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::openssl {
+
+/// One set of credentials, any number of handshakes in either role. A handshake may outlive its factory.
+class TlsHandshakeFactory final : public crypto::HandshakeFactory {
+  public:
+    static Result<std::unique_ptr<TlsHandshakeFactory>> make(const Credentials& credentials);
+    ~TlsHandshakeFactory() override;
+
+    std::unique_ptr<crypto::Handshake> make_client(std::vector<std::byte> parameters) override;
+    std::unique_ptr<crypto::Handshake> make_server(SelectParameters select) override;
+
+  private:
+    class Contexts;
+    explicit TlsHandshakeFactory(std::unique_ptr<Contexts> contexts);
+    std::unique_ptr<Contexts> contexts_;
+};
+
+}  // namespace udtx::openssl
