@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The purity check must find each kind of breach at its line, and must let comments and clean files pass.
+set -euo pipefail
+check=$(cd "$(dirname "$0")" && pwd)/core_purity.sh
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir -p "$root/libudtx/include/udtx" "$root/libudtx/src/base" "$root/libudtx/src/wire" "$root/libudtx/src/io"
+
+echo '// never calls steady_clock::now()' >"$root/libudtx/include/udtx/time.hpp"
+printf '#include <mutex>\n' >"$root/libudtx/src/base/chunk.cpp"
+printf '#include <thread>\nauto t = std::chrono::steady_clock::now();\n' >"$root/libudtx/src/io/driver.cpp"
+bash "$check" "$root" >/dev/null || { echo "a clean tree was refused"; exit 1; }
+
+expect_breach() {  # expect_breach <line of code>
+    printf 'int a;\n%s\n' "$1" >"$root/libudtx/src/wire/bad.cpp"
+    local report
+    if report=$(bash "$check" "$root"); then
+        echo "not found: $1"
+        exit 1
+    fi
+    grep -q '^libudtx/src/wire/bad.cpp:2:' <<<"$report" || { echo "wrong place for: $1"; echo "$report"; exit 1; }
+}
+expect_breach 'auto t = std::chrono::steady_clock::now();'
+expect_breach 'auto t = std::chrono::system_clock::time_point{};'
+expect_breach 'auto t = Clock::now();'
+expect_breach 'std::random_device seed;'
+expect_breach 'std::mt19937_64 rng(1);'
+expect_breach '#include <boost/asio.hpp>'
+expect_breach '#include <openssl/ssl.h>'
+expect_breach '#include <sys/socket.h>'
+expect_breach '#include <fstream>'
+expect_breach '#include <spdlog/spdlog.h>'
+expect_breach 'std::cerr << 1;'
+expect_breach '#include <thread>'
+expect_breach 'std::mutex lock;'
+expect_breach '#include "io/driver.hpp"'
+expect_breach '#include "stream/send_stream.hpp"'
+echo "every breach found"
