@@ -8,7 +8,7 @@
 //
 // All calls are thread-safe (one reader and one writer at a time per stream make sense). Nothing throws. After close(),
 // or once the connection has ended, every call that needs it returns an error at once, also those that are blocked in
-// another thread. close() may be called again and does nothing then. Destroying a Session closes it; its streams may
+// another thread; only read() still gives what had arrived before the peer ended the session. close() may be called again and does nothing then. Destroying a Session closes it; its streams may
 // outlive it. Do not use a session in a child process after fork().
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
@@ -31,12 +32,14 @@ namespace udtx {
 namespace io {
 class SessionState;
 class SessionThread;
+class StreamHandle;
 }  // namespace io
 
-/// An ordered stream of bytes in both directions. Copies refer to the same stream.
+/// An ordered stream of bytes in both directions. Copies refer to the same stream. When the last copy goes, our
+/// direction ends as by finish() without the wait, and what the peer still sends on it is given up.
 class Stream {
   public:
-    [[nodiscard]] StreamId id() const noexcept { return id_; }
+    [[nodiscard]] StreamId id() const noexcept;
     /// Takes all bytes; blocks while the send buffer is full.
     Result<void> write(std::span<const std::byte> bytes);
     /// At least one byte, or 0 at the end of the stream; blocks until then.
@@ -46,9 +49,8 @@ class Stream {
 
   private:
     friend class Session;
-    Stream(std::shared_ptr<io::SessionState> state, StreamId id) : state_(std::move(state)), id_(id) {}
-    std::shared_ptr<io::SessionState> state_;
-    StreamId id_;
+    explicit Stream(std::shared_ptr<io::StreamHandle> handle) : handle_(std::move(handle)) {}
+    std::shared_ptr<io::StreamHandle> handle_;
 };
 
 class Session {

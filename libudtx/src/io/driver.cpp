@@ -35,7 +35,7 @@ Driver::Impl::~Impl() {
 Result<void> Driver::Impl::open(const Address& bind) {
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
-    socket_ = *std::move(socket);
+    socket_ = std::move(*socket);
     readiness_.emplace(context_, socket_->native_handle());
     wait_readable();
     return {};
@@ -101,7 +101,7 @@ void Driver::Impl::post(std::function<void()> fn) {
 
 Driver::Impl::EntryPtr Driver::Impl::adopt(std::shared_ptr<proto::Connection> connection,
                                            std::shared_ptr<proto::ConnectionHandler> handler) {
-    connection->set_placed_sink(handler.get());
+    if (handler) connection->set_placed_sink(handler.get());
     auto entry = std::make_shared<Entry>();
     entry->connection = std::move(connection);
     entry->handler = std::move(handler);
@@ -139,12 +139,16 @@ void Driver::Impl::wake(const proto::Connection* connection, std::atomic<bool>& 
 
 void Driver::Impl::take_new_connections() {
     while (auto connection = endpoint_.accept()) {
-        std::shared_ptr<proto::ConnectionHandler> handler = accept_ ? accept_(*connection) : nullptr;
-        if (!handler) {
+        const EntryPtr entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
+        entry->connected = true;
+        entry->handler = accept_ ? accept_(*connection) : nullptr;
+        if (!entry->handler) {
+            entries_.erase(connection.get());
             connection->close(monotonic_now(), 1, "not accepted");
             continue;
         }
-        deliver(adopt(std::move(connection), std::move(handler)));
+        connection->set_placed_sink(entry->handler.get());
+        deliver(entry);
     }
 }
 

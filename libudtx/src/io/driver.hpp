@@ -28,7 +28,7 @@ class Driver {
         /// listener that is just being started, and too long for one forged ICMP message to matter much.
         Duration refused_grace = std::chrono::milliseconds(1500);
     };
-    /// Chooses the handler of a connection that a peer opened; nullptr closes the connection.
+    /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
     using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
 
     Driver(proto::EndpointDeps deps, TransportConfig config, Options options);
@@ -55,7 +55,7 @@ class Driver {
     void stop_when_drained(Duration at_most);
 
     /// Leads to on_wake() of this connection's handler; for any thread, harmless after the connection's or the
-    /// driver's end. Does nothing for a connection that has no handler.
+    /// driver's end. To be asked for on the protocol thread; does nothing for a connection that has no handler.
     [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
     /// Runs `fn` on the protocol thread. Dropped when the driver is destroyed before.
     void post(std::function<void()> fn);

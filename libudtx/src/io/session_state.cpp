@@ -1,0 +1,147 @@
+// The user threads' side: wishes and waits.
+#include "io/session_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace udtx::io {
+namespace {
+
+constexpr std::size_t kQueueBytes = 4U << 20U;
+constexpr std::size_t kPieceBytes = 256U << 10U;
+
+Error closed_here() { return {ErrorCode::interrupted, "the session was closed on this side"}; }
+
+}  // namespace
+
+void SessionState::wake(Lock& lock) {
+    const proto::Waker waker = waker_;
+    lock.unlock();
+    if (waker) waker();
+    lock.lock();
+}
+
+Result<void> SessionState::wait_connected() {
+    Lock lock(mutex_);
+    changed_.wait(lock, [this] { return connected_ || over(); });
+    if (over()) return *end_;
+    return {};
+}
+
+Result<SessionState::StreamPtr> SessionState::open_stream() {
+    Lock lock(mutex_);
+    if (over()) return *end_;
+    const auto request = std::make_shared<OpenRequest>();
+    open_requests_.push_back(request);
+    wake(lock);
+    changed_.wait(lock, [&] { return request->answer || over(); });
+    if (!request->answer) return *end_;
+    return *request->answer;
+}
+
+Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::milliseconds timeout) {
+    Lock lock(mutex_);
+    const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || over(); });
+    if (!acceptable_.empty()) {
+        StreamPtr stream = std::move(acceptable_.front());
+        acceptable_.pop_front();
+        return stream;
+    }
+    if (!came) return Error{ErrorCode::timeout, "the peer opened no stream in time"};
+    return *end_;
+}
+
+Result<void> SessionState::write(SessionStream& stream, std::span<const std::byte> bytes) {
+    Lock lock(mutex_);
+    while (!bytes.empty()) {
+        changed_.wait(lock, [&] { return stream.outgoing_bytes < kQueueBytes || stream.write_error || over(); });
+        if (over()) return *end_;
+        if (stream.write_error) return *stream.write_error;
+        if (stream.finish_wanted) return Error{ErrorCode::invalid_argument, "write after finish"};
+        lock.unlock();
+        Chunk chunk = Chunk::copy_of(bytes.first(std::min(bytes.size(), kPieceBytes)));
+        lock.lock();
+        if (stream.finish_wanted) continue;  // by another thread meanwhile: reported above
+        bytes = bytes.subspan(chunk.size());
+        stream.outgoing_bytes += chunk.size();
+        stream.outgoing.push_back(std::move(chunk));
+        wake(lock);
+    }
+    if (over()) return *end_;
+    return {};
+}
+
+Result<std::size_t> SessionState::read(SessionStream& stream, std::span<std::byte> out) {
+    if (out.empty()) return std::size_t{0};
+    Lock lock(mutex_);
+    changed_.wait(lock, [&] { return stream.buffered() > 0 || stream.ended || stream.read_error || over(); });
+    if (close_wanted_) return closed_here();
+    if (stream.read_error) return *stream.read_error;
+    const std::size_t count = std::min(out.size(), stream.buffered());
+    if (count == 0) {
+        if (stream.ended) return std::size_t{0};
+        return *end_;
+    }
+    std::memcpy(out.data(), stream.incoming.data() + stream.incoming_at, count);
+    stream.incoming_at += count;
+    if (stream.readable && stream.buffered() < kQueueBytes / 2) wake(lock);
+    return count;
+}
+
+Result<void> SessionState::finish(SessionStream& stream) {
+    Lock lock(mutex_);
+    if (!stream.finish_wanted && !over()) {
+        stream.finish_wanted = true;
+        wake(lock);
+    }
+    changed_.wait(lock, [&] { return stream.delivered || stream.write_error || over(); });
+    if (stream.delivered) return {};
+    if (stream.write_error) return *stream.write_error;
+    return *end_;
+}
+
+void SessionState::abandon(SessionStream& stream) {
+    Lock lock(mutex_);
+    stream.abandoned = true;
+    stream.finish_wanted = true;
+    if (!over()) wake(lock);
+}
+
+void SessionState::close() {
+    Lock lock(mutex_);
+    if (std::exchange(close_wanted_, true)) return;
+    if (!over()) {
+        end_ = closed_here();
+        orderly_end_ = true;
+    }
+    changed_.notify_all();
+    wake(lock);
+}
+
+Result<void> SessionState::wait_closed(std::chrono::milliseconds timeout) {
+    Lock lock(mutex_);
+    if (!changed_.wait_for(lock, timeout, [this] { return over(); })) {
+        return Error{ErrorCode::timeout, "the session is still open"};
+    }
+    if (!orderly_end_) return *end_;
+    return {};
+}
+
+Result<ConnectionStats> SessionState::stats() {
+    Lock lock(mutex_);
+    if (!over()) {
+        const std::uint64_t ticket = ++stats_asked_;
+        wake(lock);
+        changed_.wait(lock, [&] { return stats_answered_ >= ticket || over(); });
+    }
+    if (stats_answered_ == 0) return *end_;
+    return stats_;
+}
+
+Address SessionState::remote() {
+    const Lock lock(mutex_);
+    return remote_;
+}
+
+}  // namespace udtx::io

@@ -1,0 +1,100 @@
+#include "io/session_thread.hpp"
+
+#include <utility>
+
+#include "io/monotonic_clock.hpp"
+#include "openssl/cipher_speed.hpp"
+
+namespace udtx::io {
+namespace {
+
+constexpr Duration kDrainAtMost = std::chrono::milliseconds(1000);
+
+/// Measured once a process.
+const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
+    static const openssl::CipherSpeed speed = openssl::measure_cipher_speed(provider, monotonic_now);
+    return speed;
+}
+
+}  // namespace
+
+SessionThread::SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config)
+    : handshakes_(std::move(handshakes)), driver_(deps(), config) {}
+
+proto::EndpointDeps SessionThread::deps() {
+    proto::EndpointDeps result;
+    result.provider = &provider_;
+    result.handshakes = handshakes_.get();
+    result.rng = &rng_;
+    result.aes_gcm_speed = cipher_speed(provider_).aes_gcm;
+    result.chacha20_speed = cipher_speed(provider_).chacha20;
+    return result;
+}
+
+Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& credentials,
+                                                           const TransportConfig& config, const Address& bind) {
+    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
+    if (!handshakes) return handshakes.error();
+    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), config));
+    if (const auto opened = self->driver_.open(bind); !opened) return opened.error();
+    if (const auto local = self->driver_.local_address()) self->local_ = *local;
+    self->thread_ = std::thread([driver = &self->driver_] { driver->run(); });
+    return self;
+}
+
+SessionThread::~SessionThread() {
+    driver_.stop_when_drained(kDrainAtMost);
+    if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<SessionState> SessionThread::connect(const Address& remote) {
+    auto state = std::make_shared<SessionState>();
+    driver_.post([this, state, remote] {
+        const auto connection = driver_.connect(remote, state);
+        state->attach(driver_.waker_for(*connection), remote);
+    });
+    return state;
+}
+
+void SessionThread::listen(std::size_t max_connections) {
+    {
+        const std::lock_guard lock(mutex_);
+        accepting_ = true;
+        max_acceptable_ = max_connections;
+    }
+    driver_.post([this, max_connections] {
+        driver_.listen(max_connections,
+                       [this](proto::Connection& connection) -> std::shared_ptr<proto::ConnectionHandler> {
+                           const std::lock_guard lock(mutex_);
+                           if (!accepting_ || acceptable_.size() >= max_acceptable_) return nullptr;
+                           auto state = std::make_shared<SessionState>();
+                           state->attach(driver_.waker_for(connection), connection.remote());
+                           acceptable_.push_back(state);
+                           changed_.notify_one();
+                           return state;
+                       });
+    });
+}
+
+Result<std::shared_ptr<SessionState>> SessionThread::accept(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || !accepting_; });
+    if (!accepting_) return Error{ErrorCode::interrupted, "the listener was closed"};
+    if (!came) return Error{ErrorCode::timeout, "nobody connected in time"};
+    auto state = std::move(acceptable_.front());
+    acceptable_.pop_front();
+    return state;
+}
+
+void SessionThread::stop_accepting() {
+    std::deque<std::shared_ptr<SessionState>> left;
+    {
+        const std::lock_guard lock(mutex_);
+        accepting_ = false;
+        left.swap(acceptable_);
+    }
+    changed_.notify_all();
+    for (const auto& state : left) state->close();
+}
+
+}  // namespace udtx::io

@@ -1,0 +1,56 @@
+// The thread inside Session and Listener: a Driver with all that it needs.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "io/driver.hpp"
+#include "io/session_state.hpp"
+#include "io/system_rng.hpp"
+#include "openssl/provider.hpp"
+#include "openssl/tls_handshake.hpp"
+#include "udtx/credentials.hpp"
+
+namespace udtx::io {
+
+/// Shared by a listener and the sessions that it accepted, or owned by one dialled session; never by the protocol
+/// thread itself, so that the last owner can join it.
+class SessionThread {
+  public:
+    static Result<std::shared_ptr<SessionThread>> make(const Credentials& credentials, const TransportConfig& config,
+                                                       const Address& bind);
+    /// Lets the closes of its sessions reach their peers (a short while), then joins.
+    ~SessionThread();
+    SessionThread(const SessionThread&) = delete;
+    SessionThread& operator=(const SessionThread&) = delete;
+
+    [[nodiscard]] Address local_address() const { return local_; }
+    std::shared_ptr<SessionState> connect(const Address& remote);
+    void listen(std::size_t max_connections);
+    Result<std::shared_ptr<SessionState>> accept(std::chrono::milliseconds timeout);
+    void stop_accepting();
+
+  private:
+    SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config);
+    [[nodiscard]] proto::EndpointDeps deps();
+
+    SystemRng rng_;
+    openssl::OpensslProvider provider_;
+    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    Driver driver_;
+    Address local_;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::shared_ptr<SessionState>> acceptable_;
+    std::size_t max_acceptable_ = 0;
+    bool accepting_ = false;
+
+    std::thread thread_;
+};
+
+}  // namespace udtx::io
