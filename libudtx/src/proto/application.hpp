@@ -1,0 +1,23 @@
+// The application's side of a connection. The driver (or the simulator) calls it on the protocol thread.
+#pragma once
+
+#include <functional>
+
+#include "proto/connection.hpp"
+#include "proto/types.hpp"
+
+namespace udtx::proto {
+
+class ConnectionHandler : public PlacedSink {
+  public:
+    /// Every event of poll_event(), in order. Closed is the last call.
+    virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;
+    /// The Waker was called since the last time.
+    virtual void on_wake(Instant now, Connection& connection) = 0;
+};
+
+/// May be called from any thread; leads to one on_wake() soon (several calls may fold into one). Harmless after the
+/// connection is gone.
+using Waker = std::function<void()>;
+
+}  // namespace udtx::proto

@@ -1,0 +1,219 @@
+// Life of a connection: set-up, the application's calls, the end.
+#include "proto/connection.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/close_reason.hpp"
+
+namespace udtx::proto {
+
+namespace {
+
+constexpr int kCloseRepeats = 3;
+
+std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role, std::vector<std::byte> client_parameters,
+                                            crypto::HandshakeFactory::SelectParameters select) {
+    return role == Role::client ? deps.handshakes->make_client(std::move(client_parameters))
+                                : deps.handshakes->make_server(std::move(select));
+}
+
+}  // namespace
+
+Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now)
+    : deps_(deps),
+      config_(config),
+      setup_(std::move(setup)),
+      congestion_seed_(deps.rng->next_u64()),
+      handshake_(setup_.role, *deps.provider,
+                 make_tls(deps, setup_.role, encode(own_parameters()),
+                          [this](std::span<const std::byte> client) { return select_parameters(client); }),
+                 {setup_.original, setup_.local, setup_.remote}),
+      streams_(setup_.role, config, events_),
+      path_(PathId{0}, config, setup_.local_address, setup_.remote_address),
+      started_(now),
+      last_received_(now),
+      last_sent_eliciting_(now),
+      max_rate_(config.max_rate) {
+    path_.skip_in = 1000 + deps.rng->next_u64() % 4096;
+    make_congestion_controller();
+    if (setup_.role == Role::client) {
+        if (const auto ok = handshake_.start(); !ok) fail(now, ok.error());
+    }
+}
+
+Connection::~Connection() = default;
+
+TransportParameters Connection::own_parameters() const {
+    return TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);
+}
+
+Result<std::vector<std::byte>> Connection::select_parameters(std::span<const std::byte> client) {
+    const auto theirs = decode_parameters(client);
+    if (!theirs) return theirs.error();
+    TransportParameters ours = own_parameters();
+    const auto cipher = choose_cipher(ours, *theirs);
+    if (!cipher) return cipher.error();
+    ours.cipher = static_cast<std::uint64_t>(*cipher);
+    return encode(ours);
+}
+
+void Connection::make_congestion_controller() {
+    CongestionOptions options;
+    options.datagram_bytes = path_.mtu.current();
+    options.seed = congestion_seed_;
+    options.max_rate = max_rate_;
+    options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
+    auto made = udtx::make_congestion_controller(config_.congestion, options);
+    if (!made) made = udtx::make_congestion_controller("udt", options);
+    path_.congestion = std::move(made).value();
+}
+
+void Connection::touch() const {
+    if (setup_.on_touched) setup_.on_touched();
+}
+
+std::optional<Event> Connection::poll_event() {
+    if (events_.empty()) return std::nullopt;
+    Event e = std::move(events_.front());
+    events_.pop_front();
+    return e;
+}
+
+// --- application
+
+Result<StreamId> Connection::open_stream(StreamKind kind) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    return streams_.open(kind);
+}
+
+std::uint64_t Connection::write_capacity(StreamId id) {
+    return state_ == State::established ? streams_.capacity(id) : 0;
+}
+
+Result<void> Connection::write(StreamId id, Chunk chunk) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    touch();
+    return streams_.write(id, std::move(chunk));
+}
+
+Result<void> Connection::finish(StreamId id) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    touch();
+    return streams_.finish(id);
+}
+
+Connection::ReadResult Connection::read(StreamId id, std::span<std::byte> out) {
+    const ReadResult result = streams_.read(id, out);
+    if (result.bytes > 0) touch();
+    return result;
+}
+
+void Connection::set_placed_sink(PlacedSink* sink) { streams_.set_sink(sink); }
+
+void Connection::release_placed(StreamId id, std::uint64_t bytes) {
+    streams_.release(id, bytes);
+    touch();
+}
+
+void Connection::reset_stream(StreamId id, std::uint64_t code) {
+    streams_.reset(id, code);
+    touch();
+}
+
+void Connection::stop_receiving(StreamId id, std::uint64_t code) {
+    streams_.stop(id, code);
+    touch();
+}
+
+void Connection::set_max_rate(Rate rate) {
+    max_rate_ = rate;
+    touch();
+}
+
+// --- the end
+
+void Connection::close(Instant now, std::uint64_t code, std::string reason) {
+    if (state_ == State::closing || state_ == State::drained) return;
+    CloseReason why;
+    why.code = ErrorCode::interrupted;
+    why.application = true;
+    why.wire_code = code;
+    why.message = reason;
+    close_text_ = std::move(reason);
+    close_text_.resize(std::min<std::size_t>(close_text_.size(), 256));
+    enter_closing(now, wire::CloseFrame{code, true, close_text_}, std::move(why));
+}
+
+void Connection::fail(Instant now, const Error& error) {
+    if (state_ == State::closing || state_ == State::drained) return;
+    close_text_ = error.message.substr(0, 256);
+    CloseReason why;
+    why.code = error.code;
+    why.wire_code = static_cast<std::uint64_t>(close_code_for(error.code));
+    why.message = error.message;
+    enter_closing(now, wire::CloseFrame{why.wire_code, false, close_text_}, std::move(why));
+}
+
+void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
+    state_ = State::closing;
+    close_frame_ = frame;
+    close_sends_ = kCloseRepeats;
+    close_next_ = now;
+    drain_deadline_ = now + kCloseRepeats * probe_interval();
+    events_.push_back(event::Closed{std::move(reason)});
+    touch();
+}
+
+void Connection::end(CloseReason reason) {
+    if (state_ == State::drained) return;
+    const bool told = state_ == State::closing;
+    state_ = State::drained;
+    if (!told) events_.push_back(event::Closed{std::move(reason)});
+    touch();
+}
+
+Duration Connection::probe_interval() const {
+    const auto& rtt = path_.recovery.rtt().has_sample() ? path_.recovery.rtt() : handshake_.rtt();
+    return std::min<Duration>(rtt.probe_timeout() + kSynInterval, std::chrono::milliseconds(500));
+}
+
+ConnectionStats Connection::stats() const {
+    PathStats p;
+    p.id = path_.id;
+    p.local = path_.local;
+    p.remote = path_.remote;
+    p.datagram_bytes = path_.mtu.current();
+    const auto& rtt = path_.recovery.rtt();
+    if (rtt.has_sample()) {
+        p.smoothed_rtt = rtt.smoothed();
+        p.min_rtt = rtt.minimum();
+        p.rtt_variance = rtt.variance();
+    }
+    p.window = path_.congestion->window();
+    p.in_flight = path_.recovery.in_flight();
+    p.pacing_rate = std::min(path_.congestion->pacing_rate(), max_rate_);
+    p.congestion = path_.congestion->report();
+    p.sent_packets = path_.sent_packets;
+    p.sent_bytes = path_.sent_bytes;
+    p.received_packets = path_.received_packets;
+    p.received_bytes = path_.received_bytes;
+    p.lost_packets = path_.lost_packets;
+    p.spurious_losses = path_.spurious_losses;
+    p.retransmitted_packets = path_.retransmitted_packets;
+    p.probe_timeouts = path_.probe_timeouts;
+
+    ConnectionStats s;
+    s.paths.push_back(std::move(p));
+    s.stream_bytes_sent = streams_.counters().bytes_sent;
+    s.stream_bytes_resent = streams_.counters().bytes_resent;
+    s.stream_bytes_received = streams_.counters().bytes_received;
+    s.duplicate_packets = duplicate_packets_;
+    s.undecryptable_packets = undecryptable_packets_;
+    s.key_updates = keys_ ? keys_->key_updates() : 0;
+    s.cipher = std::string(crypto::to_string(cipher_));
+    s.congestion = config_.congestion;
+    return s;
+}
+
+}  // namespace udtx::proto

@@ -1,0 +1,237 @@
+#include "proto/endpoint.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "crypto/packet_key.hpp"
+
+namespace udtx::proto {
+
+Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
+    : deps_(deps), config_(std::move(config)), cookies_(*deps.provider, *deps.rng) {}
+
+Endpoint::~Endpoint() {
+    // A connection may be held longer by its handler; it must not call into an endpoint that is gone.
+    for (auto& [id, entry] : connections_) entry.connection->forget_owner();
+}
+
+void Endpoint::listen(std::size_t max_connections) { max_connections_ = max_connections; }
+
+ConnectionId Endpoint::fresh_id() {
+    ConnectionId id{deps_.rng->next_u64()};
+    while (connections_.contains(id)) id = ConnectionId{deps_.rng->next_u64()};
+    return id;
+}
+
+std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) {
+    const ConnectionId id = setup.local;
+    setup.on_touched = [this, id] { on_touched(id); };
+    auto connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
+    connections_.emplace(id, Entry{.connection = connection});
+    on_touched(id);
+    return connection;
+}
+
+std::shared_ptr<Connection> Endpoint::connect(Instant now, const Address& remote) {
+    const ConnectionId original{deps_.rng->next_u64()};
+    return add(now, {.role = Role::client,
+                     .local = fresh_id(),
+                     .remote = original,
+                     .original = original,
+                     .local_address = {},
+                     .remote_address = remote});
+}
+
+std::shared_ptr<Connection> Endpoint::accept() {
+    if (accepted_.empty()) return nullptr;
+    auto connection = std::move(accepted_.front());
+    accepted_.pop_front();
+    return connection;
+}
+
+std::shared_ptr<Connection> Endpoint::poll_touched() {
+    while (!events_.empty()) {
+        const ConnectionId id = events_.front();
+        events_.pop_front();
+        const auto it = connections_.find(id);
+        if (it == connections_.end()) continue;
+        Entry& entry = it->second;
+        entry.told = false;
+        if (entry.connection->drained() && !entry.queued) {  // its last events are being taken: let it be reaped
+            entry.queued = true;
+            ready_.push_back(id);
+        }
+        return entry.connection;
+    }
+    return nullptr;
+}
+
+void Endpoint::on_touched(ConnectionId id) {
+    const auto it = connections_.find(id);
+    if (it == connections_.end()) return;
+    Entry& entry = it->second;
+    if (!entry.told) events_.push_back(id);
+    entry.told = true;
+    if (!entry.queued) ready_.push_back(id);
+    entry.queued = true;
+}
+
+void Endpoint::file_deadline(ConnectionId id, Entry& entry) {
+    const auto due = entry.connection->poll_timeout();
+    if (due == entry.deadline) return;
+    if (entry.deadline) timers_.erase({*entry.deadline, id});
+    if (due) timers_.insert({*due, id});
+    entry.deadline = due;
+}
+
+void Endpoint::remove(ConnectionId id) {
+    const auto it = connections_.find(id);
+    if (it == connections_.end()) return;
+    if (it->second.deadline) timers_.erase({*it->second.deadline, id});
+    const auto& setup = it->second.connection->setup();
+    if (setup.role == Role::server) by_original_.erase(setup.original);
+    it->second.connection->forget_owner();
+    connections_.erase(it);
+}
+
+// --- datagrams in
+
+void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
+    ConnectionId id;
+    if (wire::is_long_header(datagram.data)) {
+        const auto header = wire::parse_long_header(datagram.data);
+        if (!header) return;
+        id = header->destination;
+        if (!connections_.contains(id)) {
+            const auto alias = by_original_.find(id);
+            if (alias == by_original_.end()) {
+                on_hello(now, datagram);
+                return;
+            }
+            id = alias->second;
+        }
+    } else {
+        const auto header = wire::parse_short_header(datagram.data);
+        if (!header) return;
+        id = header->destination;
+    }
+    const auto it = connections_.find(id);
+    if (it == connections_.end()) return;
+    Connection& connection = *it->second.connection;
+    const bool was_connected = connection.connected();
+    connection.handle_datagram(now, datagram);
+    if (connection.role() == Role::server && !was_connected && connection.connected()) {
+        accepted_.push_back(it->second.connection);
+    }
+}
+
+void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
+    const auto header = wire::parse_long_header(datagram.data);
+    if (!header || max_connections_ == 0) return;
+    if (header->type == wire::LongType::version_negotiation || header->type == wire::LongType::retry) return;
+    if (datagram.data.size() < wire::kMinInitialDatagram) return;
+    if (header->version != wire::kVersion) {
+        reply_versions(datagram, *header);
+        return;
+    }
+    if (header->type != wire::LongType::hello) return;
+    if (!cookies_.check(now, datagram.remote, header->destination, header->token)) {
+        reply_retry(now, datagram, *header);
+        return;
+    }
+    if (connections_.size() >= max_connections_) return;
+    const ConnectionId original = header->destination;
+    const auto connection = add(now, {.role = Role::server,
+                                      .local = fresh_id(),
+                                      .remote = header->source,
+                                      .original = original,
+                                      .local_address = datagram.local,
+                                      .remote_address = datagram.remote});
+    by_original_.emplace(original, connection->setup().local);
+    connection->handle_datagram(now, datagram);
+}
+
+void Endpoint::reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header) {
+    if (replies_.size() >= kMaxReplies) return;
+    const auto cookie = cookies_.make(now, datagram.remote, header.destination);
+    wire::LongHeader retry;
+    retry.type = wire::LongType::retry;
+    retry.destination = header.source;
+    retry.source = header.destination;
+    retry.token = cookie;
+    Reply reply{datagram.local, datagram.remote, std::vector<std::byte>(wire::kMinInitialDatagram)};
+    const std::size_t size = wire::write_long_header(retry, reply.bytes);
+    const auto tag = crypto::retry_tag(*deps_.provider, header.destination, std::span(reply.bytes).first(size));
+    std::copy(tag.begin(), tag.end(), reply.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    reply.bytes.resize(size + tag.size());
+    replies_.push_back(std::move(reply));
+}
+
+void Endpoint::reply_versions(const RxDatagram& datagram, const wire::LongHeader& header) {
+    if (replies_.size() >= kMaxReplies) return;
+    wire::LongHeader answer;
+    answer.type = wire::LongType::version_negotiation;
+    answer.version = 0;
+    answer.destination = header.source;
+    answer.source = header.destination;
+    Reply reply{datagram.local, datagram.remote, std::vector<std::byte>(64)};
+    const std::size_t size = wire::write_long_header(answer, reply.bytes);
+    wire::Writer w(std::span(reply.bytes).subspan(size));
+    w.u32(wire::kVersion);
+    reply.bytes.resize(size + w.size());
+    replies_.push_back(std::move(reply));
+}
+
+// --- datagrams out, timers
+
+std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+    while (!replies_.empty()) {
+        const Reply reply = std::move(replies_.front());
+        replies_.pop_front();
+        if (reply.bytes.size() > out.size()) continue;
+        std::copy(reply.bytes.begin(), reply.bytes.end(), out.begin());
+        return Transmit{
+            .local = reply.local, .remote = reply.remote, .size = reply.bytes.size(), .segment = reply.bytes.size()};
+    }
+    while (!ready_.empty()) {
+        const ConnectionId id = ready_.front();
+        ready_.pop_front();
+        const auto it = connections_.find(id);
+        if (it == connections_.end()) continue;
+        Entry& entry = it->second;
+        if (auto t = entry.connection->poll_transmit(now, max_segments, out)) {
+            ready_.push_back(id);
+            return t;
+        }
+        entry.queued = false;
+        if (entry.connection->drained() && !entry.told) {
+            remove(id);
+        } else {
+            file_deadline(id, entry);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Instant> Endpoint::poll_timeout() const {
+    if (timers_.empty()) return std::nullopt;
+    return timers_.begin()->first;
+}
+
+void Endpoint::handle_timeout(Instant now) {
+    while (!timers_.empty() && timers_.begin()->first <= now) {
+        const ConnectionId id = timers_.begin()->second;
+        timers_.erase(timers_.begin());
+        Entry& entry = connections_.at(id);
+        entry.deadline.reset();
+        entry.connection->handle_timeout(now);
+    }
+}
+
+void Endpoint::on_datagram_too_large(Instant now, const Address& remote, std::size_t bytes) {
+    for (auto& [id, entry] : connections_) {
+        if (entry.connection->remote() == remote) entry.connection->on_datagram_too_large(now, bytes);
+    }
+}
+
+}  // namespace udtx::proto

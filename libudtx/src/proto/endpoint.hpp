@@ -1,0 +1,86 @@
+// One UDP port's worth of connections: routes datagrams by connection id, answers first flights with a stateless
+// cookie, makes connections. The same class dials and listens.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "crypto/provider.hpp"
+#include "crypto/retry_cookie.hpp"
+#include "proto/connection.hpp"
+#include "proto/types.hpp"
+#include "udtx/config.hpp"
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+/// Order of calls: as for Connection. Connections live until drained() and are reaped inside poll_transmit().
+class Endpoint {
+  public:
+    Endpoint(EndpointDeps deps, TransportConfig config);
+    ~Endpoint();
+    Endpoint(const Endpoint&) = delete;
+    Endpoint& operator=(const Endpoint&) = delete;
+
+    /// Accepts connections from now on, at most `max_connections` at once.
+    void listen(std::size_t max_connections);
+    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote);
+    /// A connection whose handshake a client has finished, each once; ask after poll_touched() ran dry.
+    [[nodiscard]] std::shared_ptr<Connection> accept();
+
+    void handle_datagram(Instant now, const RxDatagram& datagram);
+    void handle_timeout(Instant now);
+    [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
+                                                        std::span<std::byte> out);
+    [[nodiscard]] std::optional<Instant> poll_timeout() const;
+    void on_datagram_too_large(Instant now, const Address& remote, std::size_t bytes);
+    /// A connection that was touched since the last call and may have events; null when there is none.
+    [[nodiscard]] std::shared_ptr<Connection> poll_touched();
+    [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
+
+  private:
+    struct Entry {
+        std::shared_ptr<Connection> connection;
+        std::optional<Instant> deadline{};  // as filed in timers_
+        bool told = false;                // in events_
+        bool queued = false;              // in ready_
+    };
+    struct Reply {
+        Address local;
+        Address remote;
+        std::vector<std::byte> bytes;
+    };
+
+    std::shared_ptr<Connection> add(Instant now, Connection::Setup setup);
+    void on_touched(ConnectionId id);
+    void file_deadline(ConnectionId id, Entry& entry);
+    void remove(ConnectionId id);
+    void on_hello(Instant now, const RxDatagram& datagram);
+    void reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header);
+    void reply_versions(const RxDatagram& datagram, const wire::LongHeader& header);
+    [[nodiscard]] ConnectionId fresh_id();
+
+    static constexpr std::size_t kMaxReplies = 64;
+
+    EndpointDeps deps_;
+    TransportConfig config_;
+    crypto::CookieJar cookies_;
+    std::size_t max_connections_ = 0;
+    std::unordered_map<ConnectionId, Entry> connections_;            // by our id
+    std::unordered_map<ConnectionId, ConnectionId> by_original_;     // server: client's first destination -> our id
+    std::deque<ConnectionId> ready_;                                 // to be polled for datagrams, round robin
+    std::deque<ConnectionId> events_;                                // to be polled for events
+    std::set<std::pair<Instant, ConnectionId>> timers_;
+    std::deque<std::shared_ptr<Connection>> accepted_;
+    std::deque<Reply> replies_;  // stateless answers, bounded
+};
+
+}  // namespace udtx::proto

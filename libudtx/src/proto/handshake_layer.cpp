@@ -1,0 +1,219 @@
+#include "proto/handshake_layer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "proto/close_reason.hpp"
+#include "wire/codec.hpp"
+
+namespace udtx::proto {
+
+namespace {
+constexpr std::uint64_t kMaxCryptoBuffer = 64U << 10U;  // a flight of TLS 1.3 with certificates is far smaller
+constexpr PathId kPath{0};
+constexpr std::size_t kCryptoFrameHeader = 1 + 8 + 8;
+}  // namespace
+
+HandshakeLayer::HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls,
+                               const Ids& ids)
+    : role_(role),
+      provider_(provider),
+      tls_(std::move(tls)),
+      ids_(ids),
+      keys_(crypto::derive_initial(provider, ids.original)),
+      send_(wire::kVarintMax),
+      recovery_(kSynInterval),
+      acks_(kPath, kSynInterval) {}
+
+Result<void> HandshakeLayer::start() {
+    auto started = tls_->provide({});
+    collect_output();
+    return started;
+}
+
+void HandshakeLayer::collect_output() {
+    const auto bytes = tls_->take_output();
+    if (!bytes.empty()) send_.write(Chunk::copy_of(bytes));
+}
+
+Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram) {
+    if (discarded_ || datagram.size() < header.header_bytes + wire::kTagBytes) return false;
+    const PacketNumber number = header.packet_number;
+    crypto::PacketKey& key = role_ == Role::client ? keys_.server : keys_.client;
+    if (!key.aead->open(crypto::make_nonce(key.iv, kPath, number), datagram, header.header_bytes)) return false;
+    if (role_ == Role::client && !peer_id_known_) {
+        if (header.type != wire::LongType::handshake) return false;
+        ids_.remote = header.source;
+        peer_id_known_ = true;
+    }
+    if (header.source != ids_.remote) return false;
+    heard_ = true;
+
+    const std::size_t end = datagram.size() - wire::kTagBytes;
+    wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
+    bool eliciting = false;
+    if (!acks_.on_received(now, number, false)) return false;
+    while (!in.empty()) {
+        const auto frame = wire::read_frame(in, ack_scratch_);
+        if (!frame) return frame.error();
+        eliciting = eliciting || std::holds_alternative<wire::CryptoFrame>(*frame) ||
+                    std::holds_alternative<wire::PingFrame>(*frame);
+        if (const auto ok = on_frame(now, *frame); !ok) return ok.error();
+    }
+    if (eliciting) ack_owed_ = true;
+    return true;
+}
+
+Result<void> HandshakeLayer::on_frame(Instant now, const wire::Frame& frame) {
+    if (const auto* crypto = std::get_if<wire::CryptoFrame>(&frame)) return on_crypto(*crypto);
+    if (const auto* ack = std::get_if<wire::AckFrameView>(&frame)) {
+        outcome_.clear();
+        const auto ok = recovery_.on_ack(now, *ack->frame, std::chrono::microseconds(ack->frame->delay_us), outcome_);
+        if (ok) apply(outcome_);
+        return ok;
+    }
+    if (const auto* close = std::get_if<wire::CloseFrame>(&frame)) {
+        peer_close_ = close_reason_from_peer(*close);
+        return {};
+    }
+    if (std::holds_alternative<wire::PaddingFrame>(frame) || std::holds_alternative<wire::PingFrame>(frame)) return {};
+    return Error{ErrorCode::protocol, "frame not allowed in a handshake packet"};
+}
+
+Result<void> HandshakeLayer::on_crypto(const wire::CryptoFrame& frame) {
+    if (frame.offset + frame.data.size() > receive_.read_offset() + kMaxCryptoBuffer) {
+        return Error{ErrorCode::protocol, "handshake message too large"};
+    }
+    receive_.insert(frame.offset, frame.data);
+    std::array<std::byte, 4096> buffer;
+    while (const std::size_t n = receive_.read(buffer)) {
+        const auto ok = tls_->provide(std::span(buffer).first(n));
+        collect_output();
+        if (!ok) return ok;
+    }
+    return {};
+}
+
+void HandshakeLayer::on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram) {
+    if (role_ != Role::client || discarded_ || heard_ || retried_) return;
+    if (header.destination != ids_.local || header.token.empty()) return;
+    if (!crypto::check_retry_tag(provider_, ids_.original, datagram)) return;
+    retried_ = true;
+    token_.assign(header.token.begin(), header.token.end());
+    outcome_.clear();
+    recovery_.abandon(outcome_);
+    apply(outcome_);
+}
+
+void HandshakeLayer::apply(const recovery::Outcome& outcome) {
+    for (const auto& packet : outcome.acked) {
+        for (std::size_t i = 0; i < packet.range_count; ++i) {
+            send_.on_acked(packet.ranges[i].offset, packet.ranges[i].length, false);
+        }
+        if (recovery::has(packet.control, recovery::Control::ack)) acks_.on_ack_acknowledged(packet.ack_largest);
+    }
+    for (const auto& packet : outcome.lost) {
+        for (std::size_t i = 0; i < packet.range_count; ++i) {
+            send_.on_lost(packet.ranges[i].offset, packet.ranges[i].length, false);
+        }
+    }
+}
+
+void HandshakeLayer::on_timeout(Instant now) {
+    if (discarded_) return;
+    outcome_.clear();
+    recovery_.on_timeout(now, outcome_);
+    if (outcome_.probe_timeout) {
+        // The few bytes of a handshake are sent again as a whole: one flight is one datagram or two.
+        recovery_.abandon(outcome_);
+        probes_ = 1;
+    }
+    apply(outcome_);
+}
+
+std::optional<Instant> HandshakeLayer::deadline() const {
+    return discarded_ ? std::nullopt : recovery_.deadline();
+}
+
+wire::LongHeader HandshakeLayer::header(PacketNumber number) const {
+    wire::LongHeader h;
+    h.type = role_ == Role::client && !peer_id_known_ ? wire::LongType::hello : wire::LongType::handshake;
+    h.destination = ids_.remote;
+    h.source = ids_.local;
+    if (h.type == wire::LongType::hello) h.token = token_;
+    h.packet_number = static_cast<std::uint32_t>(number);
+    return h;
+}
+
+void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& packet) {
+    if (wire::AckFrame ack; ack_owed_ && acks_.build(now, 16, ack) && wire::write_ack(out, ack)) {
+        ack_owed_ = false;
+        packet.control = packet.control | recovery::Control::ack;
+        packet.ack_largest = ack.largest();
+    }
+    while (packet.range_count < recovery::kMaxRanges && out.room() > kCryptoFrameHeader) {
+        const auto piece = send_.next(out.room() - kCryptoFrameHeader, wire::kVarintMax);
+        if (!piece || piece->length == 0) break;
+        std::vector<std::byte> bytes(piece->length);
+        send_.copy(piece->offset, bytes);
+        if (!wire::write_frame(out, wire::CryptoFrame{piece->offset, bytes})) break;
+        send_.on_sent(*piece);
+        packet.ranges[packet.range_count++] = {StreamId{}, piece->offset, static_cast<std::uint32_t>(piece->length), false, true};
+        packet.ack_eliciting = true;
+    }
+    if (probes_ > 0 && !packet.ack_eliciting && wire::write_frame(out, wire::PingFrame{})) {
+        packet.control = packet.control | recovery::Control::ping;
+        packet.ack_eliciting = true;
+    }
+}
+
+std::size_t HandshakeLayer::seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
+                                 PacketNumber number) {
+    const std::size_t size = header_bytes + payload_bytes + wire::kTagBytes;
+    crypto::PacketKey& key = role_ == Role::client ? keys_.client : keys_.server;
+    key.aead->seal(crypto::make_nonce(key.iv, kPath, number), out.first(size), header_bytes);
+    return size;
+}
+
+std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
+    if (discarded_ || out.size() < wire::kMinInitialDatagram) return 0;
+    if (!ack_owed_ && probes_ == 0 && !send_.pending(wire::kVarintMax)) return 0;
+    const PacketNumber number = recovery_.next_number();
+    const std::size_t header_bytes = wire::write_long_header(header(number), out);
+    wire::Writer w(out.subspan(header_bytes, wire::kMinInitialDatagram - header_bytes - wire::kTagBytes));
+    recovery::SentPacket packet;
+    fill(now, w, packet);
+    if (w.size() == 0) return 0;
+    probes_ = std::max(0, probes_ - 1);
+    // Every flight is padded: the client's against amplification, both so that the path takes full datagrams.
+    if (packet.ack_eliciting) w.zeros(w.room());
+    const std::size_t size = seal(out, header_bytes, w.size(), number);
+    packet.number = number;
+    packet.sent = now;
+    packet.bytes = static_cast<std::uint32_t>(size);
+    packet.in_flight = packet.ack_eliciting;
+    recovery_.on_sent(packet);
+    return size;
+}
+
+std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close) {
+    if (discarded_ || out.size() < wire::kMinInitialDatagram) return 0;
+    const PacketNumber number = recovery_.next_number();
+    const std::size_t header_bytes = wire::write_long_header(header(number), out);
+    wire::Writer w(out.subspan(header_bytes, wire::kMinInitialDatagram - header_bytes - wire::kTagBytes));
+    recovery::SentPacket packet;
+    if (!wire::write_frame(w, close)) return 0;
+    fill(now, w, packet);
+    if (role_ == Role::client && !peer_id_known_) w.zeros(w.room());
+    const std::size_t size = seal(out, header_bytes, w.size(), number);
+    packet.number = number;
+    packet.sent = now;
+    packet.bytes = static_cast<std::uint32_t>(size);
+    recovery_.on_sent(packet);
+    return size;
+}
+
+void HandshakeLayer::discard() { discarded_ = true; }
+
+}  // namespace udtx::proto

@@ -1,0 +1,90 @@
+// The handshake packets of one connection: TLS bytes in CRYPTO frames, reliable, under the initial keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "crypto/packet_key.hpp"
+#include "crypto/provider.hpp"
+#include "proto/types.hpp"
+#include "recovery/ack_tracker.hpp"
+#include "recovery/loss_recovery.hpp"
+#include "stream/reassembler.hpp"
+#include "stream/send_stream.hpp"
+#include "wire/cursor.hpp"
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+/// Order of calls: on a client, start(). Then on_packet(), on_timeout() and poll() as they come, until complete().
+/// After discard() nothing is sent and everything is ignored.
+class HandshakeLayer {
+  public:
+    struct Ids {
+        ConnectionId original;  ///< destination of the client's first packet; the initial keys come from it
+        ConnectionId local;
+        ConnectionId remote;    ///< client: the original until the server's is known
+    };
+    HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids);
+
+    Result<void> start();
+    /// Opens and processes a HELLO or HANDSHAKE packet. false: not authentic or a duplicate, dropped. An error ends
+    /// the connection.
+    Result<bool> on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram);
+    /// Client: the server's cookie. Ignored when it is forged, late, or a second one.
+    void on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram);
+    void on_timeout(Instant now);
+    [[nodiscard]] std::optional<Instant> deadline() const;
+    /// One datagram, or 0 when nothing is to be sent.
+    std::size_t poll(Instant now, std::span<std::byte> out);
+    /// A packet that carries only a CLOSE frame (and the TLS alert, if there is one).
+    std::size_t make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close);
+    void discard();
+
+    [[nodiscard]] bool complete() const { return tls_->complete(); }
+    [[nodiscard]] bool discarded() const noexcept { return discarded_; }
+    [[nodiscard]] crypto::Handshake& tls() noexcept { return *tls_; }
+    [[nodiscard]] ConnectionId remote_id() const noexcept { return ids_.remote; }
+    /// The peer's CLOSE frame, once it came.
+    [[nodiscard]] const std::optional<CloseReason>& closed_by_peer() const noexcept { return peer_close_; }
+    /// Something authentic has come from the peer.
+    [[nodiscard]] bool heard() const noexcept { return heard_ || retried_; }
+    [[nodiscard]] const recovery::RttEstimator& rtt() const noexcept { return recovery_.rtt(); }
+
+  private:
+    Result<void> on_frame(Instant now, const wire::Frame& frame);
+    Result<void> on_crypto(const wire::CryptoFrame& frame);
+    void collect_output();
+    void apply(const recovery::Outcome& outcome);
+    void fill(Instant now, wire::Writer& out, recovery::SentPacket& packet);
+    std::size_t seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
+                     PacketNumber number);
+    [[nodiscard]] wire::LongHeader header(PacketNumber number) const;
+
+    Role role_;
+    crypto::Provider& provider_;
+    std::unique_ptr<crypto::Handshake> tls_;
+    Ids ids_;
+    crypto::InitialKeys keys_;
+    std::vector<std::byte> token_;
+    stream::SendStream send_;
+    stream::Reassembler receive_;
+    recovery::LossRecovery recovery_;
+    recovery::AckTracker acks_;
+    recovery::Outcome outcome_;
+    wire::AckFrame ack_scratch_;
+    std::optional<CloseReason> peer_close_;
+    int probes_ = 0;  // packets to send although nothing new waits
+    bool ack_owed_ = false;
+    bool peer_id_known_ = false;
+    bool retried_ = false;
+    bool heard_ = false;
+    bool discarded_ = false;
+};
+
+}  // namespace udtx::proto

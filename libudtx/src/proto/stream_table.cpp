@@ -1,0 +1,228 @@
+#include "proto/stream_table.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace udtx::proto {
+
+StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events)
+    : role_(role),
+      config_(config),
+      events_(events),
+      max_streams_(config.max_streams),
+      max_data_(config.connection_window) {}
+
+StreamTable::Stream& StreamTable::insert(StreamId id) {
+    const bool ours = id.opener() == role_;
+    auto s = std::make_unique<Stream>(Stream{.id = id,
+                                             .send = stream::SendStream(peer_stream_window_),
+                                             .recv = stream::RecvStream(id.kind(), config_.stream_window)});
+    s->sends = ours || id.kind() == StreamKind::ordered;
+    s->receives = !ours || id.kind() == StreamKind::ordered;
+    Stream& ref = *s;
+    order_.push_back(&ref);
+    streams_.emplace(id.value, std::move(s));
+    return ref;
+}
+
+StreamTable::Stream* StreamTable::find(StreamId id) {
+    const auto it = streams_.find(id.value);
+    return it == streams_.end() ? nullptr : it->second.get();
+}
+
+void StreamTable::retire_if_done(StreamId id) {
+    Stream* s = find(id);
+    if (s == nullptr) return;
+    const bool sent = !s->sends || s->send.delivered() || s->reset_acked;
+    const bool received = !s->receives || s->recv.done();
+    if (!sent || !received || s->stop_due) return;
+    std::erase(order_, s);
+    if (id.opener() != role_) {
+        ++peer_closed_;
+        max_streams_due_ = max_streams_due_ || peer_closed_ + config_.max_streams >= max_streams_ + 1 + config_.max_streams / 4;
+    }
+    streams_.erase(id.value);
+}
+
+// --- application
+
+Result<StreamId> StreamTable::open(StreamKind kind) {
+    if (next_index_ >= peer_max_streams_) {
+        return Error{ErrorCode::refused, "the peer allows no more than " + std::to_string(peer_max_streams_) +
+                                             " streams at once; finish one first"};
+    }
+    const StreamId id = StreamId::make(next_index_++, kind, role_);
+    insert(id);
+    return id;
+}
+
+std::uint64_t StreamTable::capacity(StreamId id) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
+    const std::uint64_t held = s->send.buffered();
+    if (held < config_.send_buffer) return config_.send_buffer - held;
+    s->writer_waits = true;
+    return 0;
+}
+
+Result<void> StreamTable::write(StreamId id, Chunk chunk) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) {
+        return Error{ErrorCode::invalid_argument, "write on a stream that is not open for writing"};
+    }
+    s->send.write(std::move(chunk));
+    return {};
+}
+
+Result<void> StreamTable::finish(StreamId id) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->sends) return Error{ErrorCode::invalid_argument, "finish on a stream that is not open"};
+    s->send.finish();
+    return {};
+}
+
+void StreamTable::consume(Stream& s, std::uint64_t before) { consumed_ += s.recv.consumed() - before; }
+
+ReadResult StreamTable::read(StreamId id, std::span<std::byte> out) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->receives || s->recv.kind() != StreamKind::ordered || s->recv.was_reset()) return {};
+    const std::uint64_t before = s->recv.consumed();
+    ReadResult result;
+    result.bytes = s->recv.read(out);
+    result.end = s->recv.final_size() && s->recv.consumed() == *s->recv.final_size();
+    consume(*s, before);
+    s->readable_told = s->recv.readable() && !result.end;
+    if (result.end) retire_if_done(id);
+    return result;
+}
+
+void StreamTable::release(StreamId id, std::uint64_t bytes) {
+    Stream* s = find(id);
+    if (s == nullptr || s->recv.was_reset()) return;
+    const std::uint64_t before = s->recv.consumed();
+    s->recv.release(bytes);
+    consume(*s, before);
+    retire_if_done(id);
+}
+
+void StreamTable::reset(StreamId id, std::uint64_t code) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->sends || s->send.was_reset() || s->send.delivered()) return;
+    s->send.reset();
+    s->reset_code = code;
+    s->reset_due = true;
+}
+
+void StreamTable::stop(StreamId id, std::uint64_t code) {
+    Stream* s = find(id);
+    if (s == nullptr || !s->receives || s->recv.stopped()) return;
+    const std::uint64_t before = s->recv.consumed();
+    s->recv.stop();
+    consume(*s, before);
+    s->stop_code = code;
+    s->stop_due = true;
+}
+
+// --- frames from the peer
+
+void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams) {
+    peer_max_data_ = connection;
+    peer_stream_window_ = stream;
+    peer_max_streams_ = streams;
+}
+
+Result<StreamTable::Stream*> StreamTable::admit(StreamId id, bool peer_sends) {
+    if (Stream* s = find(id)) {
+        if (!(peer_sends ? s->receives : s->sends)) {
+            return Error{ErrorCode::protocol, "frame for a direction that the stream does not have"};
+        }
+        return s;
+    }
+    if (id.opener() == role_) {
+        if (id.index() >= next_index_) return Error{ErrorCode::protocol, "frame for a stream that was never opened"};
+        return static_cast<Stream*>(nullptr);
+    }
+    if (peer_opened_.contains(id.index())) return static_cast<Stream*>(nullptr);
+    if (id.index() >= max_streams_) return Error{ErrorCode::protocol, "peer opened more streams than allowed"};
+    if (!peer_sends && id.kind() == StreamKind::placed) {
+        return Error{ErrorCode::protocol, "frame for a direction that the stream does not have"};
+    }
+    peer_opened_.insert(id.index(), id.index() + 1);
+    Stream& s = insert(id);
+    events_.push_back(event::StreamOpened{id});
+    return &s;
+}
+
+Result<void> StreamTable::check_connection_limit() const {
+    if (received_highest_ <= max_data_) return {};
+    return Error{ErrorCode::protocol, "peer sent beyond the connection's flow-control limit"};
+}
+
+void StreamTable::tell_readable(Stream& s) {
+    if (s.readable_told || !s.recv.readable()) return;
+    s.readable_told = true;
+    events_.push_back(event::Readable{s.id});
+}
+
+Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
+    const auto admitted = admit(frame.id, true);
+    if (!admitted) return admitted.error();
+    if (*admitted == nullptr) return {};
+    Stream& s = **admitted;
+    const std::uint64_t received = s.recv.received();
+    const std::uint64_t consumed = s.recv.consumed();
+    const auto growth = s.recv.on_data(frame.offset, frame.data, frame.fin, [&](std::uint64_t offset, auto bytes) {
+        if (sink_ != nullptr) sink_->on_placed(s.id, offset, bytes);
+    });
+    if (!growth) return growth.error();
+    count_received(*growth);
+    if (const auto ok = check_connection_limit(); !ok) return ok;
+    consume(s, consumed);
+    counters_.bytes_received += s.recv.received() - received;
+    tell_readable(s);
+    if (s.recv.kind() == StreamKind::placed && s.recv.complete() && !s.received_told) {
+        s.received_told = true;
+        events_.push_back(event::StreamReceived{s.id, *s.recv.final_size()});
+    }
+    retire_if_done(frame.id);
+    return {};
+}
+
+Result<void> StreamTable::on_reset(const wire::ResetStreamFrame& frame) {
+    const auto admitted = admit(frame.id, true);
+    if (!admitted) return admitted.error();
+    if (*admitted == nullptr || (*admitted)->recv.was_reset()) return {};
+    Stream& s = **admitted;
+    const auto growth = s.recv.on_reset(frame.final_size);
+    if (!growth) return growth.error();
+    count_received(*growth);
+    if (const auto ok = check_connection_limit(); !ok) return ok;
+    consumed_ += s.recv.highest() - s.recv.consumed();
+    events_.push_back(event::StreamReset{s.id, frame.code});
+    retire_if_done(frame.id);
+    return {};
+}
+
+Result<void> StreamTable::on_stop(const wire::StopSendingFrame& frame) {
+    const auto admitted = admit(frame.id, false);
+    if (!admitted) return admitted.error();
+    if (*admitted == nullptr || (*admitted)->send.was_reset()) return {};
+    events_.push_back(event::StreamStopped{frame.id, frame.code});
+    reset(frame.id, frame.code);
+    return {};
+}
+
+Result<void> StreamTable::on_max_stream_data(const wire::MaxStreamDataFrame& frame) {
+    const auto admitted = admit(frame.id, false);
+    if (!admitted) return admitted.error();
+    if (*admitted != nullptr) (*admitted)->send.raise_limit(frame.limit);
+    return {};
+}
+
+void StreamTable::on_max_data(std::uint64_t limit) { peer_max_data_ = std::max(peer_max_data_, limit); }
+void StreamTable::on_max_streams(std::uint64_t limit) { peer_max_streams_ = std::max(peer_max_streams_, limit); }
+
+std::uint64_t StreamTable::free_window() const noexcept { return new_credit(); }
+
+}  // namespace udtx::proto

@@ -1,0 +1,121 @@
+// All streams of a connection with both levels of flow control. Knows frames and streams, not packets' fate or time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/range_set.hpp"
+#include "proto/connection_types.hpp"
+#include "proto/types.hpp"
+#include "recovery/sent_packet.hpp"
+#include "stream/recv_stream.hpp"
+#include "stream/send_stream.hpp"
+#include "udtx/config.hpp"
+#include "wire/codec.hpp"
+
+namespace udtx::proto {
+
+/// Order of calls: set_peer_limits() once, before any frame is filled; then anything.
+class StreamTable {
+  public:
+    StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events);
+
+    // --- application
+    Result<StreamId> open(StreamKind kind);
+    [[nodiscard]] std::uint64_t capacity(StreamId id);
+    Result<void> write(StreamId id, Chunk chunk);
+    Result<void> finish(StreamId id);
+    [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
+    void set_sink(PlacedSink* sink) { sink_ = sink; }
+    void release(StreamId id, std::uint64_t bytes);
+    void reset(StreamId id, std::uint64_t code);
+    void stop(StreamId id, std::uint64_t code);
+
+    // --- frames from the peer
+    void set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams);
+    Result<void> on_stream(const wire::StreamFrame& frame);
+    Result<void> on_reset(const wire::ResetStreamFrame& frame);
+    Result<void> on_stop(const wire::StopSendingFrame& frame);
+    Result<void> on_max_stream_data(const wire::MaxStreamDataFrame& frame);
+    void on_max_data(std::uint64_t limit);
+    void on_max_streams(std::uint64_t limit);
+
+    // --- frames to the peer
+    /// Something waits that counts against the window (stream bytes, limits, resets).
+    [[nodiscard]] bool pending() const;
+    /// Of stream payload, something waits.
+    [[nodiscard]] bool data_pending() const;
+    /// Writes credit and stream frames into `out` and notes them in `packet`.
+    void fill(wire::Writer& out, recovery::SentPacket& packet);
+    void on_acked(const recovery::SentPacket& packet);
+    void on_lost(const recovery::SentPacket& packet);
+
+    [[nodiscard]] const StreamCounters& counters() const noexcept { return counters_; }
+    /// Bytes that flow control would still let us send.
+    [[nodiscard]] std::uint64_t free_window() const noexcept;
+
+  private:
+    struct Stream {
+        StreamId id;
+        stream::SendStream send;
+        stream::RecvStream recv;
+        bool sends = true;     ///< this end may send on it
+        bool receives = true;  ///< this end may receive on it
+        bool writer_waits = false;
+        bool readable_told = false;
+        bool received_told = false;
+        bool delivered_told = false;
+        bool limit_lost = false;
+        bool reset_due = false;
+        bool reset_acked = false;
+        bool stop_due = false;
+        std::uint64_t reset_code = 0;
+        std::uint64_t stop_code = 0;
+    };
+
+    Stream& insert(StreamId id);
+    Stream* find(StreamId id);
+    /// The stream of a frame, made if the peer opens it with this frame; null if it is closed and forgotten.
+    Result<Stream*> admit(StreamId id, bool peer_sends);
+    void count_received(std::uint64_t growth) { received_highest_ += growth; }
+    Result<void> check_connection_limit() const;
+    void tell_readable(Stream& s);
+    void consume(Stream& s, std::uint64_t before);
+    void retire_if_done(StreamId id);
+    [[nodiscard]] bool control_pending(const Stream& s) const;
+    [[nodiscard]] std::uint64_t new_credit() const noexcept { return peer_max_data_ - sent_new_; }
+    void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
+    void fill_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
+    bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
+
+    Role role_;
+    const TransportConfig& config_;
+    std::deque<Event>& events_;
+    PlacedSink* sink_ = nullptr;
+    std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;
+    std::vector<Stream*> order_;  // round robin; ordered streams are served before placed ones
+    std::size_t turn_ = 0;
+
+    std::uint64_t next_index_ = 0;
+    std::uint64_t peer_max_streams_ = 0;
+    std::uint64_t peer_stream_window_ = 0;
+    std::uint64_t peer_max_data_ = 0;
+    std::uint64_t sent_new_ = 0;
+
+    RangeSet peer_opened_;  // indices
+    std::uint64_t peer_closed_ = 0;
+    std::uint64_t max_streams_;  // advertised
+    bool max_streams_due_ = false;
+    std::uint64_t max_data_;  // advertised
+    std::uint64_t received_highest_ = 0;
+    std::uint64_t consumed_ = 0;
+    bool max_data_lost_ = false;
+    StreamCounters counters_;
+};
+
+}  // namespace udtx::proto

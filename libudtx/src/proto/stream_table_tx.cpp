@@ -1,0 +1,155 @@
+// The sending side of StreamTable: what goes into a packet, and what becomes of it.
+#include <algorithm>
+
+#include "proto/stream_table.hpp"
+
+namespace udtx::proto {
+
+using recovery::Control;
+using recovery::SentPacket;
+using recovery::SentRange;
+
+bool StreamTable::control_pending(const Stream& s) const {
+    const bool limit = s.receives && !s.recv.stopped() && !s.recv.was_reset() && (s.limit_lost || s.recv.limit_due());
+    return limit || s.reset_due || s.stop_due;
+}
+
+bool StreamTable::data_pending() const {
+    return std::any_of(order_.begin(), order_.end(),
+                       [this](const Stream* s) { return s->sends && s->send.pending(new_credit()); });
+}
+
+bool StreamTable::pending() const {
+    const bool limit = consumed_ + config_.connection_window >= max_data_ + config_.connection_window / 4;
+    if (limit || max_data_lost_ || max_streams_due_) return true;
+    return std::any_of(order_.begin(), order_.end(), [this](const Stream* s) {
+        return control_pending(*s) || (s->sends && s->send.pending(new_credit()));
+    });
+}
+
+void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
+    const std::uint64_t limit = consumed_ + config_.connection_window;
+    if ((max_data_lost_ || limit >= max_data_ + config_.connection_window / 4) &&
+        wire::write_frame(out, wire::MaxDataFrame{std::max(max_data_, limit)})) {
+        max_data_ = std::max(max_data_, limit);
+        max_data_lost_ = false;
+        packet.control = packet.control | Control::max_data;
+        packet.ack_eliciting = true;
+    }
+    const std::uint64_t streams = peer_closed_ + config_.max_streams;
+    if (max_streams_due_ && wire::write_frame(out, wire::MaxStreamsFrame{streams})) {
+        max_streams_ = std::max(max_streams_, streams);
+        max_streams_due_ = false;
+        packet.control = packet.control | Control::max_streams;
+        packet.ack_eliciting = true;
+    }
+}
+
+void StreamTable::fill_control(Stream& s, wire::Writer& out, SentPacket& packet) {
+    const auto note = [&](Control bit) {
+        packet.control = packet.control | bit;
+        packet.control_stream = s.id;
+        packet.ack_eliciting = true;
+    };
+    const bool receiving = s.receives && !s.recv.stopped() && !s.recv.was_reset();
+    if (receiving && (s.limit_lost || s.recv.limit_due()) &&
+        wire::write_frame(out, wire::MaxStreamDataFrame{s.id, s.recv.advertise()})) {
+        s.limit_lost = false;
+        note(Control::max_stream_data);
+    }
+    if (s.reset_due && wire::write_frame(out, wire::ResetStreamFrame{s.id, s.reset_code, s.send.sent()})) {
+        s.reset_due = false;
+        note(Control::reset_stream);
+    }
+    if (s.stop_due && wire::write_frame(out, wire::StopSendingFrame{s.id, s.stop_code})) {
+        s.stop_due = false;
+        note(Control::stop_sending);
+    }
+}
+
+bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet) {
+    if (packet.range_count == recovery::kMaxRanges) return false;
+    const std::uint64_t credit = new_credit();
+    const auto probe = s.send.next(out.room(), credit);
+    if (!probe) return false;
+    const std::size_t header = wire::stream_header_bytes(s.id, probe->offset);
+    if (out.room() <= header) return false;
+    const auto piece = s.send.next(out.room() - header, credit);
+    if (!piece) return false;
+    const auto room = wire::write_stream_header(out, s.id, piece->offset, piece->length, piece->fin);
+    if (!room.written || room.payload.size() != piece->length) return false;
+    s.send.copy(piece->offset, room.payload);
+    s.send.on_sent(*piece);
+    if (piece->again) {
+        counters_.bytes_resent += piece->length;
+        packet.retransmission = true;
+    } else {
+        counters_.bytes_sent += piece->length;
+        sent_new_ += piece->length;
+    }
+    packet.ranges[packet.range_count++] =
+        SentRange{s.id, piece->offset, static_cast<std::uint32_t>(piece->length), piece->fin, false};
+    packet.ack_eliciting = true;
+    return true;
+}
+
+void StreamTable::fill(wire::Writer& out, SentPacket& packet) {
+    fill_limits(out, packet);
+    for (Stream* s : order_) {
+        if (!control_pending(*s)) continue;
+        fill_control(*s, out, packet);
+        break;  // one stream's control frames a packet: SentPacket remembers one
+    }
+    const std::size_t count = order_.size();
+    std::size_t served = count;
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = (turn_ + i) % count;
+            Stream& s = *order_[at];
+            if (s.id.kind() != kind || !s.sends) continue;
+            while (fill_one(s, out, packet)) served = at;
+        }
+    }
+    if (served != count) turn_ = served + 1;
+}
+
+void StreamTable::on_acked(const SentPacket& packet) {
+    if (has(packet.control, Control::reset_stream)) {
+        if (Stream* s = find(packet.control_stream)) {
+            s->reset_acked = true;
+            retire_if_done(s->id);
+        }
+    }
+    for (std::size_t i = 0; i < packet.range_count; ++i) {
+        const SentRange& r = packet.ranges[i];
+        Stream* s = r.crypto ? nullptr : find(r.stream);
+        if (s == nullptr) continue;
+        s->send.on_acked(r.offset, r.length, r.fin);
+        if (s->writer_waits && s->send.buffered() <= config_.send_buffer - config_.send_buffer / 4) {
+            s->writer_waits = false;
+            events_.push_back(event::Writable{s->id});
+        }
+        if (s->send.delivered() && !s->delivered_told) {
+            s->delivered_told = true;
+            events_.push_back(event::StreamDelivered{s->id});
+            retire_if_done(s->id);
+        }
+    }
+}
+
+void StreamTable::on_lost(const SentPacket& packet) {
+    if (has(packet.control, Control::max_data)) max_data_lost_ = true;
+    if (has(packet.control, Control::max_streams)) max_streams_due_ = true;
+    if (Stream* s = find(packet.control_stream)) {
+        if (has(packet.control, Control::max_stream_data)) s->limit_lost = true;
+        if (has(packet.control, Control::reset_stream)) s->reset_due = true;
+        if (has(packet.control, Control::stop_sending)) s->stop_due = true;
+    }
+    for (std::size_t i = 0; i < packet.range_count; ++i) {
+        const SentRange& r = packet.ranges[i];
+        Stream* s = r.crypto ? nullptr : find(r.stream);
+        if (s != nullptr) s->send.on_lost(r.offset, r.length, r.fin);
+    }
+}
+
+}  // namespace udtx::proto

@@ -1,0 +1,86 @@
+#include "proto/transport_parameters.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "wire/cursor.hpp"
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+namespace {
+
+using Field = std::uint64_t TransportParameters::*;
+
+// Index + 1 is the parameter's id on the wire.
+constexpr std::array<Field, 8> kFields{
+    &TransportParameters::idle_timeout_ms, &TransportParameters::connection_window,
+    &TransportParameters::stream_window,   &TransportParameters::max_streams,
+    &TransportParameters::max_datagram,    &TransportParameters::aes_speed,
+    &TransportParameters::chacha_speed,    &TransportParameters::cipher,
+};
+
+std::uint64_t megabytes(double bytes_per_second) {
+    return bytes_per_second <= 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes_per_second / 1e6));
+}
+
+}  // namespace
+
+TransportParameters TransportParameters::from(const TransportConfig& config, double aes_speed, double chacha_speed) {
+    TransportParameters p;
+    p.idle_timeout_ms = static_cast<std::uint64_t>(config.idle_timeout / std::chrono::milliseconds(1));
+    p.connection_window = config.connection_window;
+    p.stream_window = config.stream_window;
+    p.max_streams = config.max_streams;
+    p.max_datagram = config.max_datagram;
+    p.aes_speed = megabytes(aes_speed);
+    p.chacha_speed = megabytes(chacha_speed);
+    return p;
+}
+
+std::vector<std::byte> encode(const TransportParameters& parameters) {
+    std::vector<std::byte> out(kFields.size() * 18);
+    wire::Writer w(out);
+    for (std::size_t i = 0; i < kFields.size(); ++i) {
+        const std::uint64_t value = std::min(parameters.*kFields[i], wire::kVarintMax);
+        w.varint(i + 1);
+        w.varint(wire::varint_bytes(value));
+        w.varint(value);
+    }
+    out.resize(w.size());
+    return out;
+}
+
+Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes) {
+    const Error malformed{ErrorCode::malformed, "peer's transport parameters do not parse"};
+    TransportParameters p;
+    std::array<bool, kFields.size()> seen{};
+    wire::Reader in(bytes);
+    while (!in.empty()) {
+        const auto id = in.varint();
+        const auto length = in.varint();
+        if (!id || !length || *length > in.remaining()) return malformed;
+        const auto value = in.bytes(static_cast<std::size_t>(*length));
+        if (!value) return malformed;
+        if (*id == 0 || *id > kFields.size()) continue;
+        const auto index = static_cast<std::size_t>(*id - 1);
+        wire::Reader field(*value);
+        const auto number = field.varint();
+        if (!number || !field.empty() || seen[index]) return malformed;
+        seen[index] = true;
+        p.*kFields[index] = *number;
+    }
+    if (p.max_datagram < wire::kMinInitialDatagram) {
+        return Error{ErrorCode::protocol, "peer offers datagrams below 1200 bytes"};
+    }
+    return p;
+}
+
+Result<crypto::Cipher> choose_cipher(const TransportParameters& a, const TransportParameters& b) {
+    const std::uint64_t aes = std::min(a.aes_speed, b.aes_speed);
+    const std::uint64_t chacha = std::min(a.chacha_speed, b.chacha_speed);
+    if (aes == 0 && chacha == 0) return Error{ErrorCode::protocol, "no cipher in common with the peer"};
+    return aes >= chacha ? crypto::Cipher::aes_256_gcm : crypto::Cipher::chacha20_poly1305;
+}
+
+}  // namespace udtx::proto

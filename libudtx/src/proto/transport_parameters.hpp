@@ -1,0 +1,36 @@
+// What each end tells the other inside the TLS handshake. Layout: docs/wire-format.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "crypto/provider.hpp"
+#include "udtx/config.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::proto {
+
+struct TransportParameters {
+    std::uint64_t idle_timeout_ms = 0;
+    std::uint64_t connection_window = 0;  ///< initial MAX_DATA
+    std::uint64_t stream_window = 0;      ///< initial MAX_STREAM_DATA of every stream
+    std::uint64_t max_streams = 0;        ///< initial MAX_STREAMS
+    std::uint64_t max_datagram = 0;       ///< largest UDP payload this end takes
+    std::uint64_t aes_speed = 0;          ///< AEAD speed on this machine, MB/s; 0 = not offered
+    std::uint64_t chacha_speed = 0;
+    std::uint64_t cipher = 0;  ///< server only: the choice (crypto::Cipher)
+
+    [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed,
+                                                  double chacha_speed);
+};
+
+[[nodiscard]] std::vector<std::byte> encode(const TransportParameters& parameters);
+/// malformed: truncated, repeated, or out of bounds (a datagram size below 1,200). Unknown parameters are skipped.
+[[nodiscard]] Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes);
+
+/// The cipher whose slower end is fastest; an error when no cipher is offered by both.
+[[nodiscard]] Result<crypto::Cipher> choose_cipher(const TransportParameters& a, const TransportParameters& b);
+
+}  // namespace udtx::proto
