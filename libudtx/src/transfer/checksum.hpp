@@ -1,0 +1,60 @@
+// Content hashes of pieces and files. They find faults of memory and disk; against an attacker the packets' AEAD
+// stands, so that the fast non-cryptographic XXH3 is the default and SHA-256 a choice.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+enum class HashAlgorithm : std::uint8_t { xxh3_128 = 1, sha256 = 2 };
+
+/// Bytes of a digest: 16 or 32.
+[[nodiscard]] std::size_t digest_bytes(HashAlgorithm algorithm) noexcept;
+[[nodiscard]] std::string_view to_string(HashAlgorithm algorithm) noexcept;
+/// nullopt: not a known number.
+[[nodiscard]] std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept;
+
+class Digest {
+  public:
+    static constexpr std::size_t kMaxBytes = 32;
+
+    Digest() = default;
+    /// At most kMaxBytes.
+    explicit Digest(std::span<const std::byte> bytes) noexcept;
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
+    [[nodiscard]] std::string hex() const;
+    friend bool operator==(const Digest&, const Digest&) noexcept = default;
+
+  private:
+    std::array<std::byte, kMaxBytes> bytes_{};
+    std::uint8_t size_ = 0;
+};
+
+/// Order of calls: update() any number of times, then finish() once; reset() begins anew.
+class Hasher {
+  public:
+    explicit Hasher(HashAlgorithm algorithm);
+    ~Hasher();
+    Hasher(Hasher&&) noexcept;
+    Hasher& operator=(Hasher&&) noexcept;
+
+    void update(std::span<const std::byte> bytes);
+    void update_u64(std::uint64_t value);  ///< as eight bytes, most significant first
+    [[nodiscard]] Digest finish();
+    void reset();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,60 @@
+// What a transfer tells its user: progress while it runs and the outcome at the end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+enum class Phase : std::uint8_t {
+    connect,   ///< waiting for the peer
+    transfer,  ///< bytes are moving (the tree may still be scanned: see totals_final)
+    flush,     ///< every byte has left us or has come; disks are being synced
+    verify,    ///< waiting for the final confirmation
+    done,
+};
+[[nodiscard]] std::string_view to_string(Phase phase) noexcept;
+
+/// One consistent snapshot; cheap enough for ten a second.
+struct Progress {
+    Phase phase = Phase::connect;
+    std::uint64_t files_done = 0;   ///< safe under their final name at the receiver
+    std::uint64_t files_total = 0;  ///< known so far
+    std::uint64_t bytes_done = 0;   ///< verified and written at the receiver (the sender learns it with a delay)
+    std::uint64_t bytes_sent = 0;   ///< sender: handed to the transport
+    std::uint64_t bytes_total = 0;  ///< known so far; holes of sparse files do not count
+    bool totals_final = false;
+    std::string current_name;  ///< as it is in the file system: escape it before it meets a terminal
+};
+
+struct FailedFile {
+    std::string path;  ///< unescaped
+    ErrorCode code = ErrorCode::file_io;
+    std::string reason;
+};
+
+/// Failures beyond so many are only counted.
+inline constexpr std::size_t kMaxListedFailures = 1000;
+
+struct Outcome {
+    /// ok: everything was delivered and confirmed. partial: some files were not (see failed). Otherwise what ended it.
+    Result<void> status;
+    std::uint64_t files = 0;        ///< delivered: verified, synced, under their final name
+    std::uint64_t directories = 0;  ///< the same
+    std::uint64_t links = 0;        ///< the same
+    std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
+    std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport, each counted once
+    std::vector<FailedFile> failed;
+    std::uint64_t failed_count = 0;
+    std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures
+};
+
+/// Called once, when result() is final; on the protocol thread or on a disk thread. It must not destroy the job.
+using DoneCallback = std::function<void()>;
+
+}  // namespace udtx::transfer
