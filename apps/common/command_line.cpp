@@ -1,0 +1,62 @@
+#include "common/command_line.hpp"
+
+#include <algorithm>
+
+#include "common/text.hpp"
+
+#ifndef UDTX_VERSION
+#error "UDTX_VERSION is set by the build"
+#endif
+
+namespace udtx::apps {
+namespace {
+
+std::vector<std::string> known_flags(const CLI::App& app) {
+    std::vector<std::string> out;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+        for (const std::string& name : option->get_snames()) out.push_back("-" + name);
+    }
+    return out;
+}
+
+Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extras) {
+    const auto flag = std::find_if(extras.begin(), extras.end(),
+                                   [](const std::string& s) { return s.size() > 1 && s.front() == '-'; });
+    if (flag == extras.end()) {
+        return {ErrorCode::invalid_argument, "unexpected argument '" + extras.front() + "'; see " + app.get_name() +
+                                                 " --help"};
+    }
+    const std::string name = flag->substr(0, flag->find('='));
+    const auto guess = nearest(name, known_flags(app));
+    return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" +
+                                             (guess ? "; did you mean " + *guess + "?" : "; see --help")};
+}
+
+}  // namespace
+
+void use_house_style(CLI::App& app) {
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "Print this text and exit");
+    app.set_version_flag("--version", app.get_name() + " " + UDTX_VERSION, "Print the version and exit");
+    app.get_formatter()->column_width(34);
+}
+
+Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    try {
+        app.parse(std::move(arguments));
+    } catch (const CLI::CallForHelp&) {
+        return EarlyText(app.help());
+    } catch (const CLI::CallForVersion& e) {
+        return EarlyText(std::string(e.what()) + "\n");
+    } catch (const CLI::ParseError& e) {
+        return Error{ErrorCode::invalid_argument, std::string(e.what()) + "; see " + app.get_name() + " --help"};
+    }
+    const std::vector<std::string> extras = app.remaining();
+    if (!extras.empty()) return unknown_argument(app, extras);
+    return EarlyText();
+}
+
+}  // namespace udtx::apps

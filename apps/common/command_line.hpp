@@ -1,0 +1,20 @@
+// Parsing with CLI11, our way: the last of repeated options wins, unknown flags are named together with the nearest
+// known one, and nothing is printed or ended from in here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// Help or version text asked for by the user; nothing when the program is to go on.
+using EarlyText = std::optional<std::string>;
+
+void use_house_style(CLI::App& app);
+Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments);
+
+}  // namespace udtx::apps

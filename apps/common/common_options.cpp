@@ -1,0 +1,112 @@
+#include "common/common_options.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "common/units.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx::apps {
+namespace {
+
+Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+    return out;
+}
+
+}  // namespace
+
+void CommonOptions::add_to(CLI::App& app) {
+    const auto keys = "Keys";
+    app.add_option("--psk-file", psk_file_text, "Key that both ends share, made by 'udtx-send keygen FILE'; "
+                                                "default: the file that UDTX_PSK_FILE names")
+        ->type_name("FILE")->group(keys);
+    app.add_option("--identity", identity_text, "Own Ed25519 key, made by 'udtx-send keygen --identity FILE'")
+        ->type_name("FILE")->group(keys);
+
+    const auto transport_group = "Transport";
+    app.add_option("--rate", rate_text, "Send at most so many bits per second (500M, 1.5G)")
+        ->type_name("RATE")->group(transport_group);
+    app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
+        ->type_name("SECONDS")->group(transport_group);
+    app.add_option("--cc", congestion, "Congestion control: " + joined(congestion_controller_names()))
+        ->type_name("NAME")->group(transport_group);
+    app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
+        ->type_name("BYTES")->group(transport_group);
+    app.add_flag("-4", ipv4, "IPv4 only")->group(transport_group);
+    app.add_flag("-6", ipv6, "IPv6 only")->group(transport_group);
+
+    const auto output = "Output";
+    app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
+    app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
+    app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
+    app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
+    app.add_option("--log", log_text, "Write messages with times to a file as well")->type_name("FILE")->group(output);
+}
+
+Result<void> CommonOptions::check() {
+    if (!rate_text.empty()) {
+        const auto parsed = parse_rate(rate_text);
+        if (!parsed) return usage("--rate: " + parsed.error().message);
+        rate = parsed.value();
+    }
+    if (!timeout_text.empty()) {
+        const auto parsed = parse_seconds(timeout_text);
+        if (!parsed) return usage("--timeout: " + parsed.error().message);
+        timeout = parsed.value();
+    }
+    const auto mtu = parse_mtu(mtu_text);
+    if (!mtu) return usage("--mtu: " + mtu.error().message);
+    max_datagram = mtu.value();
+    const auto known = congestion_controller_names();
+    if (std::find(known.begin(), known.end(), congestion) == known.end()) {
+        return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known));
+    }
+    if (checksum != "xxh128" && checksum != "sha256") {
+        return usage("--checksum: '" + checksum + "' is unknown; there is: xxh128, sha256");
+    }
+    if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
+    if (ipv4) addresses = io::AddressChoice::v4_only;
+    if (ipv6) addresses = io::AddressChoice::v6_only;
+    if (quiet && verbose) return usage("-q and -v exclude each other");
+    if (!psk_file_text.empty() && !identity_text.empty()) return usage("--psk-file and --identity exclude each other");
+    return {};
+}
+
+Log::Verbosity CommonOptions::verbosity() const noexcept {
+    if (quiet) return Log::Verbosity::quiet;
+    return verbose ? Log::Verbosity::verbose : Log::Verbosity::normal;
+}
+
+TransportConfig CommonOptions::transport() const {
+    TransportConfig config;
+    config.congestion = congestion;
+    config.max_rate = rate;
+    config.max_datagram = max_datagram;
+    if (timeout) {
+        config.handshake_timeout = std::min(config.handshake_timeout, *timeout);
+        // The user's patience also bounds how long a silent peer is waited for, in both directions.
+        config.idle_timeout = *timeout;
+        config.keep_alive = std::min(config.keep_alive, *timeout / 4);
+    }
+    return config;
+}
+
+Result<Credentials> load_credentials(const CommonOptions& options) {
+    if (!options.identity_text.empty()) return Credentials::from_identity_file(options.identity_text);
+    std::string psk = options.psk_file_text;
+    if (psk.empty()) {
+        const char* from_environment = std::getenv("UDTX_PSK_FILE");
+        if (from_environment != nullptr) psk = from_environment;
+    }
+    if (psk.empty()) {
+        return usage("no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
+                     "--psk-file FILE on both");
+    }
+    return Credentials::from_psk_file(psk);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,52 @@
+// What both tools let the user set.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/log.hpp"
+#include "io/resolve.hpp"
+#include "udtx/config.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+struct CommonOptions {
+    // As typed; check() turns them into what follows.
+    std::string psk_file_text;
+    std::string identity_text;
+    std::string rate_text;
+    std::string timeout_text;
+    std::string mtu_text = "auto";
+    std::string checksum = "xxh128";
+    std::string log_text;
+    std::string congestion = "udt";
+    bool verbose = false;
+    bool quiet = false;
+    bool json = false;
+    bool progress = false;
+    bool preserve = false;
+    bool ipv4 = false;
+    bool ipv6 = false;
+
+    Rate rate = Rate::infinite();
+    std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
+    std::uint32_t max_datagram = 0;   ///< UDP payload
+    io::AddressChoice addresses = io::AddressChoice::any;
+
+    void add_to(CLI::App& app);
+    Result<void> check();
+
+    [[nodiscard]] Log::Verbosity verbosity() const noexcept;
+    [[nodiscard]] TransportConfig transport() const;
+};
+
+Result<Credentials> load_credentials(const CommonOptions& options);
+
+}  // namespace udtx::apps

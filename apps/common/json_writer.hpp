@@ -1,0 +1,41 @@
+// Writes one JSON value, always well-formed (RFC 8259), whatever bytes the strings hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace udtx::apps {
+
+/// Order of calls: inside an object, key() before every value; begin_*() and end_*() in pairs.
+class JsonWriter {
+  public:
+    JsonWriter& begin_object();
+    JsonWriter& end_object();
+    JsonWriter& begin_array();
+    JsonWriter& end_array();
+    JsonWriter& key(std::string_view name);
+    /// Bytes that are not UTF-8 become U+FFFD: JSON has no other way to hold them.
+    JsonWriter& string(std::string_view value);
+    JsonWriter& number(std::uint64_t value);
+    JsonWriter& number(int value);
+    /// Not-a-number and infinities become null.
+    JsonWriter& number(double value);
+    JsonWriter& boolean(bool value);
+
+    [[nodiscard]] const std::string& text() const noexcept { return out_; }
+
+  private:
+    void separate();
+    void quote(std::string_view value);
+
+    std::string out_;
+    std::vector<bool> has_items_;  // one entry for each open object or array
+    bool after_key_ = false;
+};
+
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+
+}  // namespace udtx::apps

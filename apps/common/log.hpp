@@ -1,0 +1,36 @@
+// What the tools say: one line a message to standard error, and all of it with times to the file of --log.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/terminal.hpp"
+#include "udtx/result.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace udtx::apps {
+
+/// Thread-safe. Messages may hold text from elsewhere: it is escaped here.
+class Log {
+  public:
+    enum class Verbosity { quiet, normal, verbose };
+
+    /// Messages start with `program` and a colon. The terminal outlives the log.
+    Log(const std::string& program, Terminal& terminal, Verbosity verbosity);
+    Result<void> add_file(const std::filesystem::path& path);
+
+    void error(std::string_view message);   ///< always shown
+    void warn(std::string_view message);    ///< not with -q
+    void info(std::string_view message);    ///< not with -q
+    void detail(std::string_view message);  ///< only with -v
+
+  private:
+    std::shared_ptr<spdlog::logger> logger_;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,81 @@
+#include "common/signals.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+std::atomic<int> g_pipe{-1};  // handlers have no other way to find it
+static_assert(std::atomic<int>::is_always_lock_free);
+
+extern "C" void udtx_on_signal(int signal) {
+    const int saved = errno;
+    const auto byte = static_cast<unsigned char>(signal);
+    // A full pipe holds enough signals already.
+    [[maybe_unused]] const ssize_t n = ::write(g_pipe.load(), &byte, 1);
+    errno = saved;
+}
+
+}  // namespace
+
+SignalWatch::SignalWatch() {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    read_end_ = ends[0];
+    write_end_ = ends[1];
+    for (const int fd : ends) {
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+        ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    }
+    g_pipe = write_end_;
+    struct sigaction action {};
+    action.sa_handler = udtx_on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (const int signal : kSignals) {
+        struct sigaction before {};
+        // nohup asks for HUP to be ignored: that choice stays.
+        if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN && signal == SIGHUP) continue;
+        ::sigaction(signal, &action, nullptr);
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+SignalWatch::~SignalWatch() {
+    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+    g_pipe = -1;
+    ::close(read_end_);
+    ::close(write_end_);
+}
+
+std::optional<int> SignalWatch::wait(std::chrono::milliseconds timeout) {
+    pollfd entry{read_end_, POLLIN, 0};
+    if (::poll(&entry, 1, static_cast<int>(timeout.count())) <= 0) return std::nullopt;
+    unsigned char byte = 0;
+    if (::read(read_end_, &byte, 1) != 1 || byte == 0) return std::nullopt;
+    return static_cast<int>(byte);
+}
+
+void SignalWatch::wake() {
+    const unsigned char byte = 0;
+    [[maybe_unused]] const ssize_t n = ::write(write_end_, &byte, 1);
+}
+
+const char* signal_name(int signal) noexcept {
+    switch (signal) {
+        case SIGINT: return "SIGINT";
+        case SIGTERM: return "SIGTERM";
+        case SIGHUP: return "SIGHUP";
+        default: return "a signal";
+    }
+}
+
+}  // namespace udtx::apps

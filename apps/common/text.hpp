@@ -1,0 +1,23 @@
+// Text that came from elsewhere (file names, a peer's words), made safe to print; and help with mistyped flags.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace udtx::apps {
+
+/// Length of the well-formed UTF-8 sequence at the front of `text` (RFC 3629: no overlong forms, no surrogates),
+/// 0 if there is none.
+[[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
+/// Control characters, bidirectional overrides and invalid UTF-8 become \n, \t, \\, \xNN or \u{...}.
+[[nodiscard]] std::string escape_for_terminal(std::string_view text);
+/// Cuts to `columns`, with "..." in the middle; well-formed UTF-8 expected, one column a character.
+[[nodiscard]] std::string shorten(std::string_view text, std::size_t columns);
+[[nodiscard]] std::size_t count_columns(std::string_view text) noexcept;
+/// The flag that the user probably meant, if any is near enough.
+[[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
+
+}  // namespace udtx::apps

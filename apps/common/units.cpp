@@ -1,0 +1,166 @@
+#include "common/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+namespace udtx::apps {
+namespace {
+
+Error bad(std::string_view what, std::string_view text, std::string_view remedy) {
+    return {ErrorCode::invalid_argument,
+            std::string(what) + " '" + std::string(text) + "' is not understood: " + std::string(remedy)};
+}
+
+/// Digits with at most one point. from_chars for doubles would also take "inf", "nan" and exponents.
+std::optional<double> plain_number(std::string_view text) {
+    bool digit = false;
+    bool point = false;
+    for (const char c : text) {
+        if (c == '.' && !point) {
+            point = true;
+        } else if (c >= '0' && c <= '9') {
+            digit = true;
+        } else {
+            return std::nullopt;
+        }
+    }
+    if (!digit || text.size() > 24) return std::nullopt;
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::string print(const char* format, double value) {
+    std::array<char, 64> buffer{};
+    const int n = std::snprintf(buffer.data(), buffer.size(), format, value);
+    return n > 0 ? std::string(buffer.data(), static_cast<std::size_t>(n)) : std::string();
+}
+
+/// Three significant digits with a decimal prefix: "1.05 G", "943 M", "12.0 k", "7 ".
+std::string with_prefix(double value) {
+    static constexpr std::array<const char*, 7> prefixes{"", "k", "M", "G", "T", "P", "E"};
+    std::size_t i = 0;
+    while (value >= 999.5 && i + 1 < prefixes.size()) {
+        value /= 1000.0;
+        ++i;
+    }
+    const char* format = i == 0 || value >= 99.95 ? "%.0f " : value >= 9.995 ? "%.1f " : "%.2f ";
+    return print(format, value) + prefixes[i];
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<Rate> parse_rate(std::string_view text) {
+    constexpr std::string_view remedy = "give bits per second such as 500M, 1.5G or 64k";
+    std::string_view rest = text;
+    for (const std::string_view unit : {"bit/s", "bps", "bit", "b/s"}) {
+        if (rest.size() > unit.size() && equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
+            // A capital B means bytes to many people: guessing would be wrong by a factor of eight.
+            if (unit == "b/s" && rest[rest.size() - 3] == 'B') return bad("rate", text, remedy);
+            rest.remove_suffix(unit.size());
+            break;
+        }
+    }
+    double scale = 1.0;
+    if (!rest.empty()) {
+        switch (rest.back()) {
+            case 'k':
+            case 'K': scale = 1e3; break;
+            case 'm':
+            case 'M': scale = 1e6; break;
+            case 'g':
+            case 'G': scale = 1e9; break;
+            case 't':
+            case 'T': scale = 1e12; break;
+            default: break;
+        }
+        if (scale > 1.0) rest.remove_suffix(1);
+    }
+    const auto number = plain_number(rest);
+    if (!number) return bad("rate", text, remedy);
+    const double bps = *number * scale;
+    if (bps < 8000.0 || bps > 1e15) return bad("rate", text, "it must lie between 8k and 1000T bits per second");
+    return Rate::bits_per_second(bps);
+}
+
+Result<Duration> parse_seconds(std::string_view text) {
+    const auto number = plain_number(text);
+    if (!number || *number < 0.1 || *number > 315360000.0) return bad("time", text, "give seconds, at least 0.1");
+    return from_seconds(*number);
+}
+
+Result<std::uint32_t> parse_mtu(std::string_view text) {
+    // The larger of the two header stacks: IPv6 (40) and UDP (8).
+    constexpr std::uint32_t headers = 48;
+    constexpr std::uint32_t largest_payload = 65000;
+    if (text == "auto") return largest_payload;
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 1280 || value > 65535) {
+        return bad("MTU", text, "give 'auto' or a size from 1280 to 65535");
+    }
+    return std::min(value - headers, largest_payload);
+}
+
+std::string format_rate(Rate rate) {
+    return rate.is_infinite() ? "unlimited" : with_prefix(rate.bps()) + "bit/s";
+}
+
+std::string format_byte_rate(Rate rate) {
+    return rate.is_infinite() ? "unlimited" : with_prefix(rate.bytes_per_second()) + "B/s";
+}
+
+std::string format_bytes(std::uint64_t bytes) { return with_prefix(static_cast<double>(bytes)) + "B"; }
+
+std::string format_count(std::uint64_t n) {
+    std::string digits = std::to_string(n);
+    for (std::size_t i = digits.size(); i > 3;) {
+        i -= 3;
+        digits.insert(i, ",");
+    }
+    return digits;
+}
+
+std::string format_clock(Duration d) {
+    const auto seconds = static_cast<std::uint64_t>(std::max(0.0, std::round(to_seconds(d))));
+    std::array<char, 64> buffer{};
+    const auto u = [](std::uint64_t v) { return static_cast<unsigned long long>(v); };
+    if (seconds >= 86400) {
+        std::snprintf(buffer.data(), buffer.size(), "%llud %02lluh", u(seconds / 86400), u(seconds / 3600 % 24));
+    } else if (seconds >= 3600) {
+        std::snprintf(buffer.data(), buffer.size(), "%llu:%02llu:%02llu", u(seconds / 3600), u(seconds / 60 % 60),
+                      u(seconds % 60));
+    } else {
+        std::snprintf(buffer.data(), buffer.size(), "%llu:%02llu", u(seconds / 60), u(seconds % 60));
+    }
+    return buffer.data();
+}
+
+std::string format_elapsed(Duration d) {
+    const double s = to_seconds(d);
+    if (s >= 59.95) return format_clock(d);
+    return print(s < 9.995 ? "%.2f s" : "%.1f s", s);
+}
+
+std::string format_milliseconds(Duration d) {
+    const double ms = to_seconds(d) * 1e3;
+    return print(ms < 9.995 ? "%.2f ms" : ms < 99.95 ? "%.1f ms" : "%.0f ms", ms);
+}
+
+}  // namespace udtx::apps

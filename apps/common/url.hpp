@@ -1,0 +1,26 @@
+// udtx://HOST[:PORT]/[subdir]: where udtx-send sends to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+inline constexpr std::uint16_t kDefaultPort = 7011;
+
+struct Url {
+    std::string host;  ///< without brackets
+    std::uint16_t port = kDefaultPort;
+    std::string path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
+};
+
+/// Cheap test by which sources and the destination are told apart.
+[[nodiscard]] bool looks_like_url(std::string_view text) noexcept;
+Result<Url> parse_url(std::string_view text);
+/// "host:port", "[v6]:port"
+[[nodiscard]] std::string authority(const Url& url);
+
+}  // namespace udtx::apps
