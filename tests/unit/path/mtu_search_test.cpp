@@ -1,0 +1,83 @@
+#include "path/mtu_search.hpp"
+
+#include <algorithm>
+
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using udtx::Instant;
+using udtx::path::MtuSearch;
+
+namespace {
+
+/// Runs the search over a path that passes datagrams up to `limit`; returns the number of probes.
+int search(MtuSearch& s, Instant now, std::uint32_t limit) {
+    int probes = 0;
+    while (const auto size = s.probe_due(now)) {
+        ++probes;
+        REQUIRE(probes < 100);
+        REQUIRE(*size > s.current());
+        s.on_probe_sent();
+        REQUIRE_FALSE(s.probe_due(now));
+        if (*size <= limit) {
+            s.on_probe_acked(*size);
+        } else {
+            s.on_probe_lost(now, *size);
+        }
+    }
+    return probes;
+}
+
+}  // namespace
+
+TEST_CASE("the search ends within 16 bytes of what the path takes") {
+    for (const std::uint32_t limit : {1200U, 1210U, 1280U, 1392U, 1412U, 1452U, 1472U, 1500U, 4000U, 8972U, 9000U, 65000U}) {
+        MtuSearch s(1200, 65000);
+        const int probes = search(s, Instant{}, limit);
+        INFO("limit " << limit << " probes " << probes << " found " << s.current());
+        CHECK(s.current() <= limit);
+        CHECK(s.current() + 16 > std::min(limit, 65000U));
+        CHECK(probes <= 50);
+    }
+}
+
+TEST_CASE("one lost probe is not the path's last word") {
+    MtuSearch s(1200, 1472);
+    const auto size = s.probe_due(Instant{});
+    REQUIRE(size);
+    s.on_probe_sent();
+    s.on_probe_lost(Instant{}, *size);
+    CHECK(s.probe_due(Instant{}) == size);
+}
+
+TEST_CASE("a black hole takes the size to the minimum at once, and the search begins again later") {
+    MtuSearch s(1200, 9000);
+    search(s, Instant{}, 9000);
+    REQUIRE(s.current() == 9000);
+    CHECK(s.on_black_hole(Instant{1s}));
+    CHECK(s.current() == 1200);
+    CHECK_FALSE(s.on_black_hole(Instant{1s}));
+    CHECK_FALSE(s.probe_due(Instant{1s}));
+    REQUIRE(s.deadline());
+    search(s, *s.deadline(), 1280);
+    CHECK(s.current() <= 1280);
+    CHECK(s.current() > 1264);
+}
+
+TEST_CASE("a searched path is asked again after ten minutes") {
+    MtuSearch s(1200, 9000);
+    search(s, Instant{}, 1472);
+    CHECK(s.current() >= 1457);
+    CHECK_FALSE(s.probe_due(Instant{9min}));
+    REQUIRE(s.probe_due(Instant{10min}));
+    search(s, Instant{10min}, 8952);
+    CHECK(s.current() > 8936);
+}
+
+TEST_CASE("a size that the interface refuses is never used") {
+    MtuSearch s(1200, 65000);
+    s.on_probe_sent();
+    s.on_too_large(Instant{}, 1472);
+    search(s, Instant{}, 65000);
+    CHECK(s.current() < 1472);
+}

@@ -1,0 +1,54 @@
+#include "proto/transport_parameters.hpp"
+
+#include <vector>
+
+#include "test/catch.hpp"
+
+using namespace udtx;
+using proto::TransportParameters;
+
+TEST_CASE("transport parameters survive the wire") {
+    TransportConfig config;
+    config.idle_timeout = std::chrono::seconds(7);
+    const auto p = TransportParameters::from(config, 2.5e9, 1.25e9);
+    const auto back = proto::decode_parameters(proto::encode(p));
+    REQUIRE(back);
+    CHECK(back->idle_timeout_ms == 7000);
+    CHECK(back->stream_window == config.stream_window);
+    CHECK(back->connection_window == config.connection_window);
+    CHECK(back->max_streams == config.max_streams);
+    CHECK(back->max_datagram == config.max_datagram);
+    CHECK(back->aes_speed == 2500);
+    CHECK(back->chacha_speed == 1250);
+}
+
+TEST_CASE("every truncation and a repeated parameter are malformed, an unknown one is skipped") {
+    const auto whole = proto::encode(TransportParameters::from(TransportConfig{}, 1e9, 1e9));
+    for (std::size_t n = 1; n < whole.size(); ++n) {
+        const auto r = proto::decode_parameters(std::span(whole).first(n));
+        // A cut between parameters parses; then the missing datagram size is refused or the rest keeps its defaults.
+        if (r) CHECK(r->max_datagram >= 1200);
+    }
+    auto twice = whole;
+    twice.insert(twice.end(), whole.begin(), whole.end());
+    CHECK_FALSE(proto::decode_parameters(twice));
+    auto extended = whole;
+    for (const int b : {0x3f, 2, 1, 2}) extended.push_back(static_cast<std::byte>(b));
+    CHECK(proto::decode_parameters(extended));
+    CHECK_FALSE(proto::decode_parameters({}));
+}
+
+TEST_CASE("the cipher is the one whose slower end is fastest") {
+    TransportParameters a;
+    TransportParameters b;
+    a.aes_speed = 3000;
+    a.chacha_speed = 1500;
+    b.aes_speed = 200;  // no AES instructions there
+    b.chacha_speed = 800;
+    CHECK(*proto::choose_cipher(a, b) == crypto::Cipher::chacha20_poly1305);
+    b.aes_speed = 900;
+    CHECK(*proto::choose_cipher(a, b) == crypto::Cipher::aes_256_gcm);
+    a.aes_speed = 0;
+    b.chacha_speed = 0;
+    CHECK_FALSE(proto::choose_cipher(a, b));
+}
