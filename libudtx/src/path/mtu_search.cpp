@@ -30,20 +30,24 @@ std::optional<Instant> MtuSearch::deadline() const {
     return resume_;
 }
 
-void MtuSearch::on_probe_acked(std::uint32_t size) {
+void MtuSearch::on_probe_acked(Instant now, std::uint32_t size) {
     in_flight_ = false;
     tries_ = 0;
-    resume_.reset();
     current_ = std::max(current_, size);
     if (ceiling_ < current_) ceiling_ = maximum_;
+    rest_if_searched(now);
+}
+
+void MtuSearch::rest_if_searched(Instant now) {
+    resume_.reset();
+    // Searched to the end; the path may grow later (RFC 8899, section 5.3.3, PMTU_RAISE_TIMER).
+    if (ceiling_ < maximum_ && ceiling_ < current_ + kStep) resume_ = now + kRaiseAgain;
 }
 
 void MtuSearch::refuse(Instant now, std::uint32_t size) {
     tries_ = 0;
     ceiling_ = std::max(current_, std::min(ceiling_, size - 1));
-    // Searched to the end: the path may grow later (RFC 8899, section 5.3.3, PMTU_RAISE_TIMER).
-    resume_.reset();
-    if (ceiling_ < current_ + kStep) resume_ = now + kRaiseAgain;
+    rest_if_searched(now);
 }
 
 void MtuSearch::on_probe_lost(Instant now, std::uint32_t size) {

@@ -23,7 +23,7 @@ class MtuSearch {
     /// When probe_due() may change by time alone.
     [[nodiscard]] std::optional<Instant> deadline() const;
     void on_probe_sent() noexcept { in_flight_ = true; }
-    void on_probe_acked(std::uint32_t size);
+    void on_probe_acked(Instant now, std::uint32_t size);
     void on_probe_lost(Instant now, std::uint32_t size);
     /// The local interface refused this size (EMSGSIZE).
     void on_too_large(Instant now, std::uint32_t size);
@@ -39,6 +39,7 @@ class MtuSearch {
 
     [[nodiscard]] std::uint32_t next_size() const;
     void refuse(Instant now, std::uint32_t size);
+    void rest_if_searched(Instant now);
 
     std::uint32_t minimum_;
     std::uint32_t maximum_;

@@ -204,7 +204,7 @@ void Connection::apply_outcome(Instant now, bool timeout) {
         if (packet.in_flight) ++fb.acked_packets;
         fb.largest_acked = packet.number;
         if (packet.mtu_probe) {
-            path_.mtu.on_probe_acked(packet.bytes);
+            path_.mtu.on_probe_acked(now, packet.bytes);
             path_.congestion->on_mtu(path_.mtu.current());
         }
         if (has(packet.control, recovery::Control::ack)) path_.acks.on_ack_acknowledged(packet.ack_largest);

@@ -20,7 +20,7 @@ int search(MtuSearch& s, Instant now, std::uint32_t limit) {
         s.on_probe_sent();
         REQUIRE_FALSE(s.probe_due(now));
         if (*size <= limit) {
-            s.on_probe_acked(*size);
+            s.on_probe_acked(now, *size);
         } else {
             s.on_probe_lost(now, *size);
         }
