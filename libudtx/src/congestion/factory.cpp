@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <array>
+
+#include "congestion/udt.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx {
+
+namespace {
+
+using Maker = std::unique_ptr<CongestionController> (*)(const CongestionOptions&);
+
+struct Entry {
+    std::string_view name;
+    Maker make;
+};
+
+constexpr std::array kControllers{
+    Entry{"udt",
+          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
+              return std::make_unique<congestion::Udt>(options);
+          }},
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::string_view name,
+                                                                         const CongestionOptions& options) {
+    const auto found = std::find_if(kControllers.begin(), kControllers.end(),
+                                    [name](const Entry& entry) { return entry.name == name; });
+    if (found != kControllers.end()) return found->make(options);
+    std::string message = "unknown congestion control '" + std::string(name) + "', known:";
+    for (const Entry& entry : kControllers) message.append(" ").append(entry.name);
+    return Error{ErrorCode::invalid_argument, std::move(message)};
+}
+
+std::vector<std::string> congestion_controller_names() {
+    std::vector<std::string> names;
+    for (const Entry& entry : kControllers) names.emplace_back(entry.name);
+    return names;
+}
+
+}  // namespace udtx

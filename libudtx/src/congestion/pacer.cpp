@@ -1,0 +1,51 @@
+#include "congestion/pacer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+double Pacer::line_burst() const { return rate_.bytes_in(kBurst); }
+
+double Pacer::burst() const { return std::max(line_burst(), 2.0 * datagram_bytes_); }
+
+double Pacer::credit_at(Instant now) const {
+    const double earned = now > credited_ ? rate_.bytes_in(now - credited_) : 0.0;
+    return std::min(credit_ + earned, burst());
+}
+
+void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
+    const bool was_paced = !rate_.is_infinite();
+    const double credit = was_paced ? credit_at(now) : 0.0;
+    datagram_bytes_ = datagram_bytes;
+    // A datagram a second at least: a rate of zero would never let the probes out that find a better one.
+    rate_ = std::max(rate, Rate::bytes_per_second(datagram_bytes));
+    credited_ = now;
+    if (rate_.is_infinite()) return;
+    credit_ = was_paced ? std::min(credit, burst()) : burst();
+}
+
+std::uint64_t Pacer::budget(Instant now) const {
+    if (rate_.is_infinite()) return kUnpaced;
+    const double credit = credit_at(now);
+    return credit > 0.0 ? static_cast<std::uint64_t>(credit) : 0;
+}
+
+void Pacer::on_sent(Instant now, std::uint64_t bytes) {
+    if (rate_.is_infinite()) return;
+    // The debt is bounded, so that a series of probes does not silence the path for long afterwards.
+    credit_ = std::max(credit_at(now) - static_cast<double>(bytes), -burst());
+    credited_ = std::max(credited_, now);
+}
+
+std::optional<Instant> Pacer::next_departure(Instant now) const {
+    if (rate_.is_infinite()) return std::nullopt;
+    const double wanted = line_burst() >= 2.0 * datagram_bytes_ ? line_burst() : datagram_bytes_;
+    const double missing = wanted - credit_at(now);
+    if (missing <= 0.0) return std::nullopt;
+    // One nanosecond more than computed: rounding must not wake the driver a moment before the credit is there.
+    const double wait_ns = std::ceil(missing / rate_.bytes_per_second() * 1e9) + 1.0;
+    return now + Duration(static_cast<Duration::rep>(wait_ns));
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,37 @@
+// Token bucket that spaces batches: rate from the controller, bursts sized by rate (DESIGN, Speed).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "udtx/rate.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+class Pacer {
+  public:
+    /// Line time of one batch.
+    static constexpr Duration kBurst = std::chrono::microseconds(250);
+    static constexpr std::uint64_t kUnpaced = 1ULL << 62U;
+
+    /// `rate` may be infinite (no pacing). Call whenever rate or datagram size may have changed; credit is kept.
+    void set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes);
+    /// Bytes that may leave now, at most one burst: max(rate x kBurst, 2 datagrams); 2^62 when unpaced.
+    [[nodiscard]] std::uint64_t budget(Instant now) const;
+    void on_sent(Instant now, std::uint64_t bytes);
+    /// When a whole burst (or, for slow rates, one datagram) may leave next; none when unpaced or possible now.
+    [[nodiscard]] std::optional<Instant> next_departure(Instant now) const;
+
+  private:
+    [[nodiscard]] double line_burst() const;  // rate x kBurst
+    [[nodiscard]] double burst() const;
+    [[nodiscard]] double credit_at(Instant now) const;
+
+    Rate rate_ = Rate::infinite();
+    std::uint32_t datagram_bytes_ = 1200;
+    double credit_ = 0.0;  // bytes; negative after packets that were sent regardless (probes)
+    Instant credited_;
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,67 @@
+#include "recovery/ack_tracker.hpp"
+
+#include <algorithm>
+
+namespace udtx::recovery {
+
+bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_eliciting) {
+    if (number < floor_) return false;
+    const std::optional<PacketNumber> before = largest();
+    if (received_.insert(number, number + 1) == 0) return false;
+    if (received_.count() > wire::kMaxAckRanges) {
+        const Range oldest = received_.front();
+        received_.erase(oldest.begin, oldest.end);
+        floor_ = oldest.end;
+        if (number < floor_) return false;  // it was the oldest itself
+    }
+    if (!before || number > *before) largest_time_ = now;
+    pending_any_ = true;
+    // Packets without ack-eliciting frames must not make us answer, or ACKs would be acknowledged for ever
+    // (RFC 9000, section 13.2.1).
+    if (!ack_eliciting) return true;
+    if (pending_eliciting_++ == 0) oldest_pending_ = now;
+    if (before && number != *before + 1) immediate_ = true;
+    return true;
+}
+
+bool AckTracker::due(Instant now) const noexcept {
+    if (pending_eliciting_ == 0) return false;
+    return immediate_ || pending_eliciting_ >= kPacketsPerAck || now - oldest_pending_ >= interval_;
+}
+
+std::optional<Instant> AckTracker::deadline() const noexcept {
+    if (pending_eliciting_ == 0) return std::nullopt;
+    return oldest_pending_ + interval_;
+}
+
+bool AckTracker::build(Instant now, std::size_t max_ranges, wire::AckFrame& frame) {
+    if (received_.empty() || max_ranges == 0) return false;
+    frame.path = path_;
+    const auto held = std::chrono::duration_cast<std::chrono::microseconds>(now - largest_time_).count();
+    frame.delay_us = static_cast<std::uint64_t>(std::max<std::int64_t>(held, 0));
+    const auto intervals = received_.intervals();
+    frame.count = std::min({intervals.size(), max_ranges, wire::kMaxAckRanges});
+    for (std::size_t i = 0; i < frame.count; ++i) {
+        const Range& range = intervals[intervals.size() - 1 - i];
+        frame.ranges[i] = wire::AckRange{.first = range.begin, .last = range.end - 1};
+    }
+    pending_eliciting_ = 0;
+    pending_any_ = false;
+    immediate_ = false;
+    return true;
+}
+
+// The floor stays: a packet that was overtaken by a whole round trip is still welcome and becomes a range of its own.
+void AckTracker::on_ack_acknowledged(PacketNumber ack_largest) {
+    while (received_.count() > 1 && received_.front().end <= ack_largest) {
+        const Range oldest = received_.front();
+        received_.erase(oldest.begin, oldest.end);
+    }
+}
+
+std::optional<PacketNumber> AckTracker::largest() const noexcept {
+    if (received_.empty()) return std::nullopt;
+    return received_.back().end - 1;
+}
+
+}  // namespace udtx::recovery

@@ -1,0 +1,249 @@
+#include "recovery/loss_recovery.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace udtx::recovery {
+
+namespace {
+constexpr Duration kGranularity = std::chrono::milliseconds(1);  // RFC 9002, section 6.1.2
+constexpr std::uint32_t kMaxBackoffShift = 10;
+}  // namespace
+
+void Outcome::clear() {
+    acked.clear();
+    lost.clear();
+    acked_bytes = 0;
+    acked_packets = 0;
+    spurious = 0;
+    rtt_sample.reset();
+    delivery.reset();
+    in_flight_before = 0;
+    largest_sent_time = Instant();
+    largest_newly_acked = false;
+    probe_timeout = false;
+}
+
+LossRecovery::LossRecovery(Duration max_ack_delay, PacketNumber first)
+    : max_ack_delay_(max_ack_delay), sent_(first), loss_cursor_(first), rtt_valid_from_(first) {}
+
+void LossRecovery::skip_number() {
+    skipped_[skipped_count_ % kSkippedRemembered] = sent_.next();
+    ++skipped_count_;
+    sent_.push_back(Slot{});
+}
+
+void LossRecovery::on_sent(SentPacket packet) {
+    assert(packet.number == sent_.next());
+    forget_finished(packet.sent);
+    if (packet.in_flight) {
+        delivery_.on_sent(packet, bytes_in_flight_);
+        bytes_in_flight_ += packet.bytes;
+        ++packets_in_flight_;
+        if (packet.ack_eliciting) {
+            ++eliciting_in_flight_;
+            last_eliciting_ = packet.sent;
+        }
+    }
+    sent_.push_back(Slot{.packet = packet, .state = State::outstanding, .lost_at = {}});
+}
+
+Result<void> LossRecovery::check(const wire::AckFrame& frame) const {
+    const auto ranges = frame.view();
+    if (ranges.empty()) return Error{ErrorCode::protocol, "ACK without ranges"};
+    if (frame.largest() >= sent_.next()) return Error{ErrorCode::protocol, "ACK of a packet never sent"};
+    PacketNumber below = sent_.next();
+    for (const wire::AckRange& range : ranges) {
+        if (range.first > range.last || range.last >= below) return Error{ErrorCode::protocol, "ACK ranges disordered"};
+        below = range.first;
+    }
+    if (acknowledges_skipped(frame)) return Error{ErrorCode::protocol, "ACK of a packet never sent (skipped number)"};
+    return {};
+}
+
+bool LossRecovery::acknowledges_skipped(const wire::AckFrame& frame) const {
+    const std::uint64_t known = std::min<std::uint64_t>(skipped_count_, kSkippedRemembered);
+    const auto ranges = frame.view();
+    std::size_t r = 0;  // both descend
+    for (std::uint64_t i = 1; i <= known; ++i) {
+        const PacketNumber number = skipped_[(skipped_count_ - i) % kSkippedRemembered];
+        while (r < ranges.size() && ranges[r].first > number) ++r;
+        if (r == ranges.size()) return false;
+        if (ranges[r].last >= number) return true;
+    }
+    return false;
+}
+
+Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Duration ack_delay, Outcome& out) {
+    out.clear();
+    if (auto valid = check(frame); !valid) return valid;
+    out.in_flight_before = bytes_in_flight_;
+    const PacketNumber largest = frame.largest();
+    largest_acked_ = std::max(largest_acked_.value_or(largest), largest);
+
+    const auto ranges = frame.view();
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+        const PacketNumber begin = std::max(range->first, sent_.first());
+        const PacketNumber end = range->last + 1;
+        if (begin >= end) continue;
+        acked_.for_each_gap(begin, end, [&](PacketNumber from, PacketNumber to) {
+            for (PacketNumber number = from; number != to; ++number) acknowledge(now, number, out);
+        });
+        acked_.insert(begin, end);
+    }
+    if (!out.acked.empty()) {
+        probe_count_ = 0;
+        const bool any_eliciting =
+            std::any_of(out.acked.begin(), out.acked.end(), [](const SentPacket& p) { return p.ack_eliciting; });
+        take_rtt_sample(now, largest, any_eliciting, ack_delay, out);
+        out.delivery = delivery_.take_sample(rtt_.minimum());
+    }
+    reordering_.decay(now, rtt_.smoothed());
+    detect_losses(now, out);
+    forget_finished(now);
+    return {};
+}
+
+void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {
+    Slot& slot = sent_[number];
+    assert(slot.state == State::outstanding || slot.state == State::lost);
+    const SentPacket& packet = slot.packet;
+    if (packet.in_flight) {
+        delivery_.on_acked(packet, now);
+        if (slot.state == State::lost) {
+            ++out.spurious;
+            adapt_to_spurious(now, slot);
+        } else {
+            leave_flight(packet);
+            out.acked_bytes += packet.bytes;
+            ++out.acked_packets;
+        }
+    }
+    slot.state = State::acked;
+    out.acked.push_back(packet);
+}
+
+void LossRecovery::take_rtt_sample(Instant now, PacketNumber largest, bool any_eliciting, Duration ack_delay,
+                                   Outcome& out) {
+    if (out.acked.back().number != largest) return;
+    out.largest_newly_acked = true;
+    out.largest_sent_time = out.acked.back().sent;
+    // RFC 9002, section 5.1: an acknowledgement of ACKs alone may have been held back for any time.
+    if (!any_eliciting || largest < rtt_valid_from_) return;
+    rtt_.add(now - out.largest_sent_time, std::clamp(ack_delay, Duration::zero(), max_ack_delay_));
+    out.rtt_sample = rtt_.latest();
+}
+
+void LossRecovery::adapt_to_spurious(Instant now, const Slot& slot) {
+    // Before the first RTT sample of an address the thresholds rest on a guess and prove nothing.
+    if (!rtt_.has_sample() || slot.packet.mtu_probe) return;
+    const Duration late = (now - slot.packet.sent) - (time_threshold() - reordering_.window());
+    reordering_.on_spurious(now, *largest_acked_ - slot.packet.number, late, rtt_.minimum(), rtt_.smoothed());
+}
+
+Duration LossRecovery::time_threshold() const {
+    const Duration rtt = rtt_.has_sample() ? std::max(rtt_.smoothed(), rtt_.latest()) : rtt_.smoothed();
+    return std::max(rtt * 9 / 8, kGranularity) + reordering_.window();
+}
+
+// Numbers grow with the time of sending, so that the lost ones are always a prefix of what is in flight below the
+// largest acknowledged: the cursor passes each number once.
+void LossRecovery::detect_losses(Instant now, Outcome& out) {
+    loss_time_.reset();
+    if (!largest_acked_) return;
+    const Duration threshold = time_threshold();
+    loss_cursor_ = std::max(loss_cursor_, sent_.first());
+    for (; loss_cursor_ < *largest_acked_ && loss_cursor_ < sent_.next(); ++loss_cursor_) {
+        Slot& slot = sent_[loss_cursor_];
+        if (slot.state != State::outstanding) continue;
+        if (slot.packet.in_flight) {
+            const Instant expiry = slot.packet.sent + threshold;
+            if (*largest_acked_ - loss_cursor_ < reordering_.packet_threshold() && expiry > now) {
+                loss_time_ = expiry;
+                return;
+            }
+            leave_flight(slot.packet);
+            out.lost.push_back(slot.packet);
+        }
+        slot.state = State::lost;
+        slot.lost_at = now;
+    }
+}
+
+void LossRecovery::leave_flight(const SentPacket& packet) {
+    bytes_in_flight_ -= packet.bytes;
+    --packets_in_flight_;
+    if (packet.ack_eliciting) --eliciting_in_flight_;
+}
+
+// A lost packet is remembered for one more round, so that its late acknowledgement is known as spurious. A packet
+// out of flight (ACKs only) may never be acknowledged at all: it goes when nobody can be interested any more.
+bool LossRecovery::finished(const Slot& slot, Instant now) const {
+    switch (slot.state) {
+        case State::skipped:
+        case State::acked:
+            return true;
+        case State::lost:
+            return now - slot.lost_at > probe_timeout();
+        case State::outstanding:
+            return !slot.packet.in_flight && now - slot.packet.sent > 3 * probe_timeout();
+    }
+    return true;
+}
+
+void LossRecovery::forget_finished(Instant now) {
+    const PacketNumber before = sent_.first();
+    while (!sent_.empty() && finished(sent_[sent_.first()], now)) sent_.pop_front();
+    if (sent_.first() != before) acked_.erase(before, sent_.first());
+}
+
+std::optional<Instant> LossRecovery::probe_deadline() const {
+    if (eliciting_in_flight_ == 0) return std::nullopt;
+    const Duration once = probe_timeout();
+    const Duration backed_off = once * (1LL << std::min(probe_count_, kMaxBackoffShift));
+    return last_eliciting_ + std::min(backed_off, std::max(once, kMaxProbeInterval));
+}
+
+std::optional<Instant> LossRecovery::deadline() const { return loss_time_ ? loss_time_ : probe_deadline(); }
+
+void LossRecovery::on_timeout(Instant now, Outcome& out) {
+    out.clear();
+    out.in_flight_before = bytes_in_flight_;
+    if (loss_time_) {
+        if (*loss_time_ > now) return;
+        detect_losses(now, out);
+        forget_finished(now);
+        return;
+    }
+    const auto probe = probe_deadline();
+    if (!probe || *probe > now) return;
+    ++probe_count_;
+    last_eliciting_ = now;  // the next one counts from here even if the caller has nothing to probe with
+    out.probe_timeout = true;
+}
+
+void LossRecovery::abandon(Outcome& out) {
+    out.clear();
+    out.in_flight_before = bytes_in_flight_;
+    for (; !sent_.empty(); sent_.pop_front()) {
+        const Slot& slot = sent_[sent_.first()];
+        if (slot.state != State::outstanding || !slot.packet.in_flight) continue;
+        leave_flight(slot.packet);
+        out.lost.push_back(slot.packet);
+    }
+    acked_.clear();
+    loss_time_.reset();
+}
+
+void LossRecovery::reset_rtt() {
+    rtt_.reset();
+    reordering_.reset();
+    probe_count_ = 0;
+    rtt_valid_from_ = sent_.next();
+}
+
+void LossRecovery::set_application_limited(bool limited) {
+    if (limited) delivery_.set_application_limited(bytes_in_flight_);
+}
+
+}  // namespace udtx::recovery

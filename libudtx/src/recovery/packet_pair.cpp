@@ -1,0 +1,99 @@
+#include "recovery/packet_pair.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace udtx::recovery {
+
+namespace {
+
+// UDT4 takes the upper of the two middle values. Reorders `values`.
+double median_of(std::span<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+bool near_median(double value, double median) { return value > median / 8.0 && value < median * 8.0; }
+
+}  // namespace
+
+void PacketPairMonitor::on_arrival(const Arrival& arrival) {
+    if (arrival.pair_second) count_pair(arrival);
+    count_arrival(arrival.time);
+    previous_ = arrival;
+}
+
+void PacketPairMonitor::count_pair(const Arrival& second) {
+    if (!previous_ || second.bytes == 0 || second.coalesced || previous_->coalesced) return;
+    if (previous_->number + 1 != second.number) return;
+    const Duration gap = second.time - previous_->time;
+    if (gap < kMinPairGap) return;
+    pairs_[pair_count_ % kPairs] = static_cast<double>(gap.count()) / second.bytes;
+    ++pair_count_;
+    newest_gap_ = gap;
+    newest_bytes_ = second.bytes;
+}
+
+// A span ends with the last packet of its stamp, which is known when a later stamp comes.
+void PacketPairMonitor::count_arrival(Instant time) {
+    if (!previous_) {
+        span_start_ = time;
+        return;
+    }
+    const Duration span = previous_->time - span_start_;
+    if (time > previous_->time && span_packets_ > 0 && span >= kMinSpan) {
+        arrivals_[arrival_count_ % kArrivals] = {static_cast<double>(span.count()) / span_packets_, span_packets_};
+        ++arrival_count_;
+        span_start_ = previous_->time;
+        span_packets_ = 0;
+    }
+    ++span_packets_;
+}
+
+double PacketPairMonitor::arrival_pps() const {
+    const std::size_t known = std::min(arrival_count_, kArrivals);
+    if (known <= kArrivals / 2) return 0.0;
+    std::array<double, kArrivals> sorted{};
+    for (std::size_t i = 0; i < known; ++i) sorted[i] = arrivals_[i].per_packet_ns;
+    const double median = median_of(std::span(sorted.data(), known));
+    double time_ns = 0.0;
+    double packets = 0.0;
+    std::size_t passed = 0;
+    for (std::size_t i = 0; i < known; ++i) {
+        const Interval& interval = arrivals_[i];
+        if (!near_median(interval.per_packet_ns, median)) continue;
+        ++passed;
+        time_ns += interval.per_packet_ns * interval.packets;
+        packets += interval.packets;
+    }
+    return passed > kArrivals / 2 ? packets * 1e9 / time_ns : 0.0;
+}
+
+double PacketPairMonitor::gap_ns_per_byte() const {
+    const std::size_t known = std::min(pair_count_, kPairs);
+    if (known == 0) return 0.0;
+    std::array<double, kPairs> sorted{};
+    std::copy_n(pairs_.begin(), known, sorted.begin());
+    const double median = median_of(std::span(sorted.data(), known));
+    double sum = median;  // UDT4 counts the median once more
+    double count = 1.0;
+    for (std::size_t i = 0; i < known; ++i) {
+        if (!near_median(pairs_[i], median)) continue;
+        sum += pairs_[i];
+        count += 1.0;
+    }
+    return sum / count;
+}
+
+RateFeedback PacketPairMonitor::take_feedback() {
+    RateFeedback feedback;
+    feedback.arrival_pps = arrival_pps();
+    if (const double gap = gap_ns_per_byte(); gap > 0.0) feedback.capacity_pps = 1e9 / (gap * newest_bytes_);
+    feedback.pair_gap = newest_gap_;
+    feedback.pair_bytes = newest_bytes_;
+    newest_gap_ = Duration::zero();
+    return feedback;
+}
+
+}  // namespace udtx::recovery
