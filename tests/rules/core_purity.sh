@@ -8,7 +8,8 @@ rooms=(base wire crypto recovery congestion path multipath stream proto)
 clocks='steady_clock|system_clock|high_resolution_clock|utc_clock|::now\(|clock_gettime|gettimeofday|<ctime>|\btime\((NULL|nullptr|0)\)'
 randomness='random_device|mt19937|minstd_rand|default_random_engine|\bs?rand\(|getrandom|getentropy|RAND_bytes'
 sockets='boost/|asio::|openssl/|sys/|netinet/|arpa/|unistd\.h|poll\.h|<netdb'
-files='<fstream>|<filesystem>|<cstdio>|<iostream>|<stdio\.h>|fcntl\.h|\bfopen\(|getenv\('
+files='<fstream>|<cstdio>|<iostream>|<stdio\.h>|fcntl\.h|\bfopen\(|getenv\('
+paths='<filesystem>'
 loggers='spdlog|<fmt/|syslog|std::cout|std::cerr|std::clog|\bf?printf\('
 threads='<thread>|<condition_variable>|<future>|<stop_token>|<semaphore>|std::j?thread|sleep_for|sleep_until|thread_local'
 locks='<mutex>|<shared_mutex>|std::(recursive_|shared_)?mutex'
@@ -50,6 +51,11 @@ check_file() {
     search "$randomness" randomness "$1"
     search "$sockets" I/O "$1"
     search "$files" file "$1"
+    case $1 in
+        # An application names its key files and directories by std::filesystem::path.
+        libudtx/include/*) ;;
+        *) search "$paths" file "$1" ;;
+    esac
     search "$loggers" log "$1"
     search "$threads" thread "$1"
     case $1 in
