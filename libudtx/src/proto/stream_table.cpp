@@ -92,7 +92,7 @@ ReadResult StreamTable::read(StreamId id, std::span<std::byte> out) {
     result.bytes = s->recv.read(out);
     result.end = s->recv.final_size() && s->recv.consumed() == *s->recv.final_size();
     consume(*s, before);
-    s->readable_told = s->recv.readable() && !result.end;
+    s->readable_told = s->recv.readable();
     if (result.end) retire_if_done(id);
     return result;
 }

@@ -45,6 +45,7 @@ Result<std::uint64_t> RecvStream::on_reset(std::uint64_t final_size) {
 std::size_t RecvStream::read(std::span<std::byte> out) {
     const std::size_t n = buffer_.read(out);
     consumed_ += n;
+    end_read_ = final_size_ && consumed_ == *final_size_;
     return n;
 }
 
@@ -60,7 +61,7 @@ std::uint64_t RecvStream::advertise() noexcept {
 
 bool RecvStream::readable() const noexcept {
     if (reset_ || stopped_ || kind_ != StreamKind::ordered) return false;
-    return buffer_.readable() > 0 || (final_size_ && buffer_.read_offset() == *final_size_);
+    return buffer_.readable() > 0 || (!end_read_ && final_size_ && buffer_.read_offset() == *final_size_);
 }
 
 bool RecvStream::complete() const noexcept { return final_size_ && received_total_ == *final_size_; }
@@ -68,7 +69,7 @@ bool RecvStream::complete() const noexcept { return final_size_ && received_tota
 bool RecvStream::done() const noexcept {
     if (reset_) return true;
     if (stopped_) return final_size_.has_value();
-    return complete() && consumed_ == *final_size_;
+    return kind_ == StreamKind::ordered ? end_read_ : complete() && consumed_ == *final_size_;
 }
 
 }  // namespace udtx::stream

@@ -27,7 +27,7 @@ class RecvStream {
     /// The peer gave up; returns the growth of the highest offset as on_data().
     Result<std::uint64_t> on_reset(std::uint64_t final_size);
 
-    /// Ordered: copies in-order bytes.
+    /// Ordered: copies in-order bytes; 0 at the end, too, which is then known to have been seen.
     std::size_t read(std::span<std::byte> out);
     /// Placed: bytes that were handed over have left memory.
     void release(std::uint64_t bytes) noexcept { consumed_ += bytes; }
@@ -67,6 +67,7 @@ class RecvStream {
     std::optional<std::uint64_t> final_size_;
     Reassembler buffer_;  // ordered
     RangeSet placed_;     // placed
+    bool end_read_ = false;
     bool stopped_ = false;
     bool reset_ = false;
 };

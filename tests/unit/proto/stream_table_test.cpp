@@ -156,7 +156,7 @@ TEST_CASE("frames of a stream that is over are ignored") {
     REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(100))));
     REQUIRE(p.client.finish(id));
     std::vector<std::byte> bytes;
-    const SentPacket packet = fill(p.client, bytes);
+    fill(p.client, bytes);
     REQUIRE(deliver(p.server, bytes));
     CHECK(count<proto::event::StreamReceived>(p.server_events) == 1);
     p.server.release(id, 100);
