@@ -1,0 +1,151 @@
+#include "crypto/key_schedule.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "crypto/wipe.hpp"
+
+namespace udtx::crypto {
+namespace {
+
+Secret first_secret(Provider& provider, const Secret& exported, Role sender) {
+    Secret secret{};
+    expand_label(provider, exported, sender == Role::client ? "client data" : "server data", secret);
+    return secret;
+}
+
+}  // namespace
+
+// RFC 9001, appendix B.1: with packets of up to 2^16 bytes the confidentiality limit of AES-GCM is 2^23 packets, its
+// integrity limit (section 6.6) 2^52. ChaCha20-Poly1305 has no confidentiality limit below the packet numbers'; the
+// same bound is kept, so that both ciphers rekey alike. Its integrity limit is 2^36.
+KeyLimits limits_for(Cipher cipher) noexcept {
+    switch (cipher) {
+        case Cipher::aes_256_gcm: return {1ULL << 23U, 1ULL << 52U};
+        case Cipher::chacha20_poly1305: return {1ULL << 23U, 1ULL << 36U};
+    }
+    return {};
+}
+
+SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported)
+    : SessionKeys(provider, cipher, role, exported, limits_for(cipher)) {}
+
+SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits)
+    : provider_(provider), cipher_(cipher), limits_(limits) {
+    const Role peer = role == Role::client ? Role::server : Role::client;
+    send_secret_ = first_secret(provider, exported, role);
+    receive_secret_ = first_secret(provider, exported, peer);
+    send_ = derive_packet_key(provider_, cipher_, send_secret_);
+    receive_ = derive_packet_key(provider_, cipher_, receive_secret_);
+    next_send_ = next_key(send_secret_);
+    next_receive_ = next_key(receive_secret_);
+}
+
+SessionKeys::~SessionKeys() {
+    wipe(send_secret_);
+    wipe(receive_secret_);
+}
+
+PacketKey SessionKeys::next_key(Secret& secret) {
+    Secret next{};
+    expand_label(provider_, secret, "ku", next);
+    secret = next;
+    wipe(next);
+    return derive_packet_key(provider_, cipher_, secret);
+}
+
+std::optional<PacketNumber> SessionKeys::first_on(const Firsts& firsts, PathId path) noexcept {
+    const auto it = std::find_if(firsts.begin(), firsts.end(), [path](const First& f) { return f.path == path; });
+    return it == firsts.end() ? std::nullopt : std::optional(it->number);
+}
+
+void SessionKeys::lower_first(Firsts& firsts, PathId path, PacketNumber number) {
+    const auto it = std::find_if(firsts.begin(), firsts.end(), [path](const First& f) { return f.path == path; });
+    if (it == firsts.end()) {
+        firsts.push_back({path, number});
+    } else {
+        it->number = std::min(it->number, number);
+    }
+}
+
+void SessionKeys::seal(PathId path, PacketNumber number, std::span<std::byte> packet, std::size_t header_bytes) {
+    assert(packet.size() >= header_bytes + kTagBytes);
+    lower_first(sent_firsts_, path, number);
+    ++sealed_;
+    send_.aead->seal(make_nonce(send_.iv, path, number), packet, header_bytes);
+}
+
+bool SessionKeys::open_with(PacketKey& key, PathId path, PacketNumber number, std::span<std::byte> packet,
+                            std::size_t header_bytes) {
+    return key.aead->open(make_nonce(key.iv, path, number), packet, header_bytes);
+}
+
+bool SessionKeys::open(PathId path, PacketNumber number, bool phase, std::span<std::byte> packet,
+                       std::size_t header_bytes) {
+    if (packet.size() < header_bytes + kTagBytes) return false;
+    bool opened = false;
+    if (phase == ((receive_generation_ & 1U) != 0)) {
+        opened = open_with(receive_, path, number, packet, header_bytes);
+        if (opened) lower_first(received_firsts_, path, number);
+    } else {
+        opened = open_other_phase(path, number, packet, header_bytes);
+    }
+    if (!opened) ++failed_opens_;
+    return opened;
+}
+
+// The bit says "not the current generation", the packet number says which of its neighbours: below the first number of
+// the current one on this path it can only be the previous, above it only the next (RFC 9001, section 6.3). On a path
+// where the current generation was not seen yet both are possible.
+bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<std::byte> packet,
+                                   std::size_t header_bytes) {
+    const auto first = first_on(received_firsts_, path);
+    const bool maybe_previous = previous_receive_.has_value() && (!first || number < *first);
+    const bool maybe_next = peer_may_update() && (!first || number > *first);
+    if (maybe_previous) {
+        if (maybe_next) scratch_.assign(packet.begin(), packet.end());
+        if (open_with(*previous_receive_, path, number, packet, header_bytes)) return true;
+        if (!maybe_next) return false;
+        std::copy(scratch_.begin(), scratch_.end(), packet.begin());  // a failed open leaves garbage
+    }
+    if (!maybe_next || !open_with(next_receive_, path, number, packet, header_bytes)) return false;
+    rotate_receive();
+    lower_first(received_firsts_, path, number);
+    if (send_generation_ < receive_generation_) rotate_send();
+    return true;
+}
+
+// An honest peer updates only after an acknowledgement of its current generation, which we cannot have sent without
+// sealing something in ours. This bounds what a flood of updates costs: one derivation for each packet of ours.
+bool SessionKeys::peer_may_update() const noexcept { return sealed_ > 0; }
+
+void SessionKeys::rotate_receive() {
+    previous_receive_ = std::exchange(receive_, std::exchange(next_receive_, next_key(receive_secret_)));
+    received_firsts_.clear();
+    ++receive_generation_;
+}
+
+void SessionKeys::rotate_send() {
+    send_ = std::exchange(next_send_, next_key(send_secret_));
+    sent_firsts_.clear();
+    sealed_ = 0;
+    acked_in_phase_ = false;
+    ++send_generation_;
+}
+
+void SessionKeys::on_acked(PathId path, PacketNumber number) noexcept {
+    const auto first = first_on(sent_firsts_, path);
+    if (first && number >= *first) acked_in_phase_ = true;
+}
+
+bool SessionKeys::can_update() const noexcept { return acked_in_phase_ && send_generation_ == receive_generation_; }
+
+void SessionKeys::initiate_update() {
+    assert(can_update());
+    rotate_send();
+}
+
+void SessionKeys::drop_previous() noexcept { previous_receive_.reset(); }
+
+}  // namespace udtx::crypto

@@ -1,0 +1,89 @@
+#include "crypto/packet_key.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <limits>
+
+#include "crypto/bytes.hpp"
+#include "crypto/wipe.hpp"
+
+namespace udtx::crypto {
+namespace {
+
+constexpr std::string_view kLabelPrefix = "udtx1 ";
+
+// The first 20 bytes of SHA-256("udtx-1 initial salt"). Another wire version takes another salt, so that its handshake
+// packets do not authenticate under this one.
+constexpr std::array<std::uint8_t, 20> kInitialSalt = {
+    0x5a, 0xce, 0xe3, 0x8a, 0x3b, 0xa2, 0x51, 0x33, 0xad, 0xaf,
+    0x3d, 0x31, 0xc3, 0xe0, 0x38, 0x5a, 0x0b, 0xe4, 0x0b, 0xc2};
+
+// Handshake packets count up from 0 on path 0, so this nonce is never theirs.
+constexpr PathId kRetryPath{0xff};
+constexpr PacketNumber kRetryNumber = std::numeric_limits<PacketNumber>::max();
+
+}  // namespace
+
+Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept {
+    Nonce nonce{};
+    const auto rest = put_big_endian(std::span<std::byte>(nonce), std::uint32_t{path.value});
+    put_big_endian(rest, number);
+    for (std::size_t i = 0; i < nonce.size(); ++i) nonce[i] ^= iv[i];
+    return nonce;
+}
+
+void expand_label(Provider& provider, const Secret& secret, std::string_view label, std::span<std::byte> out) {
+    std::array<std::byte, 64> info{};
+    const std::size_t label_bytes = kLabelPrefix.size() + label.size();
+    const std::size_t info_bytes = 2 + 1 + label_bytes + 1;
+    assert(info_bytes <= info.size());
+    auto rest = put_big_endian(std::span<std::byte>(info), static_cast<std::uint16_t>(out.size()));
+    rest = put_big_endian(rest, static_cast<std::uint8_t>(label_bytes));
+    const auto prefix = std::as_bytes(std::span(kLabelPrefix));
+    std::copy(prefix.begin(), prefix.end(), rest.begin());
+    const auto text = std::as_bytes(std::span(label));
+    std::copy(text.begin(), text.end(), rest.begin() + static_cast<std::ptrdiff_t>(prefix.size()));
+    provider.hkdf_expand(secret, std::span<const std::byte>(info).first(info_bytes), out);
+}
+
+PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret) {
+    PacketKey result;
+    std::array<std::byte, kKeyBytes> key{};
+    expand_label(provider, secret, "key", key);
+    expand_label(provider, secret, "iv", result.iv);
+    result.aead = provider.make_aead(cipher, key);
+    wipe(key);
+    return result;
+}
+
+InitialKeys derive_initial(Provider& provider, ConnectionId original_destination) {
+    std::array<std::byte, 8> id{};
+    put_big_endian(std::span<std::byte>(id), original_destination.value);
+    const Secret initial = provider.hkdf_extract(std::as_bytes(std::span(kInitialSalt)), id);
+    Secret client{};
+    Secret server{};
+    expand_label(provider, initial, "client in", client);
+    expand_label(provider, initial, "server in", server);
+    return {derive_packet_key(provider, Cipher::aes_256_gcm, client),
+            derive_packet_key(provider, Cipher::aes_256_gcm, server)};
+}
+
+Tag retry_tag(Provider& provider, ConnectionId original_destination, std::span<const std::byte> header_and_token) {
+    const PacketKey key = derive_initial(provider, original_destination).server;
+    std::vector<std::byte> packet(header_and_token.begin(), header_and_token.end());
+    packet.resize(packet.size() + kTagBytes);
+    key.aead->seal(make_nonce(key.iv, kRetryPath, kRetryNumber), packet, header_and_token.size());
+    Tag tag{};
+    std::copy(packet.end() - static_cast<std::ptrdiff_t>(kTagBytes), packet.end(), tag.begin());
+    return tag;
+}
+
+bool check_retry_tag(Provider& provider, ConnectionId original_destination, std::span<const std::byte> packet) {
+    if (packet.size() < kTagBytes) return false;
+    const std::size_t clear = packet.size() - kTagBytes;
+    return equal_in_constant_time(retry_tag(provider, original_destination, packet.first(clear)),
+                                  packet.subspan(clear));
+}
+
+}  // namespace udtx::crypto
