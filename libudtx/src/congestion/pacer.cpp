@@ -41,6 +41,7 @@ void Pacer::on_sent(Instant now, std::uint64_t bytes) {
 std::optional<Instant> Pacer::next_departure(Instant now) const {
     if (rate_.is_infinite()) return std::nullopt;
     const double wanted = line_burst() >= 2.0 * datagram_bytes_ ? line_burst() : datagram_bytes_;
+    now = std::max(now, credited_);
     const double missing = wanted - credit_at(now);
     if (missing <= 0.0) return std::nullopt;
     // One nanosecond more than computed: rounding must not wake the driver a moment before the credit is there.

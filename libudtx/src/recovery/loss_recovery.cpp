@@ -28,8 +28,8 @@ LossRecovery::LossRecovery(Duration max_ack_delay, PacketNumber first)
     : max_ack_delay_(max_ack_delay), sent_(first), loss_cursor_(first), rtt_valid_from_(first) {}
 
 void LossRecovery::skip_number() {
-    skipped_[skipped_count_ % kSkippedRemembered] = sent_.next();
-    ++skipped_count_;
+    while (skipped_.size() >= kSkippedRemembered && skipped_[skipped_.first()] < sent_.first()) skipped_.pop_front();
+    skipped_.push_back(sent_.next());
     sent_.push_back(Slot{});
 }
 
@@ -62,11 +62,10 @@ Result<void> LossRecovery::check(const wire::AckFrame& frame) const {
 }
 
 bool LossRecovery::acknowledges_skipped(const wire::AckFrame& frame) const {
-    const std::uint64_t known = std::min<std::uint64_t>(skipped_count_, kSkippedRemembered);
     const auto ranges = frame.view();
     std::size_t r = 0;  // both descend
-    for (std::uint64_t i = 1; i <= known; ++i) {
-        const PacketNumber number = skipped_[(skipped_count_ - i) % kSkippedRemembered];
+    for (std::uint64_t i = skipped_.next(); i != skipped_.first(); --i) {
+        const PacketNumber number = skipped_[i - 1];
         while (r < ranges.size() && ranges[r].first > number) ++r;
         if (r == ranges.size()) return false;
         if (ranges[r].last >= number) return true;
@@ -195,6 +194,15 @@ void LossRecovery::forget_finished(Instant now) {
     const PacketNumber before = sent_.first();
     while (!sent_.empty() && finished(sent_[sent_.first()], now)) sent_.pop_front();
     if (sent_.first() != before) acked_.erase(before, sent_.first());
+}
+
+const SentPacket* LossRecovery::oldest_in_flight() const noexcept {
+    if (eliciting_in_flight_ == 0) return nullptr;
+    for (PacketNumber number = std::max(loss_cursor_, sent_.first()); number != sent_.next(); ++number) {
+        const Slot& slot = sent_[number];
+        if (slot.state == State::outstanding && slot.packet.in_flight && slot.packet.ack_eliciting) return &slot.packet;
+    }
+    return nullptr;
 }
 
 std::optional<Instant> LossRecovery::probe_deadline() const {

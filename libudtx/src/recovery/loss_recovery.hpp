@@ -7,7 +7,6 @@
 // each time (RFC 9002, section 6.2) up to kMaxProbeInterval.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -66,6 +65,8 @@ class LossRecovery {
     [[nodiscard]] const RttEstimator& rtt() const noexcept { return rtt_; }
     [[nodiscard]] std::uint64_t in_flight() const noexcept { return bytes_in_flight_; }  ///< bytes
     [[nodiscard]] std::uint64_t packets_in_flight() const noexcept { return packets_in_flight_; }
+    /// What a probe should repeat; null when nothing ack-eliciting is in flight. Valid until the next call.
+    [[nodiscard]] const SentPacket* oldest_in_flight() const noexcept;
     /// Consecutive probe timeouts.
     [[nodiscard]] std::uint32_t probe_count() const noexcept { return probe_count_; }
     [[nodiscard]] std::optional<PacketNumber> largest_acked() const noexcept { return largest_acked_; }
@@ -107,8 +108,7 @@ class LossRecovery {
     // Acknowledged numbers within the ring. ACK frames repeat their ranges: asking this set for the gaps finds what
     // is new without touching the slots of what is not.
     RangeSet acked_;
-    std::array<PacketNumber, kSkippedRemembered> skipped_{};  // the newest ones, a circle
-    std::uint64_t skipped_count_ = 0;
+    Ring<PacketNumber> skipped_;  // all within sent_ and the kSkippedRemembered newest, ascending
 
     RttEstimator rtt_;
     DeliveryRate delivery_;
