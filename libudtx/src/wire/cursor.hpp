@@ -1,6 +1,8 @@
 // Bounds-checked reading and writing of network-order integers and QUIC varints (RFC 9000, section 16).
+// Inline: every field of every frame passes here.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +17,16 @@ inline constexpr std::uint64_t kVarintMax = (1ULL << 62U) - 1;
     return v < 64 ? 1 : v < 16384 ? 2 : v < (1ULL << 30U) ? 4 : 8;
 }
 
+/// Big-endian integer of `n` bytes, at most 8.
+[[nodiscard]] inline std::uint64_t load_big_endian(const std::byte* p, std::size_t n) noexcept {
+    std::uint64_t v = 0;
+    for (std::size_t i = 0; i < n; ++i) v = (v << 8U) | std::to_integer<std::uint64_t>(p[i]);
+    return v;
+}
+inline void store_big_endian(std::byte* p, std::uint64_t v, std::size_t n) noexcept {
+    for (std::size_t i = n; i > 0; --i, v >>= 8U) p[i - 1] = static_cast<std::byte>(v & 0xffU);
+}
+
 /// Every read returns nullopt past the end and then stays failed.
 class Reader {
   public:
@@ -24,16 +36,48 @@ class Reader {
     [[nodiscard]] bool empty() const noexcept { return at_ == data_.size(); }
     [[nodiscard]] std::size_t position() const noexcept { return at_; }
 
-    std::optional<std::uint8_t> u8() noexcept;
-    std::optional<std::uint32_t> u32() noexcept;
-    std::optional<std::uint64_t> u64() noexcept;
-    std::optional<std::uint64_t> varint() noexcept;
-    std::optional<std::span<const std::byte>> bytes(std::size_t n) noexcept;
-    [[nodiscard]] std::optional<std::uint8_t> peek() const noexcept;
+    std::optional<std::uint8_t> u8() noexcept { return integer<std::uint8_t>(); }
+    std::optional<std::uint32_t> u32() noexcept { return integer<std::uint32_t>(); }
+    std::optional<std::uint64_t> u64() noexcept { return integer<std::uint64_t>(); }
+    /// Longer encodings than needed are accepted.
+    std::optional<std::uint64_t> varint() noexcept {
+        const auto head = peek();
+        if (!head) return fail();
+        const std::size_t n = std::size_t{1} << (*head >> 6U);
+        if (!has(n)) return fail();
+        const std::uint64_t v = load_big_endian(data_.data() + at_, n) & ((1ULL << (8 * n - 2)) - 1);
+        at_ += n;
+        return v;
+    }
+    std::optional<std::span<const std::byte>> bytes(std::size_t n) noexcept {
+        if (!has(n)) return fail();
+        const auto v = data_.subspan(at_, n);
+        at_ += n;
+        return v;
+    }
+    /// The next byte, which stays; does not make the reader fail.
+    [[nodiscard]] std::optional<std::uint8_t> peek() const noexcept {
+        if (!has(1)) return std::nullopt;
+        return std::to_integer<std::uint8_t>(data_[at_]);
+    }
 
   private:
+    [[nodiscard]] bool has(std::size_t n) const noexcept { return !failed_ && n <= remaining(); }
+    std::nullopt_t fail() noexcept {
+        failed_ = true;
+        return std::nullopt;
+    }
+    template <class T>
+    std::optional<T> integer() noexcept {
+        if (!has(sizeof(T))) return fail();
+        const auto v = static_cast<T>(load_big_endian(data_.data() + at_, sizeof(T)));
+        at_ += sizeof(T);
+        return v;
+    }
+
     std::span<const std::byte> data_;
     std::size_t at_ = 0;
+    bool failed_ = false;
 };
 
 /// Every write returns false, with nothing written, when it does not fit.
@@ -45,17 +89,49 @@ class Writer {
     [[nodiscard]] std::size_t room() const noexcept { return out_.size() - at_; }
     [[nodiscard]] std::span<std::byte> written() const noexcept { return out_.first(at_); }
 
-    bool u8(std::uint8_t v) noexcept;
-    bool u32(std::uint32_t v) noexcept;
-    bool u64(std::uint64_t v) noexcept;
-    bool varint(std::uint64_t v) noexcept;
-    bool bytes(std::span<const std::byte> v) noexcept;
-    bool zeros(std::size_t n) noexcept;
+    bool u8(std::uint8_t v) noexcept { return integer(v, 1); }
+    bool u32(std::uint32_t v) noexcept { return integer(v, 4); }
+    bool u64(std::uint64_t v) noexcept { return integer(v, 8); }
+    /// In the shortest encoding; false for values above kVarintMax.
+    bool varint(std::uint64_t v) noexcept { return v <= kVarintMax && padded_varint(v, varint_bytes(v)); }
+    /// In exactly `n` bytes (1, 2, 4 or 8), which must be enough.
+    bool padded_varint(std::uint64_t v, std::size_t n) noexcept {
+        assert(n >= varint_bytes(v));
+        const std::uint64_t prefix = n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : 3;
+        return integer(v | (prefix << (8 * n - 2)), n);
+    }
+    bool bytes(std::span<const std::byte> v) noexcept {
+        if (room() < v.size()) return false;
+        if (!v.empty()) std::memcpy(out_.data() + at_, v.data(), v.size());
+        at_ += v.size();
+        return true;
+    }
+    bool zeros(std::size_t n) noexcept {
+        if (room() < n) return false;
+        if (n > 0) std::memset(out_.data() + at_, 0, n);
+        at_ += n;
+        return true;
+    }
     /// n uninitialised bytes for the caller to fill; empty when they do not fit (or n is 0).
-    std::span<std::byte> reserve(std::size_t n) noexcept;
-    void rewind(std::size_t position) noexcept { at_ = position; }
+    std::span<std::byte> reserve(std::size_t n) noexcept {
+        if (room() < n) return {};
+        const auto v = out_.subspan(at_, n);
+        at_ += n;
+        return v;
+    }
+    void rewind(std::size_t position) noexcept {
+        assert(position <= at_);
+        at_ = position;
+    }
 
   private:
+    bool integer(std::uint64_t v, std::size_t n) noexcept {
+        if (room() < n) return false;
+        store_big_endian(out_.data() + at_, v, n);
+        at_ += n;
+        return true;
+    }
+
     std::span<std::byte> out_;
     std::size_t at_ = 0;
 };

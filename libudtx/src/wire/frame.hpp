@@ -24,6 +24,7 @@ enum class FrameType : std::uint8_t {
     reset_stream = 0x0c,
     stop_sending = 0x0d,
     rate_feedback = 0x0e,
+    max_streams = 0x0f,
     path_challenge = 0x10,
     path_response = 0x11,
     handshake_done = 0x12,
@@ -50,7 +51,8 @@ struct PaddingFrame {
 struct PingFrame {};
 struct AckFrame {
     PathId path;
-    std::uint64_t delay_us = 0;  ///< at most kMaxMicroseconds; time the receiver held the acknowledgement of the largest number
+    /// Time that the receiver held the acknowledgement of the largest number; at most kMaxMicroseconds.
+    std::uint64_t delay_us = 0;
     /// Descending, disjoint, not adjacent; ranges[0].last is the largest acknowledged. count >= 1.
     std::array<AckRange, kMaxAckRanges> ranges;
     std::size_t count = 0;
@@ -78,6 +80,10 @@ struct MaxStreamDataFrame {
     StreamId id;
     std::uint64_t limit = 0;
 };
+/// How many streams the receiver of this frame may have opened in all since the start.
+struct MaxStreamsFrame {
+    std::uint64_t limit = 0;
+};
 struct ResetStreamFrame {
     StreamId id;
     std::uint64_t code = 0;
@@ -90,10 +96,10 @@ struct StopSendingFrame {
 /// UDT's receiver measurements, beside the ACK that they belong to (ALGORITHMS section 1).
 struct RateFeedbackFrame {
     PathId path;
-    std::uint64_t arrival_pps = 0;     ///< 0 = unknown
-    std::uint64_t capacity_pps = 0;    ///< 0 = unknown
-    std::uint64_t pair_gap_ns = 0;     ///< 0 = no new pair
-    std::uint64_t pair_bytes = 0;      ///< UDP payload of the pair's second packet, at most kMaxPairBytes
+    std::uint64_t arrival_pps = 0;   ///< 0 = unknown
+    std::uint64_t capacity_pps = 0;  ///< 0 = unknown
+    std::uint64_t pair_gap_ns = 0;   ///< 0 = no new pair
+    std::uint64_t pair_bytes = 0;    ///< UDP payload of the pair's second packet, at most kMaxPairBytes
     /// Receiver's clock when the largest acknowledged packet arrived; at most kMaxMicroseconds.
     std::uint64_t receive_time_us = 0;
 };
@@ -111,7 +117,7 @@ struct CloseFrame {
 };
 
 using Frame = std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame,
-                           MaxStreamDataFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame,
+                           MaxStreamDataFrame, MaxStreamsFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame,
                            PathChallengeFrame, PathResponseFrame, HandshakeDoneFrame, CloseFrame>;
 
 }  // namespace udtx::wire

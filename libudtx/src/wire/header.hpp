@@ -1,4 +1,5 @@
 // Packet headers. Long headers carry the handshake, the short header carries data. Layouts: docs/wire-format.md.
+// What survives every version: the flag 0x80, the long header's version and ids, and version negotiation.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ enum class LongType : std::uint8_t {
 
 struct LongHeader {
     LongType type = LongType::hello;
-    std::uint32_t version = kVersion;
+    std::uint32_t version = kVersion;  ///< 0 exactly in version negotiation
     ConnectionId destination;
     ConnectionId source;
     std::span<const std::byte> token;  ///< hello: cookie (may be empty); retry: the cookie; else empty
@@ -46,11 +47,13 @@ struct ShortHeader {
     return !d.empty() && (d[0] & std::byte{0x80}) != std::byte{0};
 }
 
-/// nullopt: not a packet of ours (too short, fixed bit clear, unknown type, token too long).
+/// nullopt: not a packet of ours (too short for its tag, fixed bit clear, reserved bit set, unknown type, token too
+/// long). Of a long header with another version than kVersion only version, ids and header_bytes are meaningful.
 [[nodiscard]] std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram);
 
-/// Bytes written, 0 when `out` is too small.
+/// Bytes written, 0 when `out` is too small or the token too long. Version negotiation gets version 0, whatever the
+/// header says; the list of versions (u32 each) is the caller's to append, as is a retry's tag.
 std::size_t write_long_header(const LongHeader& header, std::span<std::byte> out);
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out);
 

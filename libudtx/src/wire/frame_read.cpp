@@ -1,0 +1,191 @@
+#include "wire/codec.hpp"
+
+namespace udtx::wire {
+
+namespace {
+
+Error malformed(const char* what) { return {ErrorCode::malformed, std::string("frame: ") + what}; }
+
+bool read_varint(Reader& in, std::uint64_t& out) {
+    const auto v = in.varint();
+    if (!v) return false;
+    out = *v;
+    return true;
+}
+
+bool read_stream_id(Reader& in, StreamId& out) { return read_varint(in, out.value); }
+
+bool read_path(Reader& in, PathId& out) {
+    const auto v = in.u8();
+    if (!v) return false;
+    out.value = *v;
+    return true;
+}
+
+// Length, then as many bytes.
+bool read_data(Reader& in, std::span<const std::byte>& out) {
+    const auto length = in.varint();
+    if (!length || *length > in.remaining()) return false;
+    out = *in.bytes(static_cast<std::size_t>(*length));
+    return true;
+}
+
+bool beyond_last_offset(std::uint64_t offset, std::size_t length) { return offset > kVarintMax - length; }
+
+Result<Frame> read_padding(Reader& in) {
+    PaddingFrame frame;
+    for (; in.peek() == std::uint8_t{0}; ++frame.length) (void)in.u8();
+    return Frame(frame);
+}
+
+// Ranges are written as distances (as in RFC 9000, section 19.3.1), so that overlapping, adjacent or ascending ranges
+// cannot be said; what is left to refuse is falling below zero.
+Result<Frame> read_ack(Reader& in, AckFrame& frame) {
+    frame.count = 0;
+    std::uint64_t largest = 0;
+    std::uint64_t more = 0;
+    std::uint64_t length = 0;
+    if (!read_path(in, frame.path) || !read_varint(in, frame.delay_us) || !read_varint(in, largest) ||
+        !read_varint(in, more) || !read_varint(in, length)) {
+        return malformed("ACK truncated");
+    }
+    if (frame.delay_us > kMaxMicroseconds) return malformed("ACK delay too large");
+    if (more >= kMaxAckRanges) return malformed("too many ACK ranges");
+    if (length > largest) return malformed("ACK range below zero");
+    frame.ranges[0] = {largest - length, largest};
+    for (std::size_t i = 1; i <= more; ++i) {
+        std::uint64_t gap = 0;
+        if (!read_varint(in, gap) || !read_varint(in, length)) return malformed("ACK truncated");
+        const PacketNumber above = frame.ranges[i - 1].first;
+        if (gap + 2 > above || length > above - gap - 2) return malformed("ACK range below zero");
+        const PacketNumber last = above - gap - 2;
+        frame.ranges[i] = {last - length, last};
+    }
+    frame.count = static_cast<std::size_t>(more) + 1;
+    return Frame(AckFrameView{&frame});
+}
+
+Result<Frame> read_crypto(Reader& in) {
+    CryptoFrame frame;
+    if (!read_varint(in, frame.offset) || !read_data(in, frame.data)) return malformed("CRYPTO truncated");
+    if (beyond_last_offset(frame.offset, frame.data.size())) return malformed("CRYPTO offset too large");
+    return Frame(frame);
+}
+
+Result<Frame> read_stream(Reader& in, bool fin) {
+    StreamFrame frame;
+    frame.fin = fin;
+    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.offset) || !read_data(in, frame.data)) {
+        return malformed("STREAM truncated");
+    }
+    if (beyond_last_offset(frame.offset, frame.data.size())) return malformed("STREAM offset too large");
+    return Frame(frame);
+}
+
+Result<Frame> read_max_streams(Reader& in) {
+    MaxStreamsFrame frame;
+    if (!read_varint(in, frame.limit)) return malformed("MAX_STREAMS truncated");
+    return Frame(frame);
+}
+
+Result<Frame> read_max_data(Reader& in) {
+    MaxDataFrame frame;
+    if (!read_varint(in, frame.limit)) return malformed("MAX_DATA truncated");
+    return Frame(frame);
+}
+
+Result<Frame> read_max_stream_data(Reader& in) {
+    MaxStreamDataFrame frame;
+    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.limit)) return malformed("MAX_STREAM_DATA truncated");
+    return Frame(frame);
+}
+
+Result<Frame> read_reset_stream(Reader& in) {
+    ResetStreamFrame frame;
+    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.code) || !read_varint(in, frame.final_size)) {
+        return malformed("RESET_STREAM truncated");
+    }
+    return Frame(frame);
+}
+
+Result<Frame> read_stop_sending(Reader& in) {
+    StopSendingFrame frame;
+    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.code)) return malformed("STOP_SENDING truncated");
+    return Frame(frame);
+}
+
+Result<Frame> read_rate_feedback(Reader& in) {
+    RateFeedbackFrame frame;
+    if (!read_path(in, frame.path) || !read_varint(in, frame.arrival_pps) || !read_varint(in, frame.capacity_pps) ||
+        !read_varint(in, frame.pair_gap_ns) || !read_varint(in, frame.pair_bytes) ||
+        !read_varint(in, frame.receive_time_us)) {
+        return malformed("RATE_FEEDBACK truncated");
+    }
+    if (frame.pair_bytes > kMaxPairBytes || frame.receive_time_us > kMaxMicroseconds) {
+        return malformed("RATE_FEEDBACK value too large");
+    }
+    return Frame(frame);
+}
+
+template <class T>
+Result<Frame> read_path_probe(Reader& in) {
+    const auto data = in.u64();
+    if (!data) return malformed("path probe truncated");
+    return Frame(T{*data});
+}
+
+Result<Frame> read_close(Reader& in) {
+    CloseFrame frame;
+    std::span<const std::byte> reason;
+    const auto application = in.u8();
+    if (!application || !read_varint(in, frame.code) || !read_data(in, reason)) return malformed("CLOSE truncated");
+    if (*application > 1) return malformed("CLOSE of unknown kind");
+    if (reason.size() > kMaxCloseReason) return malformed("CLOSE reason too long");
+    frame.application = *application == 1;
+    frame.reason = {reinterpret_cast<const char*>(reason.data()), reason.size()};
+    return Frame(frame);
+}
+
+}  // namespace
+
+Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
+    const auto type = in.u8();
+    if (!type) return malformed("no type");
+    switch (static_cast<FrameType>(*type)) {
+        case FrameType::padding:
+            return read_padding(in);
+        case FrameType::ping:
+            return Frame(PingFrame{});
+        case FrameType::ack:
+            return read_ack(in, scratch);
+        case FrameType::crypto:
+            return read_crypto(in);
+        case FrameType::stream:
+            return read_stream(in, false);
+        case FrameType::stream_fin:
+            return read_stream(in, true);
+        case FrameType::max_streams:
+            return read_max_streams(in);
+        case FrameType::max_data:
+            return read_max_data(in);
+        case FrameType::max_stream_data:
+            return read_max_stream_data(in);
+        case FrameType::reset_stream:
+            return read_reset_stream(in);
+        case FrameType::stop_sending:
+            return read_stop_sending(in);
+        case FrameType::rate_feedback:
+            return read_rate_feedback(in);
+        case FrameType::path_challenge:
+            return read_path_probe<PathChallengeFrame>(in);
+        case FrameType::path_response:
+            return read_path_probe<PathResponseFrame>(in);
+        case FrameType::handshake_done:
+            return Frame(HandshakeDoneFrame{});
+        case FrameType::close:
+            return read_close(in);
+    }
+    return malformed("unknown type");
+}
+
+}  // namespace udtx::wire
