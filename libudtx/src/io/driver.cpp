@@ -152,11 +152,15 @@ void Driver::Impl::take_new_connections() {
     }
 }
 
-void Driver::Impl::deliver() {
+/// Returns true when anything was touched.
+bool Driver::Impl::deliver() {
     take_new_connections();
+    bool any = false;
     while (const auto connection = endpoint_.poll_touched()) {
+        any = true;
         if (const EntryPtr entry = find(connection.get())) deliver(entry);
     }
+    return any;
 }
 
 void Driver::Impl::deliver(const EntryPtr& entry) {

@@ -57,7 +57,7 @@ class Driver::Impl {
     void schedule_turn();
     void turn();
     bool receive();
-    void deliver();
+    bool deliver();
     void deliver(const EntryPtr& entry);
     void take_new_connections();
     bool transmit();

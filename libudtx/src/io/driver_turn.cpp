@@ -58,7 +58,7 @@ void Driver::Impl::turn() {
     handle_due_timeout();
     deliver();
     more = transmit() || more;
-    deliver();
+    more = deliver() || more;  // the endpoint reaps a drained connection at the next transmit()
     if (more) schedule_turn();
     arm_timer();
     stop_if_drained();
