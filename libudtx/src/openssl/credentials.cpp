@@ -1,0 +1,168 @@
+#include "udtx/credentials.hpp"
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "openssl/credentials_data.hpp"
+#include "openssl/key_file.hpp"
+
+namespace udtx {
+namespace {
+
+using openssl::Access;
+using openssl::CredentialsData;
+
+constexpr std::string_view kPskPrefix = "udtx-psk-1 ";
+constexpr std::string_view kPublicPrefix = "udtx-ed25519 ";
+constexpr std::string_view kBlank = " \t\r\n";
+constexpr std::size_t kMaxSecretFile = 4096;
+constexpr std::size_t kMaxTrustFile = 4U << 20U;
+
+std::string_view trim(std::string_view text) noexcept {
+    const std::size_t begin = text.find_first_not_of(kBlank);
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+// Never asks on the terminal: a protected key is refused. There is no human passphrase in this design.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
+Result<openssl::KeyPtr> parse_identity(std::string_view pem, const std::filesystem::path& path) {
+    ERR_clear_error();
+    const openssl::BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    openssl::KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr) : nullptr);
+    ERR_clear_error();
+    if (!key) {
+        return Error{ErrorCode::malformed, path.string() + " holds no unprotected private key in PEM form"};
+    }
+    if (!openssl::raw_public_key(key.get())) {
+        return Error{ErrorCode::malformed, path.string() + " holds a key that is not Ed25519"};
+    }
+    return key;
+}
+
+Result<std::string> identity_pem(EVP_PKEY* key) {
+    const openssl::BioPtr bio(BIO_new(BIO_s_secmem()));
+    char* data = nullptr;
+    if (!bio || PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+        return Error{ErrorCode::internal, "cannot encode the private key"};
+    }
+    const long size = BIO_get_mem_data(bio.get(), &data);
+    return std::string(data, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+Result<PublicKey> PublicKey::parse(std::string_view text) {
+    text = trim(text);
+    if (text.substr(0, kPublicPrefix.size()) == kPublicPrefix) {
+        text = trim(text.substr(kPublicPrefix.size()));
+        const std::string_view key = text.substr(0, text.find_first_of(kBlank));
+        if (const auto bytes = openssl::decode_key(key)) return PublicKey{*bytes};
+    }
+    return Error{ErrorCode::malformed, "not a public key of the form \"udtx-ed25519 BASE64\""};
+}
+
+std::string PublicKey::to_string() const { return std::string(kPublicPrefix) + openssl::encode_key(bytes); }
+
+Result<Credentials> Credentials::from_psk_file(const std::filesystem::path& path) {
+    const auto text = openssl::read_key_file(path, Access::secret, kMaxSecretFile);
+    if (!text) return text.error();
+    const std::string_view line = trim(text->view());
+    if (line.substr(0, kPskPrefix.size()) == kPskPrefix) {
+        if (auto key = openssl::decode_key(line.substr(kPskPrefix.size()))) {
+            Credentials result = from_psk(*key);
+            OPENSSL_cleanse(key->data(), key->size());
+            return result;
+        }
+    }
+    return Error{ErrorCode::malformed, path.string() + " is no key file (\"udtx-psk-1 BASE64\"), or it is cut short: "
+                                                       "make one with udtx-send keygen FILE"};
+}
+
+Credentials Credentials::from_psk(std::span<const std::byte, kPskBytes> key) {
+    const auto data = std::make_shared<CredentialsData>();
+    std::copy(key.begin(), key.end(), data->psk.emplace().begin());
+    return Credentials(data);
+}
+
+Result<Credentials> Credentials::from_identity_file(const std::filesystem::path& path) {
+    const auto text = openssl::read_key_file(path, Access::secret, kMaxSecretFile);
+    if (!text) return text.error();
+    auto key = parse_identity(text->view(), path);
+    if (!key) return key.error();
+    const auto data = std::make_shared<CredentialsData>();
+    data->identity = std::move(*key);
+    return Credentials(data);
+}
+
+Result<void> Credentials::trust(const PublicKey& peer) {
+    if (uses_psk()) return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
+    const auto data = std::make_shared<CredentialsData>(*data_);
+    data->trusted.insert(peer);
+    data_ = data;
+    return {};
+}
+
+Result<void> Credentials::trust_file(const std::filesystem::path& path) {
+    if (uses_psk()) return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
+    const auto text = openssl::read_key_file(path, Access::open, kMaxTrustFile);
+    if (!text) return text.error();
+    const auto data = std::make_shared<CredentialsData>(*data_);
+    std::string_view rest = text->view();
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::string_view line = trim(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (line.empty() || line.front() == '#') continue;
+        const auto key = PublicKey::parse(line);
+        if (!key) {
+            return Error{ErrorCode::malformed,
+                         path.string() + ", line " + std::to_string(number) + ": " + key.error().message};
+        }
+        data->trusted.insert(*key);
+    }
+    data_ = data;
+    return {};
+}
+
+bool Credentials::uses_psk() const noexcept { return data_->psk.has_value(); }
+
+std::optional<PublicKey> Credentials::public_key() const { return openssl::raw_public_key(data_->identity.get()); }
+
+Result<void> Credentials::write_psk_file(const std::filesystem::path& path) {
+    std::array<std::byte, kPskBytes> key{};
+    if (RAND_priv_bytes(openssl::as_uchar(key.data()), static_cast<int>(key.size())) != 1) {
+        return Error{ErrorCode::internal, "the system gives no random numbers"};
+    }
+    const openssl::SecretText encoded(openssl::encode_key(key));
+    OPENSSL_cleanse(key.data(), key.size());
+    std::string line;
+    line.reserve(kPskPrefix.size() + encoded.view().size() + 1);
+    line.append(kPskPrefix).append(encoded.view()).append("\n");
+    const openssl::SecretText text(std::move(line));
+    return openssl::create_key_file(path, Access::secret, text.view());
+}
+
+Result<void> Credentials::write_identity(const std::filesystem::path& path) {
+    const openssl::KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
+    const auto public_key = openssl::raw_public_key(key.get());
+    if (!public_key) return Error{ErrorCode::internal, "cannot make an Ed25519 key"};
+    auto pem = identity_pem(key.get());
+    if (!pem) return pem.error();
+    const openssl::SecretText text(std::move(*pem));
+    if (auto made = openssl::create_key_file(path, Access::secret, text.view()); !made) return made;
+    std::filesystem::path public_path = path;
+    public_path += ".pub";
+    auto made = openssl::create_key_file(public_path, Access::open, public_key->to_string() + "\n");
+    if (!made) ::unlink(path.c_str());  // half an identity is of no use, and would stop the next attempt
+    return made;
+}
+
+}  // namespace udtx

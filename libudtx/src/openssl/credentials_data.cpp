@@ -1,0 +1,26 @@
+#include "openssl/credentials_data.hpp"
+
+#include <openssl/crypto.h>
+
+namespace udtx::openssl {
+
+CredentialsData::CredentialsData(const CredentialsData& other) : psk(other.psk), trusted(other.trusted) {
+    if (other.identity && EVP_PKEY_up_ref(other.identity.get()) == 1) identity.reset(other.identity.get());
+}
+
+CredentialsData::~CredentialsData() {
+    if (psk) OPENSSL_cleanse(psk->data(), psk->size());
+}
+
+std::optional<PublicKey> raw_public_key(const EVP_PKEY* key) {
+    PublicKey result;
+    std::size_t bytes = result.bytes.size();
+    if (key == nullptr || EVP_PKEY_get_id(key) != EVP_PKEY_ED25519 ||
+        EVP_PKEY_get_raw_public_key(key, as_uchar(result.bytes.data()), &bytes) != 1 ||
+        bytes != result.bytes.size()) {
+        return std::nullopt;
+    }
+    return result;
+}
+
+}  // namespace udtx::openssl

@@ -1,0 +1,33 @@
+// What a Credentials handle shares.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <set>
+
+#include "openssl/handles.hpp"
+#include "udtx/credentials.hpp"
+
+namespace udtx::openssl {
+
+/// Exactly one of psk and identity is set.
+struct CredentialsData {
+    using Psk = std::array<std::byte, Credentials::kPskBytes>;
+
+    CredentialsData() = default;
+    CredentialsData(const CredentialsData& other);
+    CredentialsData& operator=(const CredentialsData&) = delete;
+    ~CredentialsData();
+
+    std::optional<Psk> psk;
+    KeyPtr identity;
+    std::set<PublicKey> trusted;
+};
+
+/// nullopt unless it is an Ed25519 key.
+[[nodiscard]] std::optional<PublicKey> raw_public_key(const EVP_PKEY* key);
+
+}  // namespace udtx::openssl

@@ -1,0 +1,133 @@
+#include "openssl/key_file.hpp"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "openssl/handles.hpp"
+
+namespace udtx::openssl {
+namespace {
+
+constexpr std::size_t kKeyText = 44;  // Base64 of 32 bytes
+
+class FileDescriptor {
+  public:
+    explicit FileDescriptor(int fd) : fd_(fd) {}
+    ~FileDescriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    FileDescriptor(const FileDescriptor&) = delete;
+    FileDescriptor& operator=(const FileDescriptor&) = delete;
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+  private:
+    int fd_;
+};
+
+Error io_error(std::string what, const std::filesystem::path& path) {
+    return {ErrorCode::file_io, std::move(what) + " " + path.string() + ": " + std::generic_category().message(errno)};
+}
+
+Result<void> check_rights(int fd, const std::filesystem::path& path) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return io_error("cannot look at", path);
+    if (S_ISDIR(status.st_mode)) return Error{ErrorCode::file_io, path.string() + " is a directory, not a key file"};
+    if ((status.st_mode & 077U) == 0) return {};
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+    return Error{ErrorCode::authentication, "others can read the key file " + path.string() + " (mode " + mode.data() +
+                                                "): run chmod 600 " + path.string() +
+                                                ", and make a new key if it may have been read"};
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = ::write(fd, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return ::fsync(fd) == 0 || errno == EINVAL;  // EINVAL: not a file that can be synced
+}
+
+}  // namespace
+
+SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
+
+// Not the string's own move: that copies short texts and leaves the copy behind.
+SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
+
+Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return io_error("cannot open key file", path);
+    if (access == Access::secret) {
+        if (auto good = check_rights(file.get(), path); !good) return good.error();
+    }
+    std::string text(max_bytes + 1, '\0');
+    std::size_t size = 0;
+    while (size < text.size()) {
+        const ssize_t n = ::read(file.get(), text.data() + size, text.size() - size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            const Error error = io_error("cannot read key file", path);
+            OPENSSL_cleanse(text.data(), text.size());
+            return error;
+        }
+        if (n == 0) break;
+        size += static_cast<std::size_t>(n);
+    }
+    if (size > max_bytes) {
+        OPENSSL_cleanse(text.data(), text.size());
+        return Error{ErrorCode::malformed, path.string() + " is too large for a key file"};
+    }
+    text.resize(size);
+    return SecretText(std::move(text));
+}
+
+Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text) {
+    const mode_t mode = access == Access::secret ? 0600 : 0644;
+    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file.get() < 0) {
+        if (errno == EEXIST) {
+            return Error{ErrorCode::invalid_argument,
+                         path.string() + " exists and is not overwritten: remove it or choose another name"};
+        }
+        return io_error("cannot create key file", path);
+    }
+    if (write_all(file.get(), text)) return {};
+    Error error = io_error("cannot write key file", path);
+    ::unlink(path.c_str());
+    return error;
+}
+
+std::optional<std::array<std::byte, 32>> decode_key(std::string_view base64) {
+    if (base64.size() != kKeyText) return std::nullopt;
+    std::array<unsigned char, 33> decoded{};  // EVP_DecodeBlock counts the padding as zero bytes
+    const int bytes = EVP_DecodeBlock(decoded.data(), reinterpret_cast<const unsigned char*>(base64.data()),
+                                      static_cast<int>(base64.size()));
+    std::array<std::byte, 32> key{};
+    std::copy_n(reinterpret_cast<const std::byte*>(decoded.data()), key.size(), key.begin());
+    OPENSSL_cleanse(decoded.data(), decoded.size());
+    // The decoder skips white space and takes stray bits: only the one canonical spelling is good.
+    if (bytes != static_cast<int>(decoded.size()) || SecretText(encode_key(key)).view() != base64) return std::nullopt;
+    return key;
+}
+
+std::string encode_key(std::span<const std::byte, 32> key) {
+    std::array<unsigned char, kKeyText + 1> text{};
+    EVP_EncodeBlock(text.data(), as_uchar(key.data()), static_cast<int>(key.size()));
+    std::string result(reinterpret_cast<const char*>(text.data()), kKeyText);
+    OPENSSL_cleanse(text.data(), text.size());
+    return result;
+}
+
+}  // namespace udtx::openssl

@@ -1,0 +1,42 @@
+// Small text files that hold keys: reading with a look at their rights, writing without ever overwriting.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "udtx/result.hpp"
+
+namespace udtx::openssl {
+
+/// A string whose bytes are overwritten in the end.
+class SecretText {
+  public:
+    SecretText() = default;
+    explicit SecretText(std::string text) : text_(std::move(text)) {}
+    ~SecretText();
+    SecretText(SecretText&&) noexcept;
+    SecretText& operator=(SecretText&&) = delete;
+    [[nodiscard]] std::string_view view() const noexcept { return text_; }
+
+  private:
+    std::string text_;
+};
+
+enum class Access { secret, open };
+
+/// The whole file, at most `max_bytes`. Access::secret refuses a file that group or others may read.
+Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes);
+
+/// Creates the file (0600 or 0644) and syncs it; refuses when the name exists. Nothing stays behind after a failure.
+Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text);
+
+/// 32 bytes in standard Base64 with padding, strictly: nullopt for anything else.
+[[nodiscard]] std::optional<std::array<std::byte, 32>> decode_key(std::string_view base64);
+[[nodiscard]] std::string encode_key(std::span<const std::byte, 32> key);
+
+}  // namespace udtx::openssl

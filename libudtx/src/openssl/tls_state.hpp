@@ -1,0 +1,33 @@
+// What the TLS callbacks know about the handshake that they are called for.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "crypto/provider.hpp"
+#include "openssl/credentials_data.hpp"
+#include "openssl/handles.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::openssl {
+
+struct TlsState {
+    Role role = Role::client;
+    std::shared_ptr<const CredentialsData> credentials;
+    crypto::HandshakeFactory::SelectParameters select;  // servers
+    std::vector<std::byte> own_parameters;
+    std::optional<std::vector<std::byte>> peer_parameters;
+    std::optional<Error> failure;       // the cause as one of our callbacks saw it
+    std::optional<int> received_alert;  // RFC 8446, section 6
+
+    [[nodiscard]] bool uses_psk() const noexcept { return credentials->psk.has_value(); }
+};
+
+/// The state that attach_state() gave to this handshake.
+[[nodiscard]] TlsState* state_of(const SSL* ssl) noexcept;
+[[nodiscard]] bool attach_state(SSL* ssl, TlsState* state) noexcept;
+
+}  // namespace udtx::openssl
