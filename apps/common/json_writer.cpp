@@ -92,6 +92,12 @@ JsonWriter& JsonWriter::boolean(bool value) {
     return *this;
 }
 
+JsonWriter& JsonWriter::null() {
+    separate();
+    out_ += "null";
+    return *this;
+}
+
 void JsonWriter::quote(std::string_view value) {
     out_ += '"';
     while (!value.empty()) {

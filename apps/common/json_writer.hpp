@@ -23,6 +23,7 @@ class JsonWriter {
     /// Not-a-number and infinities become null.
     JsonWriter& number(double value);
     JsonWriter& boolean(bool value);
+    JsonWriter& null();
 
     [[nodiscard]] const std::string& text() const noexcept { return out_; }
 

@@ -1,0 +1,171 @@
+#include "common/final_report.hpp"
+
+#include <algorithm>
+
+#include "common/json_writer.hpp"
+#include "common/units.hpp"
+
+namespace udtx::apps {
+namespace {
+
+std::string count_of(std::uint64_t n, const char* singular, const char* plural) {
+    return format_count(n) + " " + (n == 1 ? singular : plural);
+}
+
+std::string counted_files(std::uint64_t n) { return count_of(n, "file", "files"); }
+
+double milliseconds(Duration d) { return to_seconds(d) * 1e3; }
+
+/// Sums over the paths; gauges of the first.
+struct Totals {
+    std::uint64_t sent_packets = 0;
+    std::uint64_t lost_packets = 0;
+    std::uint64_t retransmitted_packets = 0;
+    PathStats first;
+};
+
+Totals totals_of(const FinalReport& report) {
+    Totals totals;
+    if (!report.stats || report.stats->paths.empty()) return totals;
+    totals.first = report.stats->paths.front();
+    for (const PathStats& path : report.stats->paths) {
+        totals.sent_packets += path.sent_packets;
+        totals.lost_packets += path.lost_packets;
+        totals.retransmitted_packets += path.retransmitted_packets;
+    }
+    return totals;
+}
+
+Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome.sent_bytes, report.elapsed); }
+
+void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
+    json.key("failed_count").number(outcome.failed_count);
+    json.key("failed").begin_array();
+    for (const transfer::FailedFile& file : outcome.failed) {
+        json.begin_object().key("path").string(file.path);
+        if (!is_utf8(file.path)) json.key("path_hex").string(to_hex(file.path));
+        json.key("code").string(to_string(exit_code_for(file.code))).key("reason").string(file.reason).end_object();
+    }
+    json.end_array();
+    json.key("warnings").begin_array();
+    for (const std::string& warning : outcome.warnings) json.string(warning);
+    json.end_array();
+}
+
+void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
+    json.key("status").string(code == ExitCode::ok ? "ok" : code == ExitCode::partial ? "partial" : "error");
+    json.key("exit_code").number(static_cast<int>(code));
+    json.key("reason").string(to_string(code));
+    json.key("error");
+    if (error.empty()) {
+        json.null();
+    } else {
+        json.string(error);
+    }
+}
+
+}  // namespace
+
+ExitCode exit_code_for(const transfer::Outcome& outcome) {
+    if (outcome.status.ok()) return outcome.failed_count == 0 ? ExitCode::ok : ExitCode::partial;
+    const ErrorCode code = outcome.status.error().code;
+    if (code != ErrorCode::partial || outcome.failed.empty()) return exit_code_for(code);
+    const auto has_code = [](ErrorCode wanted) {
+        return [wanted](const transfer::FailedFile& file) { return file.code == wanted; };
+    };
+    const auto& failed = outcome.failed;
+    if (std::any_of(failed.begin(), failed.end(), has_code(ErrorCode::integrity))) return ExitCode::integrity;
+    if (outcome.files + outcome.links == 0 && std::all_of(failed.begin(), failed.end(), has_code(failed[0].code))) {
+        return exit_code_for(failed[0].code);
+    }
+    return ExitCode::partial;
+}
+
+std::string describe_delivery(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const transfer::Progress& progress = report.progress;
+    const std::uint64_t total = std::max(progress.files_total, outcome.files);
+    if (total == 0) return "nothing was delivered";
+    return counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + "), " +
+           counted_files(total - outcome.files) + (progress.totals_final ? "" : " and more") + " not delivered";
+}
+
+std::string summary_line(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    std::string line = counted_files(outcome.files);
+    if (outcome.directories > 0) line += ", " + count_of(outcome.directories, "directory", "directories");
+    if (outcome.links > 0) line += ", " + count_of(outcome.links, "symlink", "symlinks");
+    line += ", " + format_bytes(outcome.bytes);
+    // Holes of sparse files are delivered without being sent.
+    if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
+    line += " in " + format_elapsed(report.elapsed);
+    line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
+    return line;
+}
+
+std::string transport_line(const FinalReport& report) {
+    if (!report.stats) return {};
+    const Totals totals = totals_of(report);
+    const Rate mtr = totals.first.congestion.mtr;
+    std::string line = "lost " + format_count(totals.lost_packets) + " of " +
+                       count_of(totals.sent_packets, "packet", "packets") + ", " +
+                       format_count(totals.retransmitted_packets) + " sent again; RTT " +
+                       format_milliseconds(totals.first.smoothed_rtt);
+    if (!mtr.is_zero()) line += ", MTR " + format_rate(mtr);
+    line += ", datagrams of " + format_count(totals.first.datagram_bytes) + " B, " + report.congestion;
+    if (!report.stats->cipher.empty()) line += ", " + report.stats->cipher;
+    return line;
+}
+
+std::string to_json(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const Totals totals = totals_of(report);
+    JsonWriter json;
+    json.begin_object();
+    write_status(json, report.code, report.error);
+    json.key("bytes").number(outcome.bytes);
+    json.key("files").number(outcome.files);
+    json.key("directories").number(outcome.directories);
+    json.key("symlinks").number(outcome.links);
+    json.key("sent_bytes").number(outcome.sent_bytes);
+    json.key("seconds").number(to_seconds(report.elapsed));
+    json.key("goodput_bps").number(goodput(report).bps());
+    json.key("sent_packets").number(totals.sent_packets);
+    json.key("retransmitted_packets").number(totals.retransmitted_packets);
+    json.key("lost_packets").number(totals.lost_packets);
+    json.key("rtt_ms").number(milliseconds(totals.first.smoothed_rtt));
+    json.key("min_rtt_ms").number(milliseconds(totals.first.min_rtt));
+    json.key("mtr_bps").number(totals.first.congestion.mtr.bps());
+    json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
+    json.key("cc").string(report.congestion);
+    json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
+    json.key("transfers").number(report.transfers);
+    write_failures(json, outcome);
+    json.end_object();
+    return json.text();
+}
+
+std::string error_json(ExitCode code, const std::string& error) {
+    FinalReport report;
+    report.code = code;
+    report.error = error;
+    report.transfers = 0;
+    return to_json(report);
+}
+
+void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
+    total.files += next.files;
+    total.directories += next.directories;
+    total.links += next.links;
+    total.bytes += next.bytes;
+    total.sent_bytes += next.sent_bytes;
+    total.failed_count += next.failed_count;
+    const auto add_some = [](auto& to, const auto& from) {
+        const std::size_t room = transfer::kMaxListedFailures - std::min(to.size(), transfer::kMaxListedFailures);
+        to.insert(to.end(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(room, from.size())));
+    };
+    add_some(total.failed, next.failed);
+    add_some(total.warnings, next.warnings);
+}
+
+}  // namespace udtx::apps

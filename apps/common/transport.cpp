@@ -1,0 +1,42 @@
+#include "common/transport.hpp"
+
+#include <utility>
+
+#include "io/monotonic_clock.hpp"
+#include "openssl/cipher_speed.hpp"
+
+namespace udtx::apps {
+
+Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credentials, const TransportConfig& config) {
+    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
+    if (!handshakes) return handshakes.error();
+    return std::unique_ptr<Transport>(new Transport(std::move(*handshakes), config));
+}
+
+Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config)
+    : handshakes_(std::move(handshakes)), driver_(deps(), config) {}
+
+proto::EndpointDeps Transport::deps() {
+    const auto speed = openssl::measure_cipher_speed(provider_, io::monotonic_now);
+    proto::EndpointDeps deps;
+    deps.provider = &provider_;
+    deps.handshakes = handshakes_.get();
+    deps.rng = &rng_;
+    deps.aes_gcm_speed = speed.aes_gcm;
+    deps.chacha20_speed = speed.chacha20;
+    return deps;
+}
+
+Transport::~Transport() { stop(Duration::zero()); }
+
+void Transport::start() {
+    thread_ = std::thread([this] { driver_.run(); });
+}
+
+void Transport::stop(Duration at_most) {
+    if (!thread_.joinable()) return;
+    driver_.stop_when_drained(at_most);
+    thread_.join();
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,44 @@
+// Everything below a transfer, made from what the user set: keys, randomness, socket, protocol thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "io/driver.hpp"
+#include "io/system_rng.hpp"
+#include "openssl/provider.hpp"
+#include "openssl/tls_handshake.hpp"
+#include "udtx/config.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// Order of calls: make(), open() of the driver and what it is to do, start(), then stop(). Destroy it after everything
+/// that holds a Waker.
+class Transport {
+  public:
+    static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config);
+    ~Transport();
+    Transport(const Transport&) = delete;
+    Transport& operator=(const Transport&) = delete;
+
+    [[nodiscard]] io::Driver& driver() noexcept { return driver_; }
+    /// Runs the driver on a thread of its own.
+    void start();
+    /// Lets closes reach the peers for at most `at_most`, then ends the thread. May be repeated.
+    void stop(Duration at_most);
+
+  private:
+    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config);
+    [[nodiscard]] proto::EndpointDeps deps();
+
+    openssl::OpensslProvider provider_;
+    io::SystemRng rng_;
+    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    io::Driver driver_;
+    std::thread thread_;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,27 @@
+// Command line of udtx-recv.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/common_options.hpp"
+#include "io/resolve.hpp"
+
+namespace udtx::apps {
+
+struct RecvCommand {
+    CommonOptions common;
+    std::string listen_text;
+    std::string directory;
+    std::string authorized_keys;
+    bool one_off = false;
+    bool to_stdout = false;  ///< "-"
+
+    io::HostPort listen;
+};
+
+/// Fills `command`; also on errors as far as it got.
+Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command);
+
+}  // namespace udtx::apps

@@ -1,0 +1,286 @@
+#include "udtx-recv/server.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/progress_display.hpp"
+#include "common/transport.hpp"
+#include "common/units.hpp"
+#include "io/monotonic_clock.hpp"
+#include "udtx-recv/session.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// Ctrl-C promises an end within 2 s.
+constexpr Duration kInterruptGrace = std::chrono::milliseconds(1500);
+constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+constexpr Duration kDefaultPatience = std::chrono::minutes(10);
+constexpr std::size_t kMaxConnections = 64;
+
+Error io_error(const std::string& what, int error) {
+    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
+}
+
+Result<void> check_directory(const RecvCommand& command) {
+    if (command.to_stdout) return {};
+    struct stat info {};
+    const std::string& directory = command.directory;
+    if (::stat(directory.c_str(), &info) != 0) return io_error("--dir " + directory, errno);
+    if (!S_ISDIR(info.st_mode)) return io_error("--dir " + directory, ENOTDIR);
+    if (::access(directory.c_str(), W_OK | X_OK) != 0) return io_error("--dir " + directory + " cannot be written", errno);
+    return {};
+}
+
+Result<Credentials> receiver_credentials(const RecvCommand& command) {
+    auto credentials = load_credentials(command.common);
+    if (!credentials || command.authorized_keys.empty()) return credentials;
+    if (const auto trusted = credentials->trust_file(command.authorized_keys); !trusted) {
+        return Error{trusted.error().code, "--authorized-keys: " + trusted.error().message};
+    }
+    return credentials;
+}
+
+/// The first address of the name on which a socket can be opened.
+Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
+    const auto addresses = io::resolve(command.listen.host, command.listen.port, command.common.addresses);
+    if (!addresses) return addresses.error();
+    Result<void> opened;
+    for (const Address& address : *addresses) {
+        opened = driver.open(address);
+        if (opened) return opened;
+    }
+    return Error{opened.error().code, "cannot listen on " + command.listen_text + ": " + opened.error().message};
+}
+
+FinalReport failure(const RecvCommand& command, const Error& error) {
+    FinalReport report;
+    report.code = exit_code_for(error.code);
+    report.error = error.message;
+    report.congestion = command.common.congestion;
+    report.transfers = 0;
+    return report;
+}
+
+FinalReport report_of(const RecvCommand& command, const Session& session) {
+    FinalReport report;
+    report.outcome = session.job().result();
+    report.progress = session.job().progress();
+    report.elapsed = session.elapsed();
+    report.stats = session.final_stats();
+    report.congestion = command.common.congestion;
+    report.code = exit_code_for(report.outcome);
+    const Result<void>& status = report.outcome.status;
+    if (!status.ok() && status.error().code != ErrorCode::partial) {
+        report.error = status.error().message + "; " + describe_delivery(report);
+    } else if (report.code != ExitCode::ok) {
+        report.error = format_count(report.outcome.failed_count) + " files could not be received";
+        if (!report.outcome.failed.empty()) {
+            const auto& first = report.outcome.failed.front();
+            report.error += ", the first is " + first.path + ": " + first.reason;
+        }
+    }
+    return report;
+}
+
+class Server {
+  public:
+    Server(const RecvRun& run, io::Driver& driver)
+        : run_(run), driver_(driver),
+          display_(run.terminal, ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress,
+                                                         run.terminal)) {
+        total_.congestion = run.command.common.congestion;
+        total_.transfers = 0;
+    }
+
+    void listen() {
+        driver_.listen(kMaxConnections, [this](proto::Connection& connection) { return accept(connection); });
+    }
+
+    /// Until the one transfer is over or a signal came. False when transfers had to be left behind.
+    [[nodiscard]] bool serve() {
+        for (;;) {
+            const auto signal = run_.signals.wait(std::chrono::milliseconds(100));
+            const Instant now = io::monotonic_now();
+            if (signal && !interrupt(*signal, now)) return false;
+            reap();
+            const auto sessions = current();
+            if (sessions.empty() && (signal_ != 0 || (run_.command.one_off && total_.transfers > 0))) return true;
+            if (deadline_ && now >= *deadline_) return false;
+            display(now, sessions);
+            for (const auto& session : sessions) watch(*session, now);
+        }
+    }
+
+    /// Of the whole run: the one transfer's, or the sum.
+    [[nodiscard]] FinalReport report() {
+        for (const auto& session : current()) add(report_of(run_.command, *session));
+        if (signal_ != 0) {
+            total_.code = ExitCode::interrupted;
+            total_.error = std::string("interrupted by ") + signal_name(signal_) + ": " + describe_interruption();
+        }
+        return total_;
+    }
+
+  private:
+    std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection) {
+        const std::lock_guard lock(mutex_);
+        if (closing_) return std::make_shared<RefusingHandler>(ErrorCode::interrupted, "the receiver is being stopped");
+        if (run_.command.one_off && accepted_) {
+            return std::make_shared<RefusingHandler>(ErrorCode::refused, "the receiver serves one transfer only (--one-off)");
+        }
+        transfer::ReceiveOptions options;
+        options.directory = run_.command.directory;
+        options.to_stream = run_.command.to_stdout;
+        auto session = Session::make(driver_, connection, std::move(options), [this] { run_.signals.wake(); });
+        if (!session) {
+            run_.log.error(session.error().message);
+            return std::make_shared<RefusingHandler>(session.error().code, session.error().message);
+        }
+        accepted_ = true;
+        sessions_.push_back(*session);
+        run_.log.detail("serving " + (*session)->peer());
+        return std::move(*session);
+    }
+
+    [[nodiscard]] std::vector<std::shared_ptr<Session>> current() {
+        const std::lock_guard lock(mutex_);
+        return sessions_;
+    }
+
+    bool interrupt(int signal, Instant now) {
+        if (signal_ != 0) return false;
+        signal_ = signal;
+        deadline_ = now + kInterruptGrace;
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+        for (const auto& session : sessions_) {
+            session->abort(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " at the receiver");
+        }
+        return true;
+    }
+
+    void reap() {
+        std::vector<std::shared_ptr<Session>> over;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto first = std::stable_partition(sessions_.begin(), sessions_.end(),
+                                                     [](const auto& session) { return !session->done(); });
+            over.assign(first, sessions_.end());
+            sessions_.erase(first, sessions_.end());
+        }
+        for (const auto& session : over) {
+            FinalReport report = report_of(run_.command, *session);
+            display_.finish();
+            if (!run_.command.one_off) show(run_, report, session->peer());
+            add(std::move(report));
+        }
+    }
+
+    void add(FinalReport report) {
+        if (total_.transfers++ == 0) {
+            total_.outcome = std::move(report.outcome);
+            total_.progress = report.progress;
+            total_.elapsed = report.elapsed;
+            total_.stats = std::move(report.stats);
+            total_.code = report.code;
+            total_.error = std::move(report.error);
+            return;
+        }
+        accumulate(total_.outcome, report.outcome);
+        total_.progress.files_total += report.progress.files_total;
+        total_.elapsed += report.elapsed;
+    }
+
+    [[nodiscard]] std::string describe_interruption() const {
+        if (total_.transfers == 0) return "no transfer was under way";
+        if (run_.command.one_off) return describe_delivery(total_);
+        return describe_delivery(total_) + " in " + format_count(total_.transfers) +
+               (total_.transfers == 1 ? " transfer" : " transfers");
+    }
+
+    void display(Instant now, const std::vector<std::shared_ptr<Session>>& sessions) {
+        if (sessions.empty()) return;
+        transfer::Progress sum = sessions.front()->job().progress();
+        for (std::size_t i = 1; i < sessions.size(); ++i) {
+            const auto next = sessions[i]->job().progress();
+            sum.files_done += next.files_done;
+            sum.files_total += next.files_total;
+            sum.bytes_done += next.bytes_done;
+            sum.bytes_total += next.bytes_total;
+            sum.totals_final = sum.totals_final && next.totals_final;
+        }
+        display_.update(now - start_, sum, run_.command.to_stdout);
+    }
+
+    void watch(Session& session, Instant now) {
+        const auto& limit = run_.command.common.timeout;
+        // Whoever reads our standard output may rest for as long as they like.
+        if (signal_ == 0 && (limit || !run_.command.to_stdout)) session.watch(now, limit.value_or(kDefaultPatience));
+    }
+
+    const RecvRun& run_;
+    io::Driver& driver_;
+    ProgressDisplay display_;
+    Instant start_ = io::monotonic_now();
+    std::optional<Instant> deadline_;
+    int signal_ = 0;
+    FinalReport total_;
+
+    std::mutex mutex_;  // guards what follows
+    bool closing_ = false;
+    bool accepted_ = false;
+    std::vector<std::shared_ptr<Session>> sessions_;
+};
+
+}  // namespace
+
+void show(const RecvRun& run, const FinalReport& report, const std::string& peer) {
+    const std::string from = peer.empty() ? std::string() : "from " + peer + ": ";
+    const auto& outcome = report.outcome;
+    for (const std::string& warning : outcome.warnings) run.log.warn(from + warning);
+    if (outcome.failed.size() > 1) {
+        for (const auto& file : outcome.failed) run.log.warn(from + "not received: " + file.path + ": " + file.reason);
+    }
+    if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
+        run.log.info(from + summary_line(report));
+        if (const std::string line = transport_line(report); !line.empty()) run.log.detail(from + line);
+    }
+    if (!report.error.empty()) run.log.error(from + report.error);
+}
+
+FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
+    const RecvCommand& command = run.command;
+    if (const auto checked = check_directory(command); !checked) return failure(command, checked.error());
+    const auto credentials = receiver_credentials(command);
+    if (!credentials) return failure(command, credentials.error());
+    auto transport = Transport::make(*credentials, command.common.transport());
+    if (!transport) return failure(command, transport.error());
+    io::Driver& driver = (*transport)->driver();
+    if (const auto opened = open_socket(driver, command); !opened) return failure(command, opened.error());
+    const auto local = driver.local_address();
+    if (!local) return failure(command, local.error());
+    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
+
+    Server server(run, driver);
+    server.listen();
+    (*transport)->start();
+    run.log.info("listening on " + to_string(*local) + "/udp, writing to " +
+                 (command.to_stdout ? "standard output" : command.directory));
+    const bool wound_up = server.serve();
+    FinalReport report = server.report();
+    if (wound_up) (*transport)->stop(kDrainAtMost);
+    if (!wound_up || report.code == ExitCode::interrupted) leave(run, report);
+    (*transport)->stop(kDrainAtMost);
+    return report;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,26 @@
+// One run of udtx-recv, from checked options to the report.
+#pragma once
+
+#include "common/final_report.hpp"
+#include "common/log.hpp"
+#include "common/signals.hpp"
+#include "common/terminal.hpp"
+#include "udtx-recv/options.hpp"
+
+namespace udtx::apps {
+
+struct RecvRun {
+    const RecvCommand& command;
+    Log& log;
+    Terminal& terminal;
+    SignalWatch& signals;
+};
+
+/// What one transfer, or the whole run, came to: messages for the user.
+void show(const RecvRun& run, const FinalReport& report, const std::string& peer);
+
+/// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption. Returns
+/// the report otherwise.
+[[nodiscard]] FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&));
+
+}  // namespace udtx::apps

@@ -1,0 +1,75 @@
+#include "udtx-recv/session.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "common/units.hpp"
+#include "io/monotonic_clock.hpp"
+#include "transfer/close_codes.hpp"
+
+namespace udtx::apps {
+
+Session::Session(io::Driver& driver, proto::Connection& connection)
+    : driver_(driver), connection_(&connection), peer_(to_string(connection.remote())), start_(io::monotonic_now()) {}
+
+Result<std::shared_ptr<Session>> Session::make(io::Driver& driver, proto::Connection& connection,
+                                               transfer::ReceiveOptions options, std::function<void()> on_done) {
+    const std::shared_ptr<Session> self(new Session(driver, connection));
+    // The flags and not the session: the last owner of the session must not be a thread of its own job.
+    auto job = transfer::ReceiveJob::create(
+        std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
+            *end = io::monotonic_now();
+            *done = true;
+            tell();
+        });
+    if (!job) return job.error();
+    self->job_ = std::move(*job);
+    return self;
+}
+
+Duration Session::elapsed() const { return (done() ? end_->load() : io::monotonic_now()) - start_; }
+
+std::optional<ConnectionStats> Session::final_stats() const {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+}
+
+void Session::abort(ErrorCode code, const std::string& reason) {
+    driver_.post([self = shared_from_this(), code, reason] {
+        if (self->connection_ != nullptr) self->job_->abort(io::monotonic_now(), *self->connection_, code, reason);
+    });
+}
+
+void Session::watch(Instant now, Duration patience) {
+    if (given_up_ || done() || stall_.idle(now - start_, job_->progress()) < patience) return;
+    given_up_ = true;
+    abort(ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
+}
+
+void Session::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    if (!std::exchange(waker_set_, true)) job_->set_waker(driver_.waker_for(connection));
+    if (std::holds_alternative<proto::event::Closed>(event)) {
+        ConnectionStats stats = connection.stats();
+        const std::lock_guard lock(mutex_);
+        stats_ = std::move(stats);
+        connection_ = nullptr;
+    }
+    job_->on_event(now, connection, event);
+}
+
+void Session::on_wake(Instant now, proto::Connection& connection) { job_->on_wake(now, connection); }
+
+void Session::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    job_->on_placed(id, offset, bytes);
+}
+
+void RefusingHandler::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    if (std::holds_alternative<proto::event::Closed>(event) || std::exchange(closed_, true)) return;
+    connection.close(now, static_cast<std::uint64_t>(transfer::close_code_for(code_)), reason_);
+}
+
+void RefusingHandler::on_wake(Instant /*now*/, proto::Connection& /*connection*/) {}
+
+void RefusingHandler::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
+
+}  // namespace udtx::apps

@@ -1,0 +1,70 @@
+// One sender being served: a connection, its ReceiveJob, and what was measured.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "common/progress_display.hpp"
+#include "io/driver.hpp"
+#include "proto/application.hpp"
+#include "transfer/receive_job.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::apps {
+
+class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
+  public:
+    /// `on_done` may be called on any thread. Protocol thread.
+    static Result<std::shared_ptr<Session>> make(io::Driver& driver, proto::Connection& connection,
+                                                 transfer::ReceiveOptions options, std::function<void()> on_done);
+
+    // --- any thread
+    [[nodiscard]] bool done() const noexcept { return *done_; }
+    [[nodiscard]] const transfer::ReceiveJob& job() const noexcept { return *job_; }
+    [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+    [[nodiscard]] Duration elapsed() const;  ///< until it was done
+    [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
+    void abort(ErrorCode code, const std::string& reason);
+    /// Ends the transfer when nothing has moved for `patience`. One thread only.
+    void watch(Instant now, Duration patience);
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+
+  private:
+    Session(io::Driver& driver, proto::Connection& connection);
+
+    io::Driver& driver_;
+    proto::Connection* connection_;  // null once it has closed; protocol thread
+    bool waker_set_ = false;
+    std::string peer_;
+    Instant start_;
+    std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
+    StallWatch stall_;
+    bool given_up_ = false;
+
+    mutable std::mutex mutex_;
+    std::optional<ConnectionStats> stats_;
+    std::unique_ptr<transfer::ReceiveJob> job_;  // goes first: its threads use what is above
+};
+
+/// Tells a sender why it is not served, and ends the connection.
+class RefusingHandler final : public proto::ConnectionHandler {
+  public:
+    RefusingHandler(ErrorCode code, std::string reason) : code_(code), reason_(std::move(reason)) {}
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+
+  private:
+    ErrorCode code_;
+    std::string reason_;
+    bool closed_ = false;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,55 @@
+// Stands between the driver and a SendJob: tries the addresses of a host one after another, and keeps the statistics.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/log.hpp"
+#include "io/driver.hpp"
+#include "proto/application.hpp"
+#include "transfer/send_job.hpp"
+#include "udtx/address.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::apps {
+
+/// The job hears nothing of attempts that failed while there was another address to try.
+class DialHandler final : public proto::ConnectionHandler, public std::enable_shared_from_this<DialHandler> {
+  public:
+    DialHandler(io::Driver& driver, std::vector<Address> addresses, transfer::SendJob& job, Log& log);
+
+    /// Before the driver runs.
+    void dial();
+    /// Any thread: ends the transfer, also while it is still being dialled.
+    void abort(ErrorCode code, const std::string& reason);
+    /// Any thread.
+    [[nodiscard]] bool connected() const;
+    /// Of the connection at its end. Any thread.
+    [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+
+  private:
+    void dial_next();
+    [[nodiscard]] bool try_another(const proto::CloseReason& reason);
+    void keep_stats(const proto::Connection& connection);
+
+    io::Driver& driver_;
+    std::vector<Address> addresses_;
+    std::size_t next_ = 0;
+    transfer::SendJob& job_;
+    Log& log_;
+    std::shared_ptr<proto::Connection> connection_;  // until it has closed
+    bool aborted_ = false;
+
+    mutable std::mutex mutex_;  // guards what follows
+    bool connected_ = false;
+    std::optional<ConnectionStats> stats_;
+};
+
+}  // namespace udtx::apps

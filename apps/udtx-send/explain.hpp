@@ -1,0 +1,20 @@
+// From what the library reports to one line that names cause and remedy.
+#pragma once
+
+#include <string>
+
+#include "common/url.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+struct DialContext {
+    Url url;
+    bool connected = false;
+    bool identity = false;      ///< pinned keys instead of a shared one
+    Duration patience{};        ///< how long the handshake was waited for
+};
+[[nodiscard]] std::string explain(const Error& error, const DialContext& context);
+
+}  // namespace udtx::apps

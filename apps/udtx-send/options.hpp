@@ -1,0 +1,32 @@
+// Command line of udtx-send.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/common_options.hpp"
+#include "common/url.hpp"
+
+namespace udtx::apps {
+
+struct SendCommand {
+    CommonOptions common;
+    std::string pin;                   ///< a public key, or a file of them
+    std::vector<std::string> sources;  ///< as typed
+    Url url;
+
+    [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
+};
+
+/// Fills `command`; also on errors as far as it got, so that the caller knows whether --json was given.
+Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command);
+
+/// `udtx-send keygen [--identity] FILE`, without the first word.
+struct KeygenCommand {
+    bool identity = false;
+    std::string file;
+};
+Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command);
+
+}  // namespace udtx::apps

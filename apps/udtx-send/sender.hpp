@@ -1,0 +1,23 @@
+// One run of udtx-send, from checked options to the report.
+#pragma once
+
+#include "common/final_report.hpp"
+#include "common/log.hpp"
+#include "common/signals.hpp"
+#include "common/terminal.hpp"
+#include "udtx-send/options.hpp"
+
+namespace udtx::apps {
+
+struct SendRun {
+    const SendCommand& command;
+    Log& log;
+    Terminal& terminal;
+    SignalWatch& signals;
+};
+
+/// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption and when
+/// a transfer does not wind up in time. Returns the report otherwise.
+[[nodiscard]] FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const FinalReport&));
+
+}  // namespace udtx::apps
