@@ -1,0 +1,85 @@
+#include "base/chunk.hpp"
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "test/catch.hpp"
+
+using udtx::Chunk;
+using udtx::ChunkPool;
+
+TEST_CASE("a chunk copies, shares and shortens") {
+    std::vector<std::byte> source(100, std::byte{7});
+    Chunk chunk = Chunk::copy_of(source);
+    source[0] = std::byte{0};
+    CHECK(chunk.size() == 100);
+    CHECK(chunk.bytes()[0] == std::byte{7});
+
+    const Chunk shared = chunk;
+    CHECK(shared.bytes().data() == chunk.bytes().data());
+    chunk.truncate(200);
+    CHECK(chunk.size() == 100);
+    chunk.truncate(10);
+    CHECK(chunk.size() == 10);
+    CHECK(shared.size() == 100);
+    CHECK(Chunk::copy_of({}).empty());
+}
+
+TEST_CASE("the pool hands a returned block out again") {
+    ChunkPool pool(4096, 2);
+    const std::byte* first = nullptr;
+    {
+        const Chunk chunk = pool.take();
+        first = chunk.bytes().data();
+        CHECK(chunk.size() == 4096);
+    }
+    Chunk again = pool.take();
+    CHECK(again.bytes().data() == first);
+    // The block stays out while any copy lives.
+    Chunk copy = again;
+    again = Chunk();
+    CHECK(pool.take().bytes().data() != first);
+    copy = Chunk();
+    CHECK(pool.take().bytes().data() == first);
+}
+
+TEST_CASE("the pool keeps no more than max_idle blocks") {
+    ChunkPool pool(64, 1);
+    const std::byte* kept = nullptr;
+    {
+        const Chunk a = pool.take();
+        const Chunk b = pool.take();
+        kept = b.bytes().data();  // b goes first, then the shelf is full
+    }
+    const Chunk c = pool.take();
+    CHECK(c.bytes().data() == kept);
+}
+
+TEST_CASE("chunks may outlive their pool") {
+    std::optional<ChunkPool> pool(std::in_place, 64, 4);
+    Chunk chunk = pool->take();
+    pool.reset();
+    chunk.writable()[63] = std::byte{1};
+    CHECK(chunk.bytes()[63] == std::byte{1});
+}
+
+TEST_CASE("the pool serves several threads") {
+    ChunkPool pool(256, 4);
+    const auto work = [&pool](std::byte mark) {
+        for (int i = 0; i < 500; ++i) {
+            Chunk chunk = pool.take();
+            for (std::byte& b : chunk.writable()) b = mark;
+            for (const std::byte b : chunk.bytes()) {
+                if (b != mark) return false;
+            }
+        }
+        return true;
+    };
+    bool other = false;
+    std::thread thread([&] { other = work(std::byte{1}); });
+    const bool own = work(std::byte{2});
+    thread.join();
+    CHECK(own);
+    CHECK(other);
+}
