@@ -1,0 +1,171 @@
+// How sessions fail and end: wrong keys, nobody there, restarts, close from every side.
+#include <algorithm>
+#include <atomic>
+
+#include "io/udp_socket.hpp"
+#include "session_fixture.hpp"
+
+using namespace udtx;
+using namespace udtx::test;
+
+namespace {
+
+Address loopback() {
+    Address address;
+    address.family = Address::Family::v4;
+    address.ip = {127, 0, 0, 1};
+    return address;
+}
+
+}  // namespace
+
+TEST_CASE("a wrong key is an authentication error, and the listener lives on") {
+    auto listener = Listener::bind("127.0.0.1:0", psk(1));
+    REQUIRE(listener);
+    const std::uint16_t port = listener->local_address().port;
+    const auto stranger = Session::connect("127.0.0.1", port, psk(2));
+    REQUIRE_FALSE(stranger);
+    INFO(stranger.error().message);
+    CHECK(stranger.error().code == ErrorCode::authentication);
+    CHECK(listener->accept(50ms).error().code == ErrorCode::timeout);
+    CHECK(Session::connect("127.0.0.1", port, psk(1)).ok());
+}
+
+TEST_CASE("nobody listening is a network error that names the address, well before the handshake times out") {
+    std::uint16_t port = 0;
+    {
+        const auto socket = io::open_portable_socket(loopback(), {});
+        REQUIRE(socket);
+        port = (*socket)->local_address().port;
+    }
+    TransportConfig config;
+    config.handshake_timeout = 4s;
+    const auto start = std::chrono::steady_clock::now();
+    const auto nobody = Session::connect("127.0.0.1", port, psk(1), config);
+    const auto took = std::chrono::steady_clock::now() - start;
+    REQUIRE_FALSE(nobody);
+    INFO(nobody.error().message);
+    const char* kind = std::getenv("UDTX_IO");
+    if (kind != nullptr && std::string(kind) == "portable") {  // not told about ICMP
+        CHECK(nobody.error().code == ErrorCode::udp_blocked);
+        CHECK(took < 6s);
+    } else {
+        CHECK(nobody.error().code == ErrorCode::network);
+        CHECK(nobody.error().message.find(std::to_string(port)) != std::string::npos);
+        CHECK(took < 3500ms);
+    }
+}
+
+TEST_CASE("silence is blocked UDP, within the handshake timeout") {
+    const auto silent = io::open_portable_socket(loopback(), {});
+    REQUIRE(silent);
+    TransportConfig config;
+    config.handshake_timeout = 500ms;
+    const auto start = std::chrono::steady_clock::now();
+    const auto nobody = Session::connect("127.0.0.1", (*silent)->local_address().port, psk(1), config);
+    REQUIRE_FALSE(nobody);
+    CHECK(nobody.error().code == ErrorCode::udp_blocked);
+    CHECK(std::chrono::steady_clock::now() - start < 3s);
+}
+
+TEST_CASE("a name that does not exist is a network error") {
+    const auto nobody = Session::connect("host.invalid", 7000, psk(1));
+    REQUIRE_FALSE(nobody);
+    CHECK(nobody.error().code == ErrorCode::network);
+    CHECK(nobody.error().message.find("host.invalid") != std::string::npos);
+    CHECK(Listener::bind("nonsense", psk(1)).error().code == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("a server that restarts on the same port can be dialled again") {
+    std::string place;
+    std::uint16_t port = 0;
+    {
+        Pair pair = connected_pair();
+        port = pair.listener.local_address().port;
+        place = "127.0.0.1:" + std::to_string(port);
+        pair.server.close();
+        CHECK(pair.client.wait_closed(5s).ok());
+        CHECK(pair.client.open_stream().error().code == ErrorCode::interrupted);
+    }
+    auto again = Listener::bind(place, psk(1));
+    REQUIRE(again);
+    CHECK(Session::connect("127.0.0.1", port, psk(1)).ok());
+}
+
+TEST_CASE("what came before the peer's close can still be read") {
+    Pair pair = connected_pair();
+    const auto sent = bytes_of(4, 6'000'000);
+    auto near = pair.client.open_stream();
+    REQUIRE(near);
+    REQUIRE(near->write(sent));
+    REQUIRE(near->finish());
+    pair.client.close();
+    REQUIRE(pair.server.wait_closed(5s));
+    auto far = pair.server.accept_stream(0ms);
+    REQUIRE(far);
+    CHECK(read_all(*far) == sent);
+}
+
+TEST_CASE("close may be repeated, and every call after it is an error") {
+    Pair pair = connected_pair();
+    auto stream = pair.client.open_stream();
+    REQUIRE(stream);
+    pair.client.close();
+    pair.client.close();
+    std::array<std::byte, 4> room{};
+    CHECK_FALSE(stream->write(room).ok());
+    CHECK_FALSE(stream->read(room).ok());
+    CHECK_FALSE(stream->finish().ok());
+    CHECK_FALSE(pair.client.open_stream().ok());
+    CHECK_FALSE(pair.client.accept_stream(1s).ok());
+    CHECK(pair.client.wait_closed(0ms).ok());
+    (void)pair.client.stats();
+    pair.listener.close();
+    pair.listener.close();
+    CHECK_FALSE(pair.listener.accept(1s).ok());
+    CHECK(pair.server.wait_closed(5s).ok());
+}
+
+TEST_CASE("close wakes whoever is blocked, and streams outlive their session") {
+    Pair pair = connected_pair();
+    auto stream = pair.client.open_stream();
+    REQUIRE(stream);
+    std::atomic<bool> reader_failed = false;
+    std::atomic<bool> acceptor_failed = false;
+    std::thread reader([&] {
+        std::array<std::byte, 4> room{};
+        reader_failed = !stream->read(room).ok();
+    });
+    std::thread acceptor([&] { acceptor_failed = !pair.client.accept_stream(20s).ok(); });
+    std::this_thread::sleep_for(20ms);
+    const auto start = std::chrono::steady_clock::now();
+    pair.client.close();
+    reader.join();
+    acceptor.join();
+    CHECK(std::chrono::steady_clock::now() - start < 5s);
+    CHECK(reader_failed);
+    CHECK(acceptor_failed);
+    { const Session gone = std::move(pair.client); }
+    CHECK_FALSE(stream->finish().ok());
+    CHECK_FALSE(pair.client.open_stream().ok());  // moved from
+}
+
+TEST_CASE("a peer that vanishes is noticed after the idle time") {
+    TransportConfig config;
+    config.idle_timeout = 400ms;
+    config.keep_alive = 0s;
+    Pair pair = connected_pair(config);
+    const auto end = pair.client.wait_closed(5s);
+    REQUIRE_FALSE(end);
+    CHECK(end.error().code == ErrorCode::timeout);
+}
+
+TEST_CASE("a session that nobody accepted is closed with its listener") {
+    auto listener = Listener::bind("127.0.0.1:0", psk(1));
+    REQUIRE(listener);
+    auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1));
+    REQUIRE(client);
+    { const Listener gone = std::move(*listener); }
+    (void)client->wait_closed(5s);
+    CHECK_FALSE(client->open_stream().ok());
+}
