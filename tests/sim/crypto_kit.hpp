@@ -1,0 +1,28 @@
+// The real cryptography for simulated hosts: OpenSSL with one pre-shared key. Its randomness changes key bytes, never
+// the size or number of packets, so that runs stay reproducible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "crypto/provider.hpp"
+
+namespace udtx::sim {
+
+class CryptoKit {
+  public:
+    /// Kits with the same number hold the same pre-shared key.
+    explicit CryptoKit(std::uint8_t key_number = 1);
+    ~CryptoKit();
+    CryptoKit(const CryptoKit&) = delete;
+    CryptoKit& operator=(const CryptoKit&) = delete;
+
+    [[nodiscard]] crypto::Provider& provider() noexcept;
+    [[nodiscard]] crypto::HandshakeFactory& handshakes() noexcept;
+
+  private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace udtx::sim

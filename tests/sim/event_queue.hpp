@@ -1,0 +1,58 @@
+// Virtual clock and what happens next: a binary heap of (time, order of scheduling).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "udtx/time.hpp"
+
+namespace udtx::sim {
+
+class EventSink {
+  public:
+    virtual ~EventSink() = default;
+    virtual void on_due(Instant now, std::uint64_t tag) = 0;
+};
+
+/// Virtual time starts well after the epoch, so that code which takes 0 for "never" is found out.
+inline constexpr Instant kStart{std::chrono::hours(1)};
+
+class EventQueue final : EventSink {
+  public:
+    [[nodiscard]] Instant now() const noexcept { return now_; }
+    [[nodiscard]] std::uint64_t processed() const noexcept { return processed_; }
+    [[nodiscard]] std::optional<Instant> next() const noexcept;
+
+    /// Events of equal time come in the order in which they were scheduled. A time in the past counts as now.
+    void schedule(Instant at, EventSink& sink, std::uint64_t tag);
+    void call_at(Instant at, std::function<void()> action);
+
+    /// Runs the next event; false when there is none.
+    bool step();
+    /// Runs all events up to and including `until` and sets the clock to it.
+    void run_until(Instant until);
+
+  private:
+    struct Entry {
+        Instant at;
+        std::uint64_t order;
+        EventSink* sink;
+        std::uint64_t tag;
+    };
+    static bool later(const Entry& a, const Entry& b) noexcept {
+        return a.at != b.at ? a.at > b.at : a.order > b.order;
+    }
+    void on_due(Instant now, std::uint64_t tag) override;
+
+    Instant now_ = kStart;
+    std::uint64_t order_ = 0;
+    std::uint64_t processed_ = 0;
+    std::vector<Entry> heap_;
+    std::unordered_map<std::uint64_t, std::function<void()>> actions_;
+    std::uint64_t next_action_ = 0;
+};
+
+}  // namespace udtx::sim

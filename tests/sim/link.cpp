@@ -1,0 +1,155 @@
+#include "sim/link.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace udtx::sim {
+namespace {
+
+/// Line time of `bytes`; integer arithmetic, so that it is the same everywhere.
+Duration line_time(std::uint64_t bytes, std::uint64_t bits_per_second) noexcept {
+    if (bits_per_second == 0) return Duration::zero();
+    return Duration(static_cast<std::int64_t>(bytes * 8ULL * 1'000'000'000ULL / bits_per_second));
+}
+
+/// Bytes that the line moves in `d`, to a microsecond (nanoseconds x bits/s would overflow 64 bits).
+std::uint64_t bytes_in(Duration d, std::uint64_t bits_per_second) noexcept {
+    const auto us = static_cast<std::uint64_t>((d.count() + 999) / 1000);
+    return us * (bits_per_second / 8U) / 1'000'000U;
+}
+
+}  // namespace
+
+std::uint64_t Link::queued_bytes(Instant now) const noexcept {
+    if (busy_until_ <= now) return 0;
+    return bytes_in(busy_until_ - now, params_.bits_per_second);
+}
+
+bool Link::dark(Instant now) const noexcept {
+    for (const Blackout& b : params_.blackouts) {
+        Duration since = now - kStart - b.from;
+        if (since < Duration::zero()) continue;
+        if (b.period > Duration::zero()) since %= b.period;
+        if (since < b.length) return true;
+    }
+    return false;
+}
+
+Link::Fate Link::fate(Instant now, std::size_t bytes) {
+    if (dark(now)) return Fate::blackout;
+    if (bytes > params_.mtu) return Fate::mtu;
+    if (prng_.chance(params_.loss)) return Fate::loss;
+    if (params_.burst.enter > 0.0) {
+        if (prng_.chance(bad_state_ ? params_.burst.leave : params_.burst.enter)) bad_state_ = !bad_state_;
+        if (prng_.chance(bad_state_ ? params_.burst.loss_in_bad : params_.burst.loss_in_good)) return Fate::burst;
+    }
+    return Fate::pass;
+}
+
+void Link::count_drop(Fate fate) noexcept {
+    switch (fate) {
+        case Fate::blackout:
+            ++counters_.dropped_blackout;
+            break;
+        case Fate::mtu:
+            ++counters_.dropped_mtu;
+            break;
+        case Fate::loss:
+            ++counters_.dropped_loss;
+            break;
+        case Fate::burst:
+            ++counters_.dropped_burst;
+            break;
+        case Fate::pass:
+            break;
+    }
+}
+
+// The queue drains linearly between arrivals, so its integral is a sum of triangles and trapezia.
+void Link::integrate_queue(Instant now) noexcept {
+    const Instant empty_at = std::clamp(busy_until_, integrated_to_, now);
+    const double at_start = static_cast<double>(queued_bytes(integrated_to_));
+    const double at_end = static_cast<double>(queued_bytes(empty_at));
+    counters_.queue_byte_seconds += (at_start + at_end) / 2.0 * to_seconds(empty_at - integrated_to_);
+    integrated_to_ = now;
+}
+
+void Link::send(Instant now, PacketPtr packet) {
+    assert(receiver_ != nullptr);
+    const std::size_t bytes = packet->data.size();
+    ++counters_.sent;
+    counters_.sent_bytes += bytes;
+    const Fate verdict = fate(now, bytes);
+    if (verdict != Fate::pass) {
+        count_drop(verdict);
+        pool_.give_back(std::move(packet));
+        return;
+    }
+    const std::uint64_t on_line = bytes + params_.overhead;
+    const std::uint64_t waiting = queued_bytes(now);
+    if (params_.bits_per_second != 0 && waiting > 0 && waiting + on_line > params_.queue_bytes) {
+        ++counters_.dropped_queue;
+        pool_.give_back(std::move(packet));
+        return;
+    }
+    integrate_queue(now);
+    busy_until_ = std::max(busy_until_, now) + line_time(on_line, params_.bits_per_second);
+    counters_.max_queue = std::max(counters_.max_queue, queued_bytes(now));
+    last_departure_ = std::max(last_departure_, busy_until_);
+
+    Instant arrival = last_departure_ + params_.delay;
+    if (prng_.chance(params_.reorder) && params_.reorder_by > Duration::zero()) {
+        arrival += Duration(
+            static_cast<std::int64_t>(1U + prng_.below(static_cast<std::uint64_t>(params_.reorder_by.count()))));
+        ++counters_.reordered;
+    }
+    if (prng_.chance(params_.duplicate)) {
+        ++counters_.duplicated;
+        PacketPtr copy = pool_.make(packet->from, packet->to, packet->data);
+        copy->route = packet->route;
+        copy->hop = packet->hop;
+        put_in_flight(arrival, std::move(copy));
+    }
+    if (prng_.chance(params_.corrupt)) flip_bits(*packet);
+    put_in_flight(arrival, std::move(packet));
+}
+
+void Link::flip_bits(Packet& packet) {
+    if (packet.data.empty()) return;
+    ++counters_.corrupted;
+    const std::uint64_t flips = 1U + prng_.below(8U);
+    for (std::uint64_t i = 0; i < flips; ++i) {
+        const std::uint64_t bit = prng_.below(packet.data.size() * 8U);
+        packet.data[static_cast<std::size_t>(bit / 8U)] ^= static_cast<std::byte>(1U << (bit % 8U));
+    }
+}
+
+void Link::put_in_flight(Instant arrival, PacketPtr packet) {
+    std::uint64_t slot = in_flight_.size();
+    if (free_slots_.empty()) {
+        in_flight_.push_back(std::move(packet));
+    } else {
+        slot = free_slots_.back();
+        free_slots_.pop_back();
+        in_flight_[static_cast<std::size_t>(slot)] = std::move(packet);
+    }
+    events_.schedule(arrival, *this, slot);
+}
+
+void Link::on_due(Instant now, std::uint64_t tag) {
+    PacketPtr packet = std::move(in_flight_[static_cast<std::size_t>(tag)]);
+    free_slots_.push_back(tag);
+    ++counters_.delivered;
+    counters_.delivered_bytes += packet->data.size();
+    receiver_->on_packet(now, std::move(packet));
+}
+
+void Link::change(const std::function<void(LinkParams&)>& edit) {
+    const Instant now = events_.now();
+    integrate_queue(now);
+    const std::uint64_t waiting = queued_bytes(now);
+    edit(params_);
+    busy_until_ = now + line_time(waiting, params_.bits_per_second);
+}
+
+}  // namespace udtx::sim

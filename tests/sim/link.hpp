@@ -1,0 +1,115 @@
+// One direction of a line: drop-tail queue, serialisation, propagation, and the faults on the way, all seeded.
+//
+// Order of a packet's fate: blackout, MTU, random loss, burst loss (all before the queue, so that a loss does not take
+// line time), queue limit, then serialisation + propagation (+ extra delay when reordered), corruption, duplication.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/packet.hpp"
+#include "sim/prng.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::sim {
+
+/// Nothing passes in [start + from, start + from + length), again every `period` (zero: once).
+struct Blackout {
+    Duration from{};
+    Duration length{};
+    Duration period{};
+};
+
+/// Two-state burst loss (Gilbert 1960, Elliott 1963): state drawn per packet.
+struct BurstLoss {
+    double enter = 0.0;  ///< probability per packet to go from good to bad; 0 turns the model off
+    double leave = 1.0;  ///< from bad to good; mean burst length = 1 / leave
+    double loss_in_bad = 1.0;
+    double loss_in_good = 0.0;
+};
+
+struct LinkParams {
+    std::uint64_t bits_per_second = 100'000'000;  ///< 0: infinitely fast
+    Duration delay = std::chrono::milliseconds(10);
+    std::uint64_t queue_bytes = 1'000'000;  ///< waiting bytes, headers included; what does not fit is dropped
+    std::uint32_t overhead = 28;            ///< bytes of line time per datagram besides its payload (IPv4 + UDP)
+    std::uint32_t mtu = 1472;               ///< UDP payload; larger ones vanish without a word
+    double loss = 0.0;
+    BurstLoss burst{};
+    double reorder = 0.0;   ///< probability of an extra delay ...
+    Duration reorder_by{};  ///< ... uniform in (0, reorder_by]
+    double duplicate = 0.0;
+    double corrupt = 0.0;  ///< probability that 1 to 8 bits are flipped
+    std::vector<Blackout> blackouts{};
+};
+
+struct LinkCounters {
+    std::uint64_t sent = 0;  ///< offered to the link
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t delivered = 0;  ///< duplicates included
+    std::uint64_t delivered_bytes = 0;
+    std::uint64_t dropped_queue = 0;
+    std::uint64_t dropped_loss = 0;
+    std::uint64_t dropped_burst = 0;
+    std::uint64_t dropped_mtu = 0;
+    std::uint64_t dropped_blackout = 0;
+    std::uint64_t duplicated = 0;
+    std::uint64_t corrupted = 0;
+    std::uint64_t reordered = 0;
+    std::uint64_t max_queue = 0;      ///< bytes
+    double queue_byte_seconds = 0.0;  ///< integral of the queue over time; mean = integral / time
+    [[nodiscard]] std::uint64_t dropped() const noexcept {
+        return dropped_queue + dropped_loss + dropped_burst + dropped_mtu + dropped_blackout;
+    }
+    friend bool operator==(const LinkCounters&, const LinkCounters&) = default;
+};
+
+class Link final : EventSink {
+  public:
+    Link(std::string name, EventQueue& events, PacketPool& pool, LinkParams params, std::uint64_t seed)
+        : name_(std::move(name)), events_(events), pool_(pool), params_(std::move(params)), prng_(seed) {}
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    void set_receiver(PacketReceiver* receiver) noexcept { receiver_ = receiver; }
+    void send(Instant now, PacketPtr packet);
+
+    /// Changes parameters now. Bytes that wait in the queue are served at the new rate as far as later packets see it;
+    /// packets already queued keep the departure that they were given.
+    void change(const std::function<void(LinkParams&)>& edit);
+
+    [[nodiscard]] const LinkParams& params() const noexcept { return params_; }
+    [[nodiscard]] const LinkCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] std::uint64_t queued_bytes(Instant now) const noexcept;
+
+  private:
+    enum class Fate { pass, blackout, mtu, loss, burst };
+    [[nodiscard]] bool dark(Instant now) const noexcept;
+    [[nodiscard]] Fate fate(Instant now, std::size_t bytes);
+    void count_drop(Fate fate) noexcept;
+    void flip_bits(Packet& packet);
+    void put_in_flight(Instant arrival, PacketPtr packet);
+    void integrate_queue(Instant now) noexcept;
+    void on_due(Instant now, std::uint64_t tag) override;
+
+    std::string name_;
+    EventQueue& events_;
+    PacketPool& pool_;
+    LinkParams params_;
+    Prng prng_;
+    PacketReceiver* receiver_ = nullptr;
+    LinkCounters counters_;
+    Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is what lies between now and then
+    Instant integrated_to_ = kStart;
+    Instant last_departure_ = kStart;
+    bool bad_state_ = false;
+    std::vector<PacketPtr> in_flight_;
+    std::vector<std::uint64_t> free_slots_;
+};
+
+}  // namespace udtx::sim

@@ -1,0 +1,56 @@
+// A datagram under way, and the pool that recycles its memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "udtx/address.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::sim {
+
+struct Route;
+
+struct Packet {
+    Address from;
+    Address to;
+    std::vector<std::byte> data;
+    const Route* route = nullptr;
+    std::size_t hop = 0;
+};
+
+using PacketPtr = std::unique_ptr<Packet>;
+
+class PacketPool {
+  public:
+    [[nodiscard]] PacketPtr make(const Address& from, const Address& to, std::span<const std::byte> data) {
+        PacketPtr p;
+        if (idle_.empty()) {
+            p = std::make_unique<Packet>();
+        } else {
+            p = std::move(idle_.back());
+            idle_.pop_back();
+        }
+        p->from = from;
+        p->to = to;
+        p->data.assign(data.begin(), data.end());
+        p->route = nullptr;
+        p->hop = 0;
+        return p;
+    }
+    void give_back(PacketPtr packet) { idle_.push_back(std::move(packet)); }
+
+  private:
+    std::vector<PacketPtr> idle_;
+};
+
+class PacketReceiver {
+  public:
+    virtual ~PacketReceiver() = default;
+    virtual void on_packet(Instant now, PacketPtr packet) = 0;
+};
+
+}  // namespace udtx::sim

@@ -1,0 +1,106 @@
+// Two hosts, a line each way, a script of steps. What goes wrong is reported with the seed and the steps that led
+// there.
+//
+//     Scenario s({.name = "F68 loss 30 %", .up = line, .down = line});
+//     Bulk bulk = start_bulk(s, {.bytes = 1'000'000});
+//     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+//
+// UDTX_SIM_SEED=n in the environment runs every scenario with another seed, UDTX_SIM_VERBOSE=1 prints each one's
+// figures at its end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/apps.hpp"
+#include "sim/crypto_kit.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/network.hpp"
+#include "sim/sim_host.hpp"
+#include "udtx/config.hpp"
+
+namespace udtx::sim {
+
+struct ScenarioSetup {
+    std::string name;
+    std::uint64_t seed = 1;
+    LinkParams up{};    ///< client to server
+    LinkParams down{};  ///< server to client
+    TransportConfig client{};
+    TransportConfig server{};
+    CryptoKit* crypto = nullptr;  ///< null: shared_kit()
+};
+
+/// OpenSSL with one pre-shared key, made once a process.
+[[nodiscard]] CryptoKit& shared_kit();
+
+class Scenario {
+  public:
+    explicit Scenario(ScenarioSetup setup);
+    ~Scenario();
+    Scenario(const Scenario&) = delete;
+    Scenario& operator=(const Scenario&) = delete;
+
+    [[nodiscard]] EventQueue& events() noexcept { return events_; }
+    [[nodiscard]] Network& network() noexcept { return network_; }
+    [[nodiscard]] Link& up() noexcept { return *up_; }
+    [[nodiscard]] Link& down() noexcept { return *down_; }
+    [[nodiscard]] SimHost& client() noexcept { return *client_; }
+    [[nodiscard]] SimHost& server() noexcept { return *server_; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+    [[nodiscard]] Duration elapsed() const noexcept { return events_.now() - kStart; }
+
+    /// Writes a line into the history.
+    void note(const std::string& what);
+    /// A step of the script at this time after the start.
+    void at(Duration when, const std::string& what, std::function<void()> action);
+    /// Until `done()` or this time after the start; true when done.
+    bool run_until(const std::function<bool()>& done, Duration deadline);
+    void run_for(Duration time);
+
+    /// Name, seed, steps so far, counters.
+    [[nodiscard]] std::string history() const;
+
+  private:
+    void run_events(const std::function<bool()>& done, Instant deadline);
+
+    std::string name_;
+    std::uint64_t seed_;
+    EventQueue events_;
+    Network network_;
+    Link* up_ = nullptr;
+    Link* down_ = nullptr;
+    std::unique_ptr<SimHost> client_;
+    std::unique_ptr<SimHost> server_;
+    std::vector<std::string> steps_;
+};
+
+/// One transfer from the client to the server.
+struct Bulk {
+    std::uint64_t bytes = 0;
+    std::shared_ptr<Sender> sender;
+    std::shared_ptr<Receiver> receiver;
+    [[nodiscard]] bool done() const { return sender->delivered_at() && receiver->complete(bytes); }
+};
+struct BulkOptions {
+    std::uint64_t bytes = 0;
+    StreamKind kind = StreamKind::placed;
+    bool close_when_delivered = true;
+    Receiver::Options reader{};
+};
+/// Listens on the server and dials from the client.
+[[nodiscard]] Bulk start_bulk(Scenario& scenario, const BulkOptions& options);
+
+/// The same line both ways.
+[[nodiscard]] ScenarioSetup symmetric(std::string name, const LinkParams& line, std::uint64_t seed = 1);
+
+/// The seed to use: UDTX_SIM_SEED if set.
+[[nodiscard]] std::uint64_t seed_or_environment(std::uint64_t seed);
+
+/// 1 in plain builds, less under sanitizers: scales the sizes of long scenarios.
+[[nodiscard]] double size_scale() noexcept;
+
+}  // namespace udtx::sim
