@@ -183,7 +183,10 @@ std::size_t Connection::build_packet(Instant now, std::span<std::byte> out, cons
     SentPacket packet;
     packet.number = path_.recovery.next_number();
     wire::Writer w(out.subspan(wire::kShortHeaderBytes, plan.size - wire::kShortHeaderBytes - wire::kTagBytes));
-    if (plan.close != nullptr) (void)wire::write_frame(w, *plan.close);
+    if (plan.close != nullptr) {
+        fill_acks(now, w, packet);  // the peer may be waiting to hear that its last bytes came
+        (void)wire::write_frame(w, *plan.close);
+    }
     if (plan.challenge && wire::write_frame(w, wire::PathChallengeFrame{*plan.challenge})) packet.ack_eliciting = true;
     if (plan.mtu_probe && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
     if (!bare) {
