@@ -1,0 +1,97 @@
+# Shared by the loopback tests: real udtx-send and udtx-recv processes on 127.0.0.1. Sourced with the tools' directory
+# as first argument of the test. Each test has a directory of its own and free ports only, so tests may run together.
+set -euo pipefail
+
+bin=$1
+checker=$2
+send=$bin/udtx-send
+recv=$bin/udtx-recv
+work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
+receivers=()
+unset UDTX_PSK_FILE
+
+cleanup() {
+    local status=$? pid
+    for pid in "${receivers[@]}"; do
+        kill -CONT "$pid" 2>/dev/null || true
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
+        echo "--- test ended with $status; what the tools said:"
+        local log
+        for log in "$work"/*.log "$work"/*.err; do
+            [ ! -f "$log" ] || { echo "--- ${log##*/}"; tail -n 30 "$log"; }
+        done
+    fi
+    if mountpoint -q "$work/small" 2>/dev/null; then umount "$work/small"; fi
+    chmod -R u+rwx "$work" 2>/dev/null || true
+    rm -rf "$work"
+    exit "$status"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+make_key() { "$send" keygen "$work/psk" 2>/dev/null; }
+
+# start_recv NAME ARGS...: sets $port and $receiver; standard error goes to NAME.log, standard output to NAME.out.
+start_recv() {
+    local name=$1 listen=127.0.0.1:0 _
+    shift
+    "$recv" --listen "$listen" "$@" >"$work/$name.out" 2>"$work/$name.log" &
+    receiver=$!
+    receivers+=("$receiver")
+    for _ in $(seq 200); do
+        port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/$name.log" | head -n 1)
+        [ -z "$port" ] || return 0
+        kill -0 "$receiver" 2>/dev/null || break
+        sleep 0.05
+    done
+    fail "the receiver $name does not listen"
+}
+
+# expect CODE COMMAND...: standard error is kept in last.err, standard output in last.out.
+expect() {
+    local wanted=$1 got=0
+    shift
+    timeout -k 5 90 "$@" >"$work/last.out" 2>"$work/last.err" || got=$?
+    [ "$got" -eq "$wanted" ] || fail "exit code $got instead of $wanted: $*"
+}
+
+# wait_for CODE PID: a background process must end so within 30 s.
+wait_for() {
+    local wanted=$1 pid=$2 got=0 _
+    for _ in $(seq 600); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.05
+    done
+    kill -0 "$pid" 2>/dev/null && fail "process $pid does not end"
+    wait "$pid" || got=$?
+    [ "$got" -eq "$wanted" ] || fail "process ended with $got instead of $wanted"
+}
+
+said() { grep -qE -- "$1" "$work/last.err" || fail "no line matches '$1'"; }
+
+# until_true SECONDS COMMAND...
+until_true() {
+    local tries=$(($1 * 20)) _
+    shift
+    for _ in $(seq "$tries"); do
+        ! "$@" || return 0
+        sleep 0.05
+    done
+    fail "never became true: $*"
+}
+
+json_field() { "$checker" "$1" "$2"; }
+
+# Names, types, modes, sizes, link targets and, for files and directories, whole-second times.
+listing() { (cd "$1" && find . -mindepth 1 -printf '%P\t%y\t%m\t%l\t%T@\n' |
+    awk -F'\t' 'BEGIN { OFS = "\t" } { split($5, t, "."); print $1, $2, ($2 == "l" ? "" : $3 OFS t[1]), $4 }' | LC_ALL=C sort); }

@@ -1,0 +1,25 @@
+# Missing and unreadable sources: the rest goes, and the exit code tells.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+echo x >"$work/file"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port/
+expect 11 "$send" --json --psk-file "$work/psk" "$work/none" "$url"
+said "$work/none"
+[ "$(json_field "$work/last.out" exit_code)" -eq 11 ] || fail "exit_code"
+expect 23 "$send" --json --psk-file "$work/psk" "$work/none" "$work/file" "$url"
+said "$work/none"
+cmp "$work/file" "$work/dst/file" || fail "the source that exists was not sent"
+[ "$(json_field "$work/last.out" failed_count)" -eq 1 ] || fail "failed_count"
+[ "$(json_field "$work/last.out" status)" = '"partial"' ] || fail "status"
+
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$work/tree"
+    echo a >"$work/tree/a"
+    echo b >"$work/tree/b"
+    chmod 000 "$work/tree/a"
+    expect 23 "$send" --psk-file "$work/psk" "$work/tree" "$url"
+    said "tree/a"
+    cmp "$work/tree/b" "$work/dst/tree/b" || fail "the readable file was not sent"
+fi

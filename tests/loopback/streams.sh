@@ -1,0 +1,30 @@
+# Standard input and standard output at either end.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+head -c 30000000 /dev/urandom >"$work/data"
+
+start_recv pipe --one-off --psk-file "$work/psk" -
+expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/any'"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/pipe.out" || fail "stdin to stdout"
+
+start_recv server --dir "$work/dst" --psk-file "$work/psk"
+expect 0 bash -c "cat '$work/data' | '$send' --json --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"
+cmp "$work/data" "$work/dst/sub/name" || fail "stdin to a file"
+[ "$(json_field "$work/last.out" bytes)" -eq 30000000 ] || fail "bytes"
+expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/empty" </dev/null
+[ -f "$work/dst/empty" ] && [ ! -s "$work/dst/empty" ] || fail "an empty stream makes an empty file"
+
+# A reader that goes away is an error, not a hang and not a success.
+mkfifo "$work/fifo"
+"$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/fifo" 2>"$work/broken.log" &
+receiver=$!
+receivers+=("$receiver")
+head -c 1000 <"$work/fifo" >/dev/null &
+until_true 10 grep -q listening "$work/broken.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/broken.log")
+got=0
+timeout 60 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/x" <"$work/data" 2>"$work/last.err" || got=$?
+[ "$got" -eq 11 ] || fail "sender: exit code $got after the reader left"
+wait_for 11 "$receiver"

@@ -1,0 +1,28 @@
+# Nobody there, nobody answering, nowhere to write: each has its code and its line.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+echo x >"$work/file"
+
+start_recv gone --dir "$work/dst" --psk-file "$work/psk"
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
+
+# A stopped receiver looks like a firewall that drops everything.
+start_recv silent --dir "$work/dst" --psk-file "$work/psk"
+kill -STOP "$receiver"
+expect 42 "$send" --timeout 1 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+said "blocked"
+kill -CONT "$receiver"
+
+expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://no-such-host.invalid:7011/"
+said "no-such-host.invalid"
+expect 10 "$recv" --listen "127.0.0.1:$port" --dir "$work/dst" --psk-file "$work/psk"
+said "127.0.0.1:$port"
+expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/none" --psk-file "$work/psk"
+said "$work/none"
+expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/file" --psk-file "$work/psk"
+said "$work/file"
+expect 11 "$send" --log "$work/none/log" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"

@@ -1,0 +1,56 @@
+# Wrong command lines end with code 1 and a line that says what is wrong.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+echo x >"$work/file"
+url=udtx://127.0.0.1:9/
+wrong_send() { expect 1 "$send" --psk-file "$work/psk" "${@:2}"; said "$1"; [ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "more than one line: $*"; }
+wrong_recv() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
+
+wrong_send "'--rat'.*--rate" --rat 5M "$work/file" $url
+wrong_send "'--pskfile'.*--psk-file" --pskfile x "$work/file" $url
+wrong_send "'-z'" -z "$work/file" $url
+wrong_send "'--frobnicate'" --frobnicate=3 "$work/file" $url
+wrong_send "rate 'fast'" --rate fast "$work/file" $url
+wrong_send "rate '10MB/s'" --rate 10MB/s "$work/file" $url
+wrong_send "--rate" "$work/file" $url --rate
+wrong_send "time 'soon'" --timeout soon "$work/file" $url
+wrong_send "MTU '900'" --mtu 900 "$work/file" $url
+wrong_send "--cc: 'cubik'.*udt" --cc cubik "$work/file" $url
+wrong_send "--checksum: 'md5'" --checksum md5 "$work/file" $url
+wrong_send "exclude" -4 -6 "$work/file" $url
+wrong_send "exclude" -q -v "$work/file" $url
+wrong_send "not udtx://" "$work/file" host:dir
+wrong_send "port" "$work/file" udtx://127.0.0.1:0/
+wrong_send "brackets" "$work/file" udtx://::1/
+wrong_send "no source" $url
+wrong_send "nothing to send"
+wrong_send "only source" - "$work/file" $url
+wrong_send "needs a name" - $url
+wrong_send "more than one destination" "$work/file" $url $url
+wrong_send "exclude" --identity "$work/psk" --pin x "$work/file" $url
+expect 1 "$send" "$work/file" $url
+said "keygen"
+expect 1 "$send" keygen
+said "one file"
+
+wrong_recv "--listen" --dir "$work/dst"
+wrong_recv "--dir is missing" --listen 127.0.0.1:0
+wrong_recv "--listen" --listen 127.0.0.1:99999 --dir "$work/dst"
+wrong_recv "'--directory'" --listen 127.0.0.1:0 --directory "$work/dst"
+wrong_recv "--one-off" --listen 127.0.0.1:0 -
+wrong_recv "exclude" --listen 127.0.0.1:0 --one-off --dir "$work/dst" -
+wrong_recv "unexpected argument" --listen 127.0.0.1:0 --dir "$work/dst" surplus
+expect 1 "$recv" --listen 127.0.0.1:0 --dir "$work/dst"
+said "keygen"
+
+# With --json the object is there even then.
+expect 1 "$send" --json --rat 5M "$work/file" $url
+[ "$(json_field "$work/last.out" exit_code)" -eq 1 ] || fail "exit_code"
+
+for tool in "$send" "$recv"; do
+    expect 0 "$tool" --help
+    grep -q -- --psk-file "$work/last.out" || fail "help"
+    expect 0 "$tool" --version
+    grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
+done
