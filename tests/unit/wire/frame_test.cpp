@@ -1,0 +1,189 @@
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame_equality.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::wire;
+
+namespace {
+
+const std::vector<std::byte> kData(300, std::byte{0x5a});
+const std::string kReason(kMaxCloseReason, 'r');
+
+std::vector<AckFrame> make_acks() {
+    std::vector<AckFrame> acks(4);
+    acks[0].ranges[0] = {0, 0};
+    acks[0].count = 1;
+    acks[1].path = PathId{255};
+    acks[1].delay_us = kMaxMicroseconds;
+    acks[1].ranges[0] = {0, kVarintMax};
+    acks[1].count = 1;
+    acks[2].ranges[0] = {kVarintMax, kVarintMax};
+    acks[2].ranges[1] = {2, kVarintMax - 2};
+    acks[2].ranges[2] = {0, 0};
+    acks[2].count = 3;
+    for (std::size_t i = 0; i < kMaxAckRanges; ++i) {
+        const PacketNumber n = 100 * (kMaxAckRanges - i);
+        acks[3].ranges[i] = {n - i % 90, n};
+    }
+    acks[3].count = kMaxAckRanges;
+    return acks;
+}
+
+// Every frame, with the smallest and the largest values of its fields.
+std::vector<Frame> samples() {
+    static const std::vector<AckFrame> acks = make_acks();
+    const StreamId top{kVarintMax};
+    std::vector<Frame> frames{
+        PaddingFrame{1},
+        PaddingFrame{500},
+        PingFrame{},
+        CryptoFrame{0, {}},
+        CryptoFrame{kVarintMax - kData.size(), kData},
+        StreamFrame{StreamId{0}, 0, {}, true},
+        StreamFrame{StreamId{0}, 0, {}, false},
+        StreamFrame{StreamId{5}, 63, kData, false},
+        StreamFrame{top, kVarintMax - kData.size(), kData, true},
+        MaxDataFrame{0},
+        MaxDataFrame{kVarintMax},
+        MaxStreamDataFrame{StreamId{0}, 0},
+        MaxStreamDataFrame{top, kVarintMax},
+        MaxStreamsFrame{0},
+        MaxStreamsFrame{kVarintMax},
+        ResetStreamFrame{StreamId{0}, 0, 0},
+        ResetStreamFrame{top, kVarintMax, kVarintMax},
+        StopSendingFrame{StreamId{0}, 0},
+        StopSendingFrame{top, kVarintMax},
+        RateFeedbackFrame{},
+        RateFeedbackFrame{PathId{255}, kVarintMax, kVarintMax, kVarintMax, kMaxPairBytes, kMaxMicroseconds},
+        PathChallengeFrame{0},
+        PathChallengeFrame{~std::uint64_t{0}},
+        PathResponseFrame{0x0123456789abcdefULL},
+        HandshakeDoneFrame{},
+        CloseFrame{0, false, {}},
+        CloseFrame{kVarintMax, true, kReason},
+    };
+    for (const AckFrame& ack : acks) frames.emplace_back(AckFrameView{&ack});
+    return frames;
+}
+
+std::vector<std::byte> encode(const Frame& frame) {
+    std::vector<std::byte> memory(8192);
+    Writer out(memory);
+    REQUIRE(write_frame(out, frame));
+    memory.resize(out.size());
+    return memory;
+}
+
+bool is_malformed(std::span<const std::byte> bytes) {
+    AckFrame scratch;
+    Reader in(bytes);
+    const auto frame = read_frame(in, scratch);
+    return !frame.ok() && frame.error().code == ErrorCode::malformed;
+}
+
+bool is_malformed(std::initializer_list<int> values) {
+    std::vector<std::byte> bytes;
+    for (const int v : values) bytes.push_back(static_cast<std::byte>(v));
+    return is_malformed(bytes);
+}
+
+}  // namespace
+
+TEST_CASE("every frame round-trips") {
+    AckFrame scratch;
+    for (const Frame& frame : samples()) {
+        INFO("frame " << frame.index());
+        auto bytes = encode(frame);
+        Reader in(bytes);
+        const auto back = read_frame(in, scratch);
+        REQUIRE(back.ok());
+        CHECK(same(*back, frame));
+        CHECK(in.empty());
+    }
+}
+
+TEST_CASE("frames follow one another in a packet") {
+    std::vector<std::byte> memory(32768);
+    Writer out(memory);
+    const auto frames = samples();
+    // Padding swallows padding, so the two sample runs stand apart.
+    for (std::size_t i = 1; i < frames.size(); ++i) REQUIRE(write_frame(out, frames[i]));
+    Reader in(out.written());
+    AckFrame scratch;
+    for (std::size_t i = 1; i < frames.size(); ++i) {
+        const auto back = read_frame(in, scratch);
+        REQUIRE(back.ok());
+        CHECK(same(*back, frames[i]));
+    }
+    CHECK(in.empty());
+}
+
+TEST_CASE("every truncation of every frame is malformed and reads nothing beyond") {
+    for (const Frame& frame : samples()) {
+        if (std::holds_alternative<PaddingFrame>(frame)) continue;
+        INFO("frame " << frame.index());
+        const auto bytes = encode(frame);
+        for (std::size_t size = 0; size < bytes.size(); ++size) {
+            // An exact allocation lets the address sanitizer see a read beyond it.
+            const auto exact = std::make_unique<std::byte[]>(size);
+            std::copy_n(bytes.begin(), size, exact.get());
+            if (!is_malformed(std::span<const std::byte>(exact.get(), size))) {
+                FAIL("truncated to " << size << " of " << bytes.size() << " bytes it was accepted");
+            }
+        }
+    }
+}
+
+TEST_CASE("a frame that does not fit leaves nothing behind") {
+    for (const Frame& frame : samples()) {
+        INFO("frame " << frame.index());
+        const std::size_t whole = encode(frame).size();
+        std::vector<std::byte> memory(whole);
+        for (std::size_t room = 0; room < whole; ++room) {
+            Writer out(std::span<std::byte>(memory).first(room));
+            if (write_frame(out, frame) || out.size() != 0) FAIL("written into " << room << " of " << whole);
+        }
+        Writer out(memory);
+        CHECK(write_frame(out, frame));
+    }
+}
+
+TEST_CASE("values over their bounds are malformed") {
+    CHECK(is_malformed({}));
+    for (const int type : {0x04, 0x05, 0x06, 0x07, 0x14, 0x3f, 0x40, 0x80, 0xff}) CHECK(is_malformed({type}));
+    // STREAM and CRYPTO that end at 2^62
+    CHECK(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
+    CHECK_FALSE(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
+    CHECK(is_malformed({0x03, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
+    // a length of 2^62-1 in a short buffer
+    CHECK(is_malformed({0x08, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
+    // RATE_FEEDBACK: pair of 65,536 bytes; receive time of 2^53
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0}));
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0xc0, 0x20, 0, 0, 0, 0, 0, 0}));
+    // CLOSE: neither transport nor application; reason of 257 bytes
+    CHECK(is_malformed({0x13, 2, 0, 0}));
+    std::vector<std::byte> close(5 + 257, std::byte{'x'});
+    constexpr std::array<std::uint8_t, 5> head{0x13, 0, 0, 0x41, 0x01};
+    std::transform(head.begin(), head.end(), close.begin(), [](std::uint8_t b) { return std::byte{b}; });
+    CHECK(is_malformed(close));
+}
+
+TEST_CASE("the writer refuses values over their bounds") {
+    std::vector<std::byte> memory(1024);
+    Writer out(memory);
+    const std::string reason(kMaxCloseReason + 1, 'r');
+    CHECK_FALSE(write_frame(out, CloseFrame{0, false, reason}));
+    CHECK_FALSE(write_frame(out, MaxDataFrame{kVarintMax + 1}));
+    CHECK_FALSE(write_frame(out, PaddingFrame{0}));
+    RateFeedbackFrame feedback;
+    feedback.pair_bytes = kMaxPairBytes + 1;
+    CHECK_FALSE(write_frame(out, feedback));
+    CHECK(out.size() == 0);
+}
+
+TEST_CASE("a frame is small enough to be handed about") { CHECK(sizeof(Result<Frame>) <= 64); }
