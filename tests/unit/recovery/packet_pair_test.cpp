@@ -1,0 +1,127 @@
+#include "recovery/packet_pair.hpp"
+
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using udtx::recovery::PacketPairMonitor;
+
+namespace {
+
+struct Line {
+    PacketPairMonitor monitor;
+    Instant now = Instant(1s);
+    PacketNumber number = 0;
+
+    void arrive(Duration after, bool second = false, std::uint32_t bytes = 1000, bool coalesced = false) {
+        now += after;
+        monitor.on_arrival({now, number++, bytes, second, coalesced});
+    }
+    void pair(Duration gap, std::uint32_t bytes = 1000) {
+        arrive(1ms, false, bytes);
+        arrive(gap, true, bytes);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("packet pair: nothing known at the start") {
+    Line line;
+    const RateFeedback feedback = line.monitor.take_feedback();
+    CHECK(feedback.arrival_pps == 0.0);
+    CHECK(feedback.capacity_pps == 0.0);
+    CHECK(feedback.pair_gap == 0ns);
+}
+
+TEST_CASE("packet pair: capacity is the mean of the median and what lies within a factor of 8") {
+    Line line;
+    for (const Duration gap : {10us, 10us, 20us, 80us, 1000us}) line.pair(gap);
+    // Median 20: 2.5 < x < 160 passes 10, 10, 20, 80; with the median again (20 + 10 + 10 + 20 + 80) / 5 = 28 us.
+    const RateFeedback feedback = line.monitor.take_feedback();
+    CHECK(feedback.capacity_pps == Approx(1e6 / 28));
+    CHECK(feedback.pair_gap == 1000us);  // the newest, raw
+    CHECK(feedback.pair_bytes == 1000);
+    const RateFeedback again = line.monitor.take_feedback();
+    CHECK(again.pair_gap == 0us);  // reported once
+    CHECK(again.capacity_pps == Approx(1e6 / 28));
+}
+
+TEST_CASE("packet pair: bounds are strict") {
+    Line line;
+    for (const Duration gap : {16us, 16us, 16us, 2us, 128us}) line.pair(gap);  // median/8 and 8 x median exactly
+    CHECK(line.monitor.take_feedback().capacity_pps == Approx(1e6 / 16));
+}
+
+TEST_CASE("packet pair: the window holds 64") {
+    Line line;
+    for (int i = 0; i < 64; ++i) line.pair(100us);
+    for (int i = 0; i < 64; ++i) line.pair(50us);
+    CHECK(line.monitor.take_feedback().capacity_pps == Approx(20'000));
+}
+
+TEST_CASE("packet pair: samples that say nothing about the line are discarded") {
+    Line line;
+    line.arrive(1ms);
+    SECTION("a number in between is missing") {
+        ++line.number;
+        line.arrive(10us, true);
+    }
+    SECTION("coalesced second") { line.arrive(10us, true, 1000, true); }
+    SECTION("coalesced first") {
+        line.arrive(1ms, false, 1000, true);
+        line.arrive(10us, true);
+    }
+    SECTION("below 2 us") { line.arrive(1999ns, true); }
+    SECTION("not a pair") { line.arrive(10us, false); }
+    CHECK(line.monitor.take_feedback().capacity_pps == 0.0);
+    CHECK(line.monitor.take_feedback().pair_gap == 0ns);
+}
+
+TEST_CASE("packet pair: a change of the datagram size keeps the window") {
+    Line line;
+    for (int i = 0; i < 10; ++i) line.pair(10us, 1000);
+    line.pair(80us, 8000);  // the same line
+    const RateFeedback feedback = line.monitor.take_feedback();
+    CHECK(feedback.pair_bytes == 8000);
+    CHECK(feedback.capacity_pps == Approx(12'500));
+}
+
+TEST_CASE("arrival speed: as UDT4 where every packet is an interval") {
+    Line line;
+    line.arrive(0ms);
+    for (int i = 0; i < 9; ++i) line.arrive(1ms);  // 9 arrivals complete 8 intervals
+    CHECK(line.monitor.take_feedback().arrival_pps == 0.0);
+    line.arrive(1ms);
+    CHECK(line.monitor.take_feedback().arrival_pps == Approx(1000));
+    for (int i = 0; i < 7; ++i) line.arrive(3ms);
+    // 16 intervals: 9 of 1 ms and 7 of 3 ms but the last still open: 10 x 1 ms, 6 x 3 ms; median 1 ms.
+    CHECK(line.monitor.take_feedback().arrival_pps == Approx(16.0 / 0.028));
+}
+
+TEST_CASE("arrival speed: unknown when not more than half of the intervals agree") {
+    Line line;
+    line.arrive(0ms);
+    for (int i = 0; i < 8; ++i) line.arrive(1ms);
+    for (int i = 0; i < 9; ++i) line.arrive(20ms);
+    CHECK(line.monitor.take_feedback().arrival_pps == 0.0);
+}
+
+TEST_CASE("arrival speed: batches that share a stamp do not hide the line") {
+    Line line;
+    line.arrive(0ms);
+    for (int batch = 0; batch < 40; ++batch) {
+        line.arrive(440us);
+        for (int i = 1; i < 44; ++i) line.arrive(0us, false, 1000, true);
+    }
+    CHECK(line.monitor.take_feedback().arrival_pps == Approx(100'000));
+}
+
+TEST_CASE("arrival speed: paced bursts at line rate give the mean, not the line") {
+    Line line;
+    line.arrive(0ms);
+    for (int burst = 0; burst < 100; ++burst) {
+        line.arrive(240us);
+        line.arrive(10us);
+    }
+    CHECK(line.monitor.take_feedback().arrival_pps == Approx(8000).epsilon(0.02));
+}
