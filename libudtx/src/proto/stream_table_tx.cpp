@@ -72,7 +72,7 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet) {
     const std::uint64_t credit = new_credit();
     const auto probe = s.send.next(out.room(), credit);
     if (!probe) return false;
-    const std::size_t header = wire::stream_header_bytes(s.id, probe->offset);
+    const std::size_t header = wire::stream_header_bytes(s.id, probe->offset, out.room());
     if (out.room() <= header) return false;
     const auto piece = s.send.next(out.room() - header, credit);
     if (!piece) return false;

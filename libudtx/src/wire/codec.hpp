@@ -30,7 +30,7 @@ struct StreamRoom {
 [[nodiscard]] StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, std::size_t length,
                                              bool fin);
 
-/// Bytes of a STREAM frame's header with its largest length field (4 bytes); for packing decisions.
-[[nodiscard]] std::size_t stream_header_bytes(StreamId id, std::uint64_t offset) noexcept;
+/// Bytes of a STREAM frame's header when frame and payload together have `room`; for packing decisions.
+[[nodiscard]] std::size_t stream_header_bytes(StreamId id, std::uint64_t offset, std::size_t room = 65535) noexcept;
 
 }  // namespace udtx::wire

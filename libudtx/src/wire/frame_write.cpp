@@ -117,9 +117,8 @@ StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, s
     return result;
 }
 
-std::size_t stream_header_bytes(StreamId id, std::uint64_t offset) noexcept {
-    constexpr std::size_t largest_length_field = 4;  // datagrams are below 2^16 bytes
-    return 1 + varint_bytes(id.value) + varint_bytes(offset) + largest_length_field;
+std::size_t stream_header_bytes(StreamId id, std::uint64_t offset, std::size_t room) noexcept {
+    return 1 + varint_bytes(id.value) + varint_bytes(offset) + varint_bytes(room);
 }
 
 }  // namespace udtx::wire
