@@ -13,22 +13,38 @@ paths='<filesystem>'
 loggers='spdlog|<fmt/|syslog|std::cout|std::cerr|std::clog|\bf?printf\('
 threads='<thread>|<condition_variable>|<future>|<stop_token>|<semaphore>|std::j?thread|sleep_for|sleep_until|thread_local'
 locks='<mutex>|<shared_mutex>|std::(recursive_|shared_)?mutex'
-breaches=0
 
-# Comments may name what the code may not.
-code() { sed -E 's@//.*$@@' "$1"; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-search() {  # search <pattern> <what> <file>
-    local hits
-    hits=$(code "$3" | grep -nE "$1") || return 0
-    while IFS= read -r hit; do
-        echo "$3:$hit    [$2 in the core]"
-        breaches=$((breaches + 1))
-    done <<<"$hits"
+directories=()
+for directory in libudtx/include "${rooms[@]/#/libudtx/src/}"; do
+    [ ! -d "$directory" ] || directories+=("$directory")
+done
+mapfile -t sources < <(find "${directories[@]}" -name '*.hpp' -o -name '*.cpp' | sort)
+if [ "${#sources[@]}" -eq 0 ]; then
+    echo "no sources below $1" >&2
+    exit 2
+fi
+
+# Every line as file:line:code. Comments may name what the code may not.
+awk '{ sub(/\/\/.*/, ""); print FILENAME ":" FNR ":" $0 }' "${sources[@]}" >"$work/code"
+
+search() {  # search <pattern> <what> [<files to leave out>]
+    grep -E "^[^:]+:[0-9]+:.*($1)" "$work/code" | grep -vE "^(${3:-/})" | sed "s@\$@    [$2 in the core]@" >>"$work/breaches"
 }
+search "$clocks" clock
+search "$randomness" randomness
+search "$sockets" I/O
+search "$files" file
+# An application names its key files and directories by std::filesystem::path.
+search "$paths" file libudtx/include/
+search "$loggers" log
+search "$threads" thread
+# The chunk pool is the one structure that disk threads share with the core.
+search "$locks" lock 'libudtx/src/base/chunk\.'
 
-# A room may include itself and these.
-allowed() {
+allowed() {  # what a room may include
     case $1 in
         base) echo 'udtx|base' ;;
         wire) echo 'udtx|base|wire' ;;
@@ -36,50 +52,11 @@ allowed() {
         *) echo "udtx|base|wire|$1" ;;
     esac
 }
-
-check_includes() {  # check_includes <room> <file>
-    local hits
-    hits=$(code "$2" | grep -nE '^ *# *include *"' | grep -vE "\"($(allowed "$1"))/") || return 0
-    while IFS= read -r hit; do
-        echo "$2:$hit    [against the direction of dependencies]"
-        breaches=$((breaches + 1))
-    done <<<"$hits"
-}
-
-check_file() {
-    search "$clocks" clock "$1"
-    search "$randomness" randomness "$1"
-    search "$sockets" I/O "$1"
-    search "$files" file "$1"
-    case $1 in
-        # An application names its key files and directories by std::filesystem::path.
-        libudtx/include/*) ;;
-        *) search "$paths" file "$1" ;;
-    esac
-    search "$loggers" log "$1"
-    search "$threads" thread "$1"
-    case $1 in
-        # The chunk pool is the one structure that disk threads share with the core.
-        libudtx/src/base/chunk.*) ;;
-        *) search "$locks" lock "$1" ;;
-    esac
-}
-
-files_seen=0
-for directory in libudtx/include "${rooms[@]/#/libudtx/src/}"; do
-    [ -d "$directory" ] || continue
-    while IFS= read -r file; do
-        files_seen=$((files_seen + 1))
-        check_file "$file"
-        case $directory in
-            libudtx/src/*) check_includes "${directory##*/}" "$file" ;;
-        esac
-    done < <(find "$directory" -name '*.hpp' -o -name '*.cpp' | sort)
+for room in "${rooms[@]}"; do
+    grep -E "^libudtx/src/$room/[^:]+:[0-9]+: *# *include *\"" "$work/code" | grep -vE "\"($(allowed "$room"))/" |
+        sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
 
-if [ "$files_seen" -eq 0 ]; then
-    echo "no sources below $1" >&2
-    exit 2
-fi
-echo "$files_seen files, $breaches breaches"
-[ "$breaches" -eq 0 ]
+cat "$work/breaches"
+echo "${#sources[@]} files, $(wc -l <"$work/breaches") breaches"
+[ ! -s "$work/breaches" ]
