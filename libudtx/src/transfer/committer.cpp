@@ -1,0 +1,75 @@
+#include "transfer/committer.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr std::size_t kBatchFiles = 1024;
+constexpr std::uint64_t kBatchBytes = 256U << 20U;
+constexpr auto kBatchWait = std::chrono::milliseconds(200);
+constexpr std::size_t kMaxPending = 8192;
+constexpr std::size_t kMaxPendingFds = 64;
+constexpr std::size_t kFewFiles = 16;
+constexpr std::uint64_t kLargeFile = 8U << 20U;
+
+}  // namespace
+
+Committer::Committer(const ConfinedDir& root, CommitCallbacks callbacks)
+    : root_(root), callbacks_(std::move(callbacks)), thread_([this] { run(); }) {}
+
+Committer::~Committer() {
+    {
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void Committer::submit(Commit commit) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return pending_.size() < kMaxPending && pending_fds_ < kMaxPendingFds; });
+    if (commit.size < kLargeFile && pending_.size() >= kFewFiles) commit.fd.reset();
+    if (commit.fd) ++pending_fds_;
+    pending_bytes_ += commit.size;
+    pending_.push_back(std::move(commit));
+    if (pending_.size() == 1 || batch_is_due()) changed_.notify_all();
+}
+
+void Committer::flush() {
+    std::unique_lock lock(mutex_);
+    hurry_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return pending_.empty() && !busy_; });
+    hurry_ = false;
+}
+
+bool Committer::batch_is_due() const {
+    return hurry_ || closing_ || pending_.size() >= kBatchFiles || pending_bytes_ >= kBatchBytes ||
+           pending_fds_ >= kMaxPendingFds;
+}
+
+void Committer::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [&] { return closing_ || !pending_.empty(); });
+        if (pending_.empty()) return;
+        changed_.wait_for(lock, kBatchWait, [&] { return batch_is_due(); });
+        std::vector<Commit> batch = std::exchange(pending_, {});
+        pending_fds_ = 0;
+        pending_bytes_ = 0;
+        busy_ = true;
+        changed_.notify_all();
+        lock.unlock();
+        commit_batch(root_, batch, callbacks_);
+        batch.clear();
+        lock.lock();
+        busy_ = false;
+        changed_.notify_all();
+    }
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,99 @@
+#include "transfer/file_io.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+timespec to_timespec(std::int64_t ns) {
+    std::int64_t seconds = ns / 1'000'000'000;
+    std::int64_t rest = ns % 1'000'000'000;
+    if (rest < 0) {
+        rest += 1'000'000'000;
+        --seconds;
+    }
+    timespec out = {};
+    out.tv_sec = static_cast<time_t>(seconds);
+    out.tv_nsec = static_cast<long>(rest);
+    return out;
+}
+
+}  // namespace
+
+int set_file_time(int fd, std::int64_t mtime_ns) {
+    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+    return ::futimens(fd, times) == 0 ? 0 : errno;
+}
+
+int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns) {
+    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+    return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
+void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns) {
+    struct stat st = {};
+    if (::fstat(fd, &st) != 0) return;
+    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
+    const mode_t wanted = preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 0077U) & 0777U;
+    if (::fchmod(fd, wanted) != 0) return;
+    if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
+}
+
+Error io_error(std::string_view what, std::string_view name, int error_number) {
+    return {ErrorCode::file_io, std::string(what) + " '" + escape_name(name) +
+                                    "': " + std::generic_category().message(error_number)};
+}
+
+int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        if (n == 0) return ENOSPC;
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+        offset += static_cast<std::uint64_t>(n);
+    }
+    return 0;
+}
+
+int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::size_t& count) {
+    count = 0;
+    while (count < out.size()) {
+        const ssize_t n = ::pread(fd, out.data() + count, out.size() - count, static_cast<off_t>(offset + count));
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        if (n == 0) break;
+        count += static_cast<std::size_t>(n);
+    }
+    return 0;
+}
+
+int sync_data(int fd) {
+    while (::fdatasync(fd) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+int sync_directory(int fd) {
+    while (::fsync(fd) != 0) {
+        // Some file systems do not sync directories; they say so by EINVAL.
+        if (errno == EINVAL) return 0;
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,31 @@
+// System calls on files that survive EINTR and short counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// "<what> '<name>': <system's words>", name escaped; file_io.
+[[nodiscard]] Error io_error(std::string_view what, std::string_view name, int error_number);
+
+/// 0 or an errno.
+[[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
+/// Reads until `out` is full or the file ends. `count` tells how many; 0 or an errno.
+[[nodiscard]] int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::size_t& count);
+/// fdatasync or fsync; 0 or an errno.
+[[nodiscard]] int sync_data(int fd);
+[[nodiscard]] int sync_directory(int fd);
+
+/// Modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
+[[nodiscard]] int set_file_time(int fd, std::int64_t mtime_ns);
+int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns);
+/// Final mode of a directory: exact, or with the umask taken off; and its time if `preserve`.
+void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns);
+
+}  // namespace udtx::transfer

@@ -1,0 +1,42 @@
+// Checks one received file: each piece's digest against the sender's, in whichever order the two come, and the file's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "transfer/file_digest.hpp"
+
+namespace udtx::transfer {
+
+class FileVerifier {
+  public:
+    FileVerifier(HashAlgorithm algorithm, std::uint64_t size) : digest_(algorithm, size) {}
+
+    /// A piece that was received and hashed.
+    void computed(std::uint64_t ordinal, std::uint64_t offset, std::uint64_t length, const Digest& digest);
+    /// What the sender says it is.
+    void expected(std::uint64_t ordinal, const Digest& digest);
+    /// A piece differs; final.
+    [[nodiscard]] bool mismatch() const noexcept { return mismatch_; }
+    /// Pieces verified without a gap from the first.
+    [[nodiscard]] std::uint64_t verified() const noexcept { return next_; }
+    /// To be called once, when all pieces are verified.
+    [[nodiscard]] Digest finish() { return digest_.finish(); }
+
+  private:
+    struct Slot {
+        std::uint64_t offset = 0;
+        std::uint64_t length = 0;
+        std::optional<Digest> computed;
+        std::optional<Digest> expected;
+    };
+    void advance();
+
+    FileDigest digest_;
+    std::map<std::uint64_t, Slot> slots_;
+    std::uint64_t next_ = 0;
+    bool mismatch_ = false;
+};
+
+}  // namespace udtx::transfer

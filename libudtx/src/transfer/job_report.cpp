@@ -1,0 +1,57 @@
+#include "transfer/job_report.hpp"
+
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+Progress JobReport::progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+}
+
+Outcome JobReport::outcome() const {
+    const std::lock_guard lock(mutex_);
+    return outcome_;
+}
+
+void JobReport::fail(FailedFile failure) {
+    const std::lock_guard lock(mutex_);
+    ++outcome_.failed_count;
+    if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));
+}
+
+void JobReport::warn(std::string text) {
+    const std::lock_guard lock(mutex_);
+    if (outcome_.warnings.size() < kMaxListedFailures) outcome_.warnings.push_back(std::move(text));
+}
+
+Result<void> status_from_failures(const Outcome& outcome) {
+    if (outcome.failed_count == 0) return {};
+    const bool nothing = outcome.files + outcome.links == 0;
+    if (nothing && !outcome.failed.empty()) {
+        const FailedFile& first = outcome.failed.front();
+        return Error{first.code, first.reason};
+    }
+    std::string text = std::to_string(outcome.failed_count) + " of the entries could not be delivered";
+    if (!outcome.failed.empty()) {
+        text += "; first: '" + escape_name(outcome.failed.front().path) + "': " + outcome.failed.front().reason;
+    }
+    return Error{ErrorCode::partial, std::move(text)};
+}
+
+void LateWaker::set(proto::Waker waker) {
+    const std::lock_guard lock(mutex_);
+    waker_ = std::move(waker);
+    if (waker_ && std::exchange(missed_, false)) waker_();
+}
+
+void LateWaker::wake() {
+    const std::lock_guard lock(mutex_);
+    if (waker_) {
+        waker_();
+    } else {
+        missed_ = true;
+    }
+}
+
+}  // namespace udtx::transfer

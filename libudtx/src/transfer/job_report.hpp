@@ -1,0 +1,48 @@
+// Progress and outcome of a job, shared by its threads.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "proto/application.hpp"
+#include "transfer/report.hpp"
+
+namespace udtx::transfer {
+
+class JobReport {
+  public:
+    [[nodiscard]] Progress progress() const;
+    [[nodiscard]] Outcome outcome() const;
+    void fail(FailedFile failure);
+    void warn(std::string text);
+    /// fn(Progress&, Outcome&) under the lock.
+    template <class Fn>
+    void edit(Fn&& fn) {
+        const std::lock_guard lock(mutex_);
+        fn(progress_, outcome_);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    Progress progress_;
+    Outcome outcome_;
+};
+
+/// Status at the end of a transfer that was not cut short: ok, partial, or the cause when nothing at all arrived.
+[[nodiscard]] Result<void> status_from_failures(const Outcome& outcome);
+
+/// A Waker that may be set late and called from any thread; calls before it is set are made up for.
+class LateWaker {
+  public:
+    void set(proto::Waker waker);
+    void wake();
+
+  private:
+    std::mutex mutex_;
+    proto::Waker waker_;
+    bool missed_ = false;
+};
+
+}  // namespace udtx::transfer

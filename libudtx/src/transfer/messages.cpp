@@ -1,0 +1,130 @@
+#include "transfer/messages.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "transfer/message_types.hpp"
+#include "wire/cursor.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+using wire::Writer;
+
+std::span<const std::byte> as_bytes_of(const std::string& text, std::size_t limit) {
+    return std::as_bytes(std::span(text.data(), std::min(text.size(), limit)));
+}
+
+bool put_bytes(Writer& out, std::span<const std::byte> bytes) {
+    return out.varint(bytes.size()) && out.bytes(bytes);
+}
+
+bool put_text(Writer& out, const std::string& text) {
+    return put_bytes(out, as_bytes_of(text, kMaxTextBytes));
+}
+
+bool put_path(Writer& out, const std::vector<std::string>& path) {
+    bool ok = out.varint(path.size());
+    for (const std::string& component : path) ok = ok && put_bytes(out, as_bytes_of(component, component.size()));
+    return ok;
+}
+
+bool put_type(Writer& out, MessageType type) {
+    return out.u8(static_cast<std::uint8_t>(type));
+}
+
+bool put_body(Writer& out, const message::Offer& m) {
+    return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
+           out.u8(m.preserve ? 1 : 0) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination);
+}
+
+bool put_body(Writer& out, const message::Entry& m) {
+    const auto flags = static_cast<std::uint8_t>((m.sparse ? kEntrySparse : 0) | (m.whole ? kEntryWhole : 0));
+    bool ok = put_type(out, MessageType::entry) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.type)) &&
+              put_path(out, m.path) && out.varint(m.mode) && out.u64(static_cast<std::uint64_t>(m.mtime_ns));
+    if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags);
+    if (m.type == EntryType::symlink) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Extents& m) {
+    bool ok = put_type(out, MessageType::extents) && out.varint(m.index) && out.varint(m.extents.size());
+    for (const Extent& extent : m.extents) ok = ok && out.varint(extent.offset) && out.varint(extent.length);
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Digests& m) {
+    bool ok = put_type(out, MessageType::digests) && out.varint(m.index) && out.varint(m.first) &&
+              out.varint(m.digests.size());
+    for (const Digest& digest : m.digests) ok = ok && put_bytes(out, digest.bytes());
+    return ok;
+}
+
+bool put_body(Writer& out, const message::FileEnd& m) {
+    return put_type(out, MessageType::file_end) && out.varint(m.index) &&
+           out.u8(static_cast<std::uint8_t>(m.status)) && put_bytes(out, m.digest.bytes());
+}
+
+bool put_body(Writer& out, const message::Finish& m) {
+    return put_type(out, MessageType::finish) && out.varint(m.entries) && out.varint(m.data_bytes) &&
+           out.varint(m.unsent) && put_bytes(out, m.root.bytes());
+}
+
+bool put_body(Writer& out, const message::Accept& m) {
+    return put_type(out, MessageType::accept) && out.varint(m.version);
+}
+
+bool put_body(Writer& out, const message::FileFailed& m) {
+    return put_type(out, MessageType::file_failed) && out.varint(m.index) && out.varint(m.code) &&
+           put_text(out, m.path) && put_text(out, m.reason);
+}
+
+bool put_body(Writer& out, const message::Delivered& m) {
+    return put_type(out, MessageType::delivered) && out.varint(m.files) && out.varint(m.written_bytes);
+}
+
+bool put_body(Writer& out, const message::Confirm& m) {
+    return put_type(out, MessageType::confirm) && out.varint(m.files) && out.varint(m.directories) &&
+           out.varint(m.links) && out.varint(m.bytes) && out.varint(m.failures) && put_bytes(out, m.root.bytes());
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter() : scratch_(kMaxMessageBytes) {}
+
+void MessageWriter::put(const Message& message) {
+    Writer body(scratch_);
+    [[maybe_unused]] const bool fits = std::visit([&](const auto& m) { return put_body(body, m); }, message);
+    assert(fits && "a message beyond its bounds");
+    std::array<std::byte, 8> prefix{};
+    Writer length(prefix);
+    length.varint(body.size());
+    const auto head = length.written();
+    const auto tail = body.written();
+    out_.insert(out_.end(), head.begin(), head.end());
+    out_.insert(out_.end(), tail.begin(), tail.end());
+}
+
+void MessageReader::feed(std::span<const std::byte> bytes) {
+    if (at_ > 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
+        at_ = 0;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+Result<std::optional<Message>> MessageReader::next() {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    const auto length = in.varint();
+    if (!length) return std::optional<Message>();
+    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
+    const auto body = in.bytes(static_cast<std::size_t>(*length));
+    if (!body) return std::optional<Message>();
+    auto parsed = parse_message(*body);
+    if (!parsed) return parsed.error();
+    at_ += in.position();
+    return std::optional<Message>(std::move(parsed).value());
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,141 @@
+// Messages of the control stream. Layouts: docs/transfer-protocol.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "transfer/checksum.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::uint64_t kTransferVersion = 1;
+inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
+inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
+inline constexpr std::size_t kMaxTextBytes = 1024;
+
+enum class TransferMode : std::uint8_t { tree = 0, stream = 1 };
+enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2 };
+enum class FileStatus : std::uint8_t {
+    ok = 0,
+    changed = 1,     ///< the source changed while it was read
+    unreadable = 2,  ///< a read failed
+    skipped = 3,     ///< not sent to the end because the receiver had reported FILE_FAILED
+};
+
+/// Part of a file that holds data.
+struct Extent {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    friend bool operator==(const Extent&, const Extent&) noexcept = default;
+};
+
+namespace message {
+
+// --- sender to receiver
+struct Offer {
+    std::uint64_t version = kTransferVersion;
+    TransferMode mode = TransferMode::tree;
+    bool preserve = false;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    std::vector<std::string> destination;
+};
+struct Entry {
+    std::uint64_t index = 0;  ///< counts entries of all types from 0
+    EntryType type = EntryType::file;
+    std::vector<std::string> path;
+    std::uint32_t mode = 0;  ///< permission bits, 07777
+    std::int64_t mtime_ns = 0;
+    std::uint64_t size = 0;
+    bool sparse = false;  ///< has holes: do not reserve disk space for all of it
+    bool whole = false;   ///< one extent from 0 to size; otherwise EXTENTS messages follow
+    std::string target;   ///< symlink
+};
+/// Further data of the latest file, ascending. Its pieces follow in the data stream in the same order.
+struct Extents {
+    std::uint64_t index = 0;
+    std::vector<Extent> extents;
+};
+struct Digests {
+    std::uint64_t index = 0;
+    std::uint64_t first = 0;  ///< ordinal, within the file, of the first piece
+    std::vector<Digest> digests;
+};
+struct FileEnd {
+    std::uint64_t index = 0;
+    FileStatus status = FileStatus::ok;
+    Digest digest;  ///< see file_digest in docs; empty unless ok
+};
+struct Finish {
+    std::uint64_t entries = 0;
+    std::uint64_t data_bytes = 0;  ///< of the data stream
+    std::uint64_t unsent = 0;      ///< files that the sender could not read and did not announce
+    Digest root;
+};
+
+// --- receiver to sender
+struct Accept {
+    std::uint64_t version = kTransferVersion;
+};
+struct FileFailed {
+    std::uint64_t index = 0;
+    std::uint64_t code = 0;  ///< CloseCode
+    std::string path;
+    std::string reason;
+};
+/// What is safe so far; a statement for progress and for reports of a broken transfer.
+struct Delivered {
+    std::uint64_t files = 0;
+    std::uint64_t written_bytes = 0;  ///< data verified and written
+};
+struct Confirm {
+    std::uint64_t files = 0;
+    std::uint64_t directories = 0;
+    std::uint64_t links = 0;
+    std::uint64_t bytes = 0;     ///< apparent sizes of the files delivered
+    std::uint64_t failures = 0;  ///< entries that were announced and not delivered
+    Digest root;
+};
+
+}  // namespace message
+
+using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
+                             message::Finish, message::Accept, message::FileFailed, message::Delivered,
+                             message::Confirm>;
+
+/// Appends length-prefixed messages to one block of bytes.
+class MessageWriter {
+  public:
+    MessageWriter();
+    /// Text beyond kMaxTextBytes is cut; every other bound is the caller's to keep.
+    void put(const Message& message);
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return out_; }
+    [[nodiscard]] bool empty() const noexcept { return out_.empty(); }
+    void clear() noexcept { out_.clear(); }
+
+  private:
+    std::vector<std::byte> scratch_;
+    std::vector<std::byte> out_;
+};
+
+/// Takes the control stream's bytes in any cut. Holds at most one incomplete message beyond what was fed.
+class MessageReader {
+  public:
+    void feed(std::span<const std::byte> bytes);
+    /// nullopt: more bytes are needed. malformed: the stream cannot be read on.
+    [[nodiscard]] Result<std::optional<Message>> next();
+
+  private:
+    std::vector<std::byte> buffer_;
+    std::size_t at_ = 0;
+};
+
+/// One message without its length prefix.
+[[nodiscard]] Result<Message> parse_message(std::span<const std::byte> body);
+
+}  // namespace udtx::transfer

@@ -1,0 +1,78 @@
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+Error refused(std::string_view name, const char* why) {
+    return {ErrorCode::refused, "name '" + escape_name(name) + "' refused: " + why};
+}
+
+}  // namespace
+
+Result<void> check_component(std::string_view component) {
+    if (component.empty()) return refused(component, "empty");
+    if (component == "." || component == "..") return refused(component, "not a name");
+    if (component.find('/') != std::string_view::npos) return refused(component, "contains a slash");
+    if (component.find('\0') != std::string_view::npos) return refused(component, "contains NUL");
+    if (component.size() > kMaxComponentBytes) return refused(component.substr(0, 40), "too long");
+    return {};
+}
+
+Result<void> check_path(const std::vector<std::string>& components) {
+    if (components.empty()) return refused("", "empty path");
+    if (components.size() > kMaxDepth) return refused(components.front(), "too many levels");
+    std::size_t total = components.size() - 1;
+    for (const std::string& component : components) {
+        if (auto checked = check_component(component); !checked) return checked;
+        total += component.size();
+    }
+    if (total > kMaxPathBytes) return refused(components.front(), "path too long");
+    return {};
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+    std::vector<std::string> parts;
+    while (!path.empty()) {
+        const std::size_t slash = path.find('/');
+        const std::string_view part = path.substr(0, slash);
+        if (!part.empty()) parts.emplace_back(part);
+        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+    }
+    return parts;
+}
+
+std::string join_path(const std::vector<std::string>& components) {
+    std::string out;
+    for (const std::string& component : components) {
+        if (!out.empty()) out += '/';
+        out += component;
+    }
+    return out;
+}
+
+std::string escape_name(std::string_view name) {
+    std::string out;
+    for (const char c : name) {
+        const auto u = static_cast<unsigned char>(c);
+        if (u < 0x20 || u == 0x7f || c == '\\' || c == '\'' || c == '"') {
+            out += "\\x";
+            out += kDigits[u >> 4U];
+            out += kDigits[u & 15U];
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::string temp_name(std::string_view name, std::uint64_t unique) {
+    std::string suffix = ".udtx-";
+    for (unsigned shift = 64; shift > 0; shift -= 4) suffix += kDigits[(unique >> (shift - 4)) & 15U];
+    suffix += ".part";
+    return "." + std::string(name.substr(0, kMaxComponentBytes - 1 - suffix.size())) + suffix;
+}
+
+}  // namespace udtx::transfer

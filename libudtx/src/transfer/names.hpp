@@ -1,0 +1,30 @@
+// Names that cross the wire: what is allowed, and how they are taken apart and shown.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::size_t kMaxComponentBytes = 255;  // NAME_MAX
+inline constexpr std::size_t kMaxPathBytes = 4095;      // PATH_MAX without the NUL
+inline constexpr std::size_t kMaxDepth = 128;
+
+/// refused: empty, `.`, `..`, with a slash or NUL, or longer than kMaxComponentBytes.
+[[nodiscard]] Result<void> check_component(std::string_view component);
+/// refused: a bad component, no component, more than kMaxDepth, or more than kMaxPathBytes when joined.
+[[nodiscard]] Result<void> check_path(const std::vector<std::string>& components);
+/// At slashes; empty parts vanish.
+[[nodiscard]] std::vector<std::string> split_path(std::string_view path);
+[[nodiscard]] std::string join_path(const std::vector<std::string>& components);
+/// Control bytes, backslashes and quotes as \xNN, so that a name cannot steer a terminal or forge a log line.
+[[nodiscard]] std::string escape_name(std::string_view name);
+/// Name of the temporary file beside `name`; shortened to fit in kMaxComponentBytes.
+[[nodiscard]] std::string temp_name(std::string_view name, std::uint64_t unique);
+
+}  // namespace udtx::transfer

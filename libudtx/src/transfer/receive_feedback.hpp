@@ -1,0 +1,53 @@
+// What the disk threads of the receiver tell the protocol thread.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "transfer/job_report.hpp"
+#include "transfer/messages.hpp"
+
+namespace udtx::transfer {
+
+class ReceiveFeedback {
+  public:
+    struct News {
+        std::uint64_t released_bytes = 0;  ///< since the last call
+        std::vector<message::FileFailed> failed;
+        message::Delivered delivered;
+        std::optional<message::Confirm> confirm;  ///< everything is done; once
+        std::optional<Error> fatal;
+    };
+
+    explicit ReceiveFeedback(LateWaker& waker) : waker_(waker) {}
+
+    /// fn(News&) under the lock; wakes the protocol thread unless it has been woken and not yet come.
+    template <class Fn>
+    void edit(Fn&& fn) {
+        bool wake = false;
+        {
+            const std::lock_guard lock(mutex_);
+            fn(news_);
+            wake = !std::exchange(woken_, true);
+        }
+        if (wake) waker_.wake();
+    }
+    [[nodiscard]] News take() {
+        const std::lock_guard lock(mutex_);
+        News news = std::exchange(news_, {});
+        news_.delivered = news.delivered;
+        woken_ = false;
+        return news;
+    }
+
+  private:
+    LateWaker& waker_;
+    std::mutex mutex_;
+    News news_;
+    bool woken_ = false;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,181 @@
+// The receiver's reading of the control stream and of an ordered data stream.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "transfer/extent_cursor.hpp"
+#include "transfer/names.hpp"
+#include "transfer/receive_job_impl.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Bounds of what the sender may announce ahead of its data. Beyond, the control stream is left unread, and its flow
+// control holds the sender back; data that was announced keeps coming, so that this always ends.
+constexpr std::size_t kMaxOpenExtents = 32768;
+constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
+constexpr std::size_t kMaxQueuedOps = 65536;
+constexpr std::size_t kStreamBlock = 256U << 10U;
+constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
+
+Error broken(const char* what) {
+    return {ErrorCode::protocol, what};
+}
+
+}  // namespace
+
+bool ReceiveJob::Impl::too_far_ahead() const {
+    return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
+           queue_.size() >= kMaxQueuedOps;
+}
+
+void ReceiveJob::Impl::read_control(Instant now, proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    for (;;) {
+        for (;;) {
+            if (too_far_ahead()) return;
+            auto next = incoming_.next();
+            if (!next) return end(now, connection, next.error());
+            if (!next->has_value()) break;
+            if (auto handled = handle(**next); !handled) return end(now, connection, handled.error());
+            if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
+            if (ended_) return;
+        }
+        const auto got = connection.read(*control_, block);
+        if (got.bytes == 0) return;
+        incoming_.feed(std::span(block).first(got.bytes));
+    }
+}
+
+void ReceiveJob::Impl::read_data(Instant now, proto::Connection& connection) {
+    while (!data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes) {
+        if (offer_->mode != TransferMode::stream) {
+            return end(now, connection, broken("the data of a tree came on an ordered stream"));
+        }
+        Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
+        const auto got = connection.read(*data_, chunk.writable());
+        data_ended_ = got.end;
+        if (got.bytes == 0) return;
+        if (got.bytes < kStreamBlock / 2) {
+            chunk = Chunk::copy_of(chunk.bytes().first(got.bytes));
+        } else {
+            chunk.truncate(got.bytes);
+        }
+        queue_.push_now(op::StreamBytes{std::move(chunk)}, got.bytes);
+    }
+}
+
+Result<void> ReceiveJob::Impl::handle(const Message& message) {
+    if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
+    if (!offer_) return broken("the sender did not begin with an offer");
+    if (finish_) return broken("the sender went on after FINISH");
+    if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
+    if (offer_->mode == TransferMode::stream) return broken("the sender sent files beside a stream");
+    if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
+    if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
+    if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
+    if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
+    return broken("the sender sent a receiver's message");
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::Offer& m) {
+    if (offer_) return broken("the sender made two offers");
+    if (m.version != kTransferVersion) {
+        return broken("the sender speaks another version of the transfer protocol: install the same version");
+    }
+    if (!m.destination.empty()) {
+        if (auto checked = check_path(m.destination); !checked) return checked;
+    }
+    if (options_.to_stream && m.mode == TransferMode::tree) {
+        return Error{ErrorCode::refused, "this receiver writes one stream to its output: send from '-'"};
+    }
+    if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
+        return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
+    }
+    offer_ = m;
+    report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::transfer; });
+    start_worker();
+    return {};
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::Entry& m) {
+    if (m.index != next_index_) return broken("entries out of order");
+    if (current_) return broken("an entry inside of a file");
+    if (auto checked = check_path(m.path); !checked) return checked;
+    ++next_index_;
+    queue_.push_now(op::BeginEntry{m}, 0);
+    if (m.type != EntryType::file) return {};
+    report.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+    current_ = CurrentFile{m.index, m.size, 0, m.whole};
+    assembler_.begin_file(m.index);
+    return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::Extents& m) {
+    if (!current_ || m.index != current_->index || current_->whole) return broken("data for no open file");
+    for (const Extent& extent : m.extents) {
+        if (auto announced = announce(extent); !announced) return announced;
+    }
+    return {};
+}
+
+Result<void> ReceiveJob::Impl::announce(const Extent& extent) {
+    const bool fits = extent.length > 0 && extent.length <= kMaxExtentBytes &&
+                      extent.offset >= current_->announced_to && extent.offset <= current_->size &&
+                      extent.length <= current_->size - extent.offset;
+    if (!fits || !assembler_.announce(extent)) return broken("an extent outside of its file");
+    current_->announced_to = extent.offset + extent.length;
+    report.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
+    return {};
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::Digests& m) {
+    const std::uint64_t announced = assembler_.map().latest_file_pieces();
+    const bool fits = current_ && m.index == current_->index && m.first <= announced &&
+                      m.digests.size() <= announced - m.first;
+    if (!fits) return broken("digests of pieces that were not announced");
+    queue_.push_now(op::CheckDigests{m}, 0);
+    return {};
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::FileEnd& m) {
+    if (!current_ || m.index != current_->index) return broken("the end of no open file");
+    queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
+    current_.reset();
+    return {};
+}
+
+Result<void> ReceiveJob::Impl::handle(const message::Finish& m) {
+    if (current_) return broken("FINISH inside of a file");
+    if (m.entries != next_index_) return broken("FINISH counts other entries than were announced");
+    const bool tree = offer_->mode == TransferMode::tree;
+    if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
+    finish_ = m;
+    report.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
+    return {};
+}
+
+void ReceiveJob::Impl::hand_over_pieces() {
+    for (WholePiece& piece : assembler_.whole()) {
+        const auto cost = static_cast<std::size_t>(piece.piece.length);
+        queue_.push_now(op::WritePiece{std::move(piece)}, cost);
+    }
+    assembler_.whole().clear();
+}
+
+Result<void> ReceiveJob::Impl::finish_if_complete() {
+    if (!finish_ || finish_queued_) return {};
+    if (offer_->mode == TransferMode::tree) {
+        if (assembler_.has_unannounced()) return broken("more data than was announced");
+        if (!assembler_.complete()) return {};
+    } else if (!data_ended_ && finish_->data_bytes > 0) {
+        return {};
+    }
+    finish_queued_ = true;
+    queue_.push_now(op::Finish{*finish_}, 0);
+    return {};
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,39 @@
+// What the protocol thread asks of the receiver's writer thread, in order.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "transfer/bounded_queue.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/piece_assembler.hpp"
+
+namespace udtx::transfer {
+
+namespace op {
+struct BeginEntry {
+    message::Entry entry;
+};
+struct WritePiece {
+    WholePiece piece;
+};
+struct CheckDigests {
+    message::Digests digests;
+};
+struct EndFile {
+    message::FileEnd end;
+    std::uint64_t pieces = 0;
+};
+struct StreamBytes {
+    Chunk data;
+};
+struct Finish {
+    message::Finish finish;
+};
+}  // namespace op
+
+using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::EndFile, op::StreamBytes,
+                               op::Finish>;
+using ReceiveQueue = BoundedQueue<ReceiveOp>;
+
+}  // namespace udtx::transfer

@@ -1,0 +1,202 @@
+#include "transfer/source_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "transfer/extent_cursor.hpp"
+#include "transfer/file_io.hpp"
+#include "transfer/names.hpp"
+#include "transfer/piece_map.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Enough digests for a message to be worth its header, few enough for the receiver to verify while data flows.
+constexpr std::size_t kDigestsPerMessage = 64;
+// Small files are gathered up to so many bytes before the protocol thread is woken.
+constexpr std::size_t kEagerBytes = 256U << 10U;
+
+bool same_version(const struct stat& a, const struct stat& b) {
+    return a.st_size == b.st_size && a.st_ino == b.st_ino && mtime_of(a) == mtime_of(b);
+}
+
+}  // namespace
+
+struct SourceReader::OpenFile {
+    UniqueFd fd;
+    std::uint64_t index = 0;
+    struct stat before = {};
+    bool whole = false;
+    FileDigest digest;
+    std::uint64_t first_unsent_digest = 0;
+    std::vector<Digest> digests;
+    std::uint64_t sent = 0;
+    int error = 0;
+};
+
+SourceReader::SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned,
+                           OutgoingQueue& out, LateWaker& waker, JobReport& report)
+    : roots_(roots), hash_(hash), scanned_(scanned), report_(report), packer_(out, waker), piece_hasher_(hash),
+      root_(hash) {}
+
+void SourceReader::run() {
+    while (!packer_.stopped()) {
+        auto entry = scanned_.try_pop();
+        if (!entry) {
+            packer_.flush();
+            entry = scanned_.pop();
+        }
+        if (!entry) return finish();
+        send(*entry);
+        if (packer_.pending() >= kEagerBytes) packer_.flush();
+    }
+}
+
+void SourceReader::send(const ScannedEntry& entry) {
+    if (entry.type == EntryType::file) return send_file(entry);
+    message::Entry m;
+    m.index = next_index_++;
+    m.type = entry.type;
+    m.path = split_path(entry.path);
+    m.mode = entry.mode;
+    m.mtime_ns = entry.mtime_ns;
+    m.target = entry.target;
+    packer_.message(std::move(m));
+}
+
+void SourceReader::send_file(const ScannedEntry& entry) {
+    int error = 0;
+    UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+    struct stat st = {};
+    if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
+    if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
+    if (error != 0) {
+        ++unsent_;
+        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
+        return fail(entry.path, FileStatus::unreadable, error);
+    }
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    message::Entry m;
+    m.index = next_index_++;
+    m.path = split_path(entry.path);
+    m.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
+    m.mtime_ns = mtime_of(st);
+    m.size = size;
+    m.sparse = may_have_holes(st);
+    m.whole = !m.sparse && size <= kMaxExtentBytes;
+    OpenFile file{std::move(fd), m.index, st, m.whole, FileDigest(hash_, size), 0, {}, 0, 0};
+    const bool sparse = m.sparse;
+    packer_.message(std::move(m));
+    report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
+    if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+
+    const FileStatus status = send_extents(file);
+    flush_digests(file);
+    message::FileEnd end{file.index, status, {}};
+    if (status == FileStatus::ok) {
+        end.digest = file.digest.finish();
+        root_.add(file.index, end.digest);
+    } else if (status != FileStatus::skipped) {
+        fail(entry.path, status, file.error);
+    }
+    packer_.message(end);
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - entry.data_bytes; });
+}
+
+FileStatus SourceReader::send_extents(OpenFile& file) {
+    ExtentCursor cursor(file.fd.get(), static_cast<std::uint64_t>(file.before.st_size), may_have_holes(file.before));
+    while (auto extent = cursor.next()) {
+        if (packer_.stopped()) return FileStatus::skipped;
+        if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) return FileStatus::skipped;
+        if (!file.whole) packer_.message(message::Extents{file.index, {*extent}});
+        if (const FileStatus status = send_extent(file, *extent); status != FileStatus::ok) return status;
+    }
+    struct stat after = {};
+    if (::fstat(file.fd.get(), &after) != 0 || !same_version(file.before, after)) return FileStatus::changed;
+    return FileStatus::ok;
+}
+
+FileStatus SourceReader::send_extent(OpenFile& file, const Extent& extent) {
+    file.sent += extent.length;
+    data_bytes_ += extent.length;
+    std::uint64_t done = 0;
+    while (done < extent.length) {
+        const std::uint64_t offset = extent.offset + done;
+        const std::uint64_t length = piece_length(offset, extent.length - done);
+        const FileStatus status = send_piece(file, offset, length);
+        done += length;
+        if (status != FileStatus::ok || packer_.stopped()) {
+            send_zeros(extent.length - done);
+            return status;
+        }
+    }
+    return FileStatus::ok;
+}
+
+FileStatus SourceReader::send_piece(OpenFile& file, std::uint64_t offset, std::uint64_t length) {
+    piece_hasher_.reset();
+    std::uint64_t done = 0;
+    while (done < length && !packer_.stopped()) {
+        std::span<std::byte> room = packer_.space();
+        room = room.first(static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), length - done)));
+        std::size_t count = 0;
+        file.error = read_all_at(file.fd.get(), room, offset + done, count);
+        piece_hasher_.update(room.first(count));
+        packer_.advance(count);
+        done += count;
+        if (count < room.size()) {
+            send_zeros(length - done);
+            return file.error != 0 ? FileStatus::unreadable : FileStatus::changed;
+        }
+    }
+    const Digest digest = piece_hasher_.finish();
+    file.digest.add(offset, length, digest);
+    add_digest(file, digest);
+    return FileStatus::ok;
+}
+
+void SourceReader::send_zeros(std::uint64_t length) {
+    while (length > 0 && !packer_.stopped()) {
+        const std::span<std::byte> room = packer_.space();
+        const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), length));
+        std::memset(room.data(), 0, n);
+        packer_.advance(n);
+        length -= n;
+    }
+}
+
+void SourceReader::add_digest(OpenFile& file, const Digest& digest) {
+    file.digests.push_back(digest);
+    if (file.digests.size() == kDigestsPerMessage) flush_digests(file);
+}
+
+void SourceReader::flush_digests(OpenFile& file) {
+    if (file.digests.empty()) return;
+    const std::uint64_t count = file.digests.size();
+    packer_.message(message::Digests{file.index, file.first_unsent_digest, std::move(file.digests)});
+    file.digests.clear();
+    file.first_unsent_digest += count;
+}
+
+void SourceReader::finish() {
+    message::Finish m;
+    m.entries = next_index_;
+    m.data_bytes = data_bytes_;
+    m.unsent = unsent_;
+    m.root = root_.finish();
+    packer_.finish(m);
+}
+
+void SourceReader::fail(const std::string& path, FileStatus status, int error_number) {
+    Error error = status == FileStatus::changed
+                      ? Error{ErrorCode::partial, "'" + escape_name(path) + "' changed while it was read: send it again"}
+                      : io_error("cannot read", path, error_number);
+    report_.fail({path, error.code, std::move(error.message)});
+}
+
+}  // namespace udtx::transfer

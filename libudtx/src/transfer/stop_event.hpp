@@ -1,0 +1,25 @@
+// Lets one thread end another's wait on a descriptor.
+#pragma once
+
+#include <array>
+
+#include "transfer/unique_fd.hpp"
+
+namespace udtx::transfer {
+
+class StopEvent {
+  public:
+    StopEvent();
+    /// Any thread; for good.
+    void stop() noexcept;
+    /// Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or stop(). False: stopped.
+    [[nodiscard]] bool wait(int fd, short events) const noexcept;
+    /// Ready right now.
+    [[nodiscard]] static bool ready(int fd, short events) noexcept;
+
+  private:
+    UniqueFd read_end_;
+    UniqueFd write_end_;
+};
+
+}  // namespace udtx::transfer

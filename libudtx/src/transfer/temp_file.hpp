@@ -1,0 +1,57 @@
+// A file under construction, beside its target and under a temporary name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "transfer/committer.hpp"
+#include "transfer/confined_dir.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// What the finished file is to have.
+struct FileAttributes {
+    std::uint32_t mode = 0666;
+    bool exact_mode = false;  ///< else `mode` is subject to the umask
+    bool set_mtime = false;
+    std::int64_t mtime_ns = 0;
+};
+
+class TempFile {
+  public:
+    /// `path` below `root`. file_io: the directory cannot be opened (a symbolic link on the way, for one), no rights,
+    /// no space.
+    static Result<TempFile> create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
+                                   const FileAttributes& attributes);
+    TempFile(TempFile&&) noexcept = default;
+    TempFile& operator=(TempFile&&) noexcept = default;
+
+    /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
+    Result<void> reserve(std::uint64_t bytes);
+    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// Full size (a hole at the end), mode and time. The file is complete after that.
+    Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
+    /// Hands the descriptor and the names over.
+    [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size);
+    /// The descriptor is not needed any more; the file stays.
+    void close() noexcept { fd_.reset(); }
+    [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
+    void remove(const ConfinedDir& root);
+
+  private:
+    TempFile(UniqueFd fd, std::string directory, std::string temporary, std::string name)
+        : fd_(std::move(fd)), directory_(std::move(directory)), temporary_(std::move(temporary)),
+          name_(std::move(name)) {}
+    [[nodiscard]] Error error(const char* what, int error_number) const;
+
+    UniqueFd fd_;
+    std::string directory_;
+    std::string temporary_;
+    std::string name_;
+    std::uint64_t written_end_ = 0;
+};
+
+}  // namespace udtx::transfer

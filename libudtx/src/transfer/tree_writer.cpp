@@ -1,0 +1,225 @@
+#include "transfer/tree_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "transfer/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// A full or broken disk fails file after file; after so many in a row the rest is not tried.
+constexpr int kMaxFailuresInARow = 32;
+
+FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
+    FileAttributes out;
+    out.mode = entry.mode & 0777U;
+    out.exact_mode = preserve;
+    out.set_mtime = preserve;
+    out.mtime_ns = entry.mtime_ns;
+    return out;
+}
+
+}  // namespace
+
+TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks)
+    : root_(std::move(root)), options_(options), callbacks_(std::move(callbacks)), piece_hasher_(options.hash),
+      root_digest_(options.hash) {
+    committer_ = std::make_unique<Committer>(
+        root_, CommitCallbacks{callbacks_.delivered, [this](const Commit& commit, const Error& error) {
+                                   callbacks_.failed(commit.index, commit.path(), error);
+                               }});
+}
+
+TreeWriter::~TreeWriter() {
+    abandon();
+}
+
+void TreeWriter::begin_entry(const message::Entry& entry) {
+    const std::string path = join_path(entry.path);
+    if (auto checked = check_path(entry.path); !checked) return fail(entry.index, path, checked.error());
+    if (entry.type == EntryType::directory) return make_directory(entry, path);
+    if (entry.type == EntryType::symlink) return make_symlink(entry, path);
+    files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_.preserve), entry.size, entry.sparse,
+                                             entry.whole, FileVerifier(options_.hash, entry.size)});
+}
+
+void TreeWriter::make_directory(const message::Entry& entry, const std::string& path) {
+    SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = root_.open_directory(split.directory, error);
+    if (!parent) return fail(entry.index, path, io_error("cannot make directory", path, error));
+    // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
+    const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
+    const int made = ::mkdirat(parent.get(), split.leaf.c_str(), mode) == 0 ? 0 : errno;
+    if (made != 0) {
+        const UniqueFd existing = root_.open_directory(path, error);
+        if (made != EEXIST || !existing) {
+            return fail(entry.index, path, io_error("cannot make directory", path, made == EEXIST ? error : made));
+        }
+    }
+    const bool restore = options_.preserve || (made == 0 && mode != (entry.mode & 0777U));
+    if (restore) directories_.push_back({path, entry.mode & 0777U, entry.mtime_ns});
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::directory;
+    commit.directory = std::move(split.directory);
+    commit.name = std::move(split.leaf);
+    committer_->submit(std::move(commit));
+}
+
+void TreeWriter::make_symlink(const message::Entry& entry, const std::string& path) {
+    if (entry.target.empty() || entry.target.find('\0') != std::string::npos) {
+        return fail(entry.index, path, {ErrorCode::refused, "link '" + escape_name(path) + "' has no usable target"});
+    }
+    SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = root_.open_directory(split.directory, error);
+    if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
+    const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
+    if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
+        return fail(entry.index, path, io_error("cannot make link", path, errno));
+    }
+    if (options_.preserve) set_link_time(parent.get(), temporary, entry.mtime_ns);
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::symlink;
+    commit.directory = std::move(split.directory);
+    commit.temporary = temporary;
+    commit.name = std::move(split.leaf);
+    committer_->submit(std::move(commit));
+}
+
+void TreeWriter::write_piece(const WholePiece& piece) {
+    const auto at = files_.find(piece.piece.file);
+    if (at == files_.end()) return;  // failed or given up before
+    OpenFile& file = at->second;
+    if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
+    settle_if_complete(piece.piece.file, file);
+}
+
+Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
+    if (file.file) return {};
+    auto created = TempFile::create(root_, file.path, options_.unique + index, file.attributes);
+    if (!created) return created.error();
+    file.file.emplace(std::move(created).value());
+    // A file of one piece finds out about the disk by writing it.
+    const bool large = file.size > kPieceBytes;
+    return large && !file.sparse ? file.file->reserve(file.size) : Result<void>();
+}
+
+Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholePiece& piece) {
+    piece_hasher_.reset();
+    piece_hasher_.update(piece.data.bytes());
+    file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, piece_hasher_.finish());
+    if (auto open = ensure_open(index, file); !open) return open;
+    if (auto written = file.file->write(piece.piece.file_offset, piece.data.bytes()); !written) return written;
+    // Small files do not keep a descriptor while they wait for their digest.
+    if (file.whole && piece.piece.length == file.size) {
+        if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
+        file.completed = true;
+        if (files_.size() > 64) file.file->close();
+    }
+    return {};
+}
+
+void TreeWriter::check_digests(const message::Digests& digests) {
+    const auto at = files_.find(digests.index);
+    if (at == files_.end()) return;
+    std::uint64_t ordinal = digests.first;
+    for (const Digest& digest : digests.digests) at->second.verifier.expected(ordinal++, digest);
+    settle_if_complete(digests.index, at->second);
+}
+
+void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
+    if (end.status == FileStatus::ok) root_digest_.add(end.index, end.digest);
+    const auto at = files_.find(end.index);
+    if (at == files_.end()) return;
+    if (end.status != FileStatus::ok) {
+        const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
+        return drop(end.index, {ErrorCode::partial, "'" + escape_name(at->second.path) + "' " + why + " at the sender"});
+    }
+    at->second.end = end;
+    at->second.pieces = pieces;
+    settle_if_complete(end.index, at->second);
+}
+
+void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
+    if (file.verifier.mismatch()) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': a piece arrived altered"});
+    }
+    if (!file.end || file.verifier.verified() != file.pieces) return;
+    if (file.verifier.finish() != file.end->digest) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': the file's digest differs"});
+    }
+    if (!file.completed) {
+        auto done = ensure_open(index, file);
+        if (done) done = file.file->complete(file.size, file.attributes);
+        if (!done) return drop(index, done.error());
+    }
+    failures_in_a_row_ = 0;
+    Commit commit = file.file->into_commit(index, file.size);
+    files_.erase(index);
+    committer_->submit(std::move(commit));
+}
+
+Digest TreeWriter::finish() {
+    while (!files_.empty()) {
+        const auto& [index, file] = *files_.begin();
+        drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "' is incomplete"});
+    }
+    committer_->flush();
+    restore_directories();
+    return root_digest_.finish();
+}
+
+void TreeWriter::abandon() {
+    for (auto& [index, file] : files_) {
+        if (file.file) file.file->remove(root_);
+    }
+    files_.clear();
+    if (committer_) committer_->flush();
+}
+
+void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
+    callbacks_.failed(index, path, error);
+    watch_disk(error);
+}
+
+void TreeWriter::drop(std::uint64_t index, const Error& error) {
+    auto node = files_.extract(index);
+    OpenFile& file = node.mapped();
+    if (file.file) file.file->remove(root_);
+    fail(index, file.path, error);
+}
+
+void TreeWriter::watch_disk(const Error& error) {
+    if (error.code != ErrorCode::file_io || ++failures_in_a_row_ < kMaxFailuresInARow) return;
+    callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(kMaxFailuresInARow) +
+                                              " failures in a row, last: " + error.message});
+}
+
+void TreeWriter::restore_directories() {
+    // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
+    // bar the way to the child.
+    for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
+        int ignored = 0;
+        const UniqueFd fd = root_.open_directory(directory->path, ignored);
+        if (!fd) continue;
+        restore_directory(fd.get(), directory->mode, options_.preserve, directory->mtime_ns);
+    }
+    directories_.clear();
+}
+
+std::string TreeWriter::path_of(std::uint64_t index) const {
+    const auto at = files_.find(index);
+    return at == files_.end() ? std::string() : at->second.path;
+}
+
+}  // namespace udtx::transfer

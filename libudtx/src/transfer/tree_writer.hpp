@@ -1,0 +1,98 @@
+// Writes a received tree below one directory. Runs on the writer thread; knows nothing of connections.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transfer/committer.hpp"
+#include "transfer/confined_dir.hpp"
+#include "transfer/file_verifier.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/piece_assembler.hpp"
+#include "transfer/temp_file.hpp"
+
+namespace udtx::transfer {
+
+struct TreeWriterOptions {
+    bool preserve = false;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    std::uint64_t unique = 0;  ///< makes temporary names differ from those of other jobs
+};
+
+struct TreeWriterCallbacks {
+    /// Called on the committer's thread (and on the writer's for failures); for each entry at most one of the two.
+    std::function<void(const Commit&)> delivered;
+    std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
+    /// Nothing more can be written.
+    std::function<void(const Error&)> fatal;
+};
+
+/// Order of calls: begin_entry() for each entry in order; pieces, digests and end_file() of a file in any order after
+/// it; then finish() or abandon().
+class TreeWriter {
+  public:
+    TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
+    ~TreeWriter();
+
+    void begin_entry(const message::Entry& entry);
+    void write_piece(const WholePiece& piece);
+    void check_digests(const message::Digests& digests);
+    /// `pieces`: how many the file was announced with.
+    void end_file(const message::FileEnd& end, std::uint64_t pieces);
+    /// Waits until everything complete is durable; files that are not complete fail. Directories get their mode and
+    /// time. The root digest of what the sender declared whole.
+    [[nodiscard]] Digest finish();
+    /// Removes the temporary files of what is not complete, and commits the rest.
+    void abandon();
+
+    /// The path of an entry that is under construction, for progress; empty if it is not.
+    [[nodiscard]] std::string path_of(std::uint64_t index) const;
+
+  private:
+    struct OpenFile {
+        std::string path;
+        FileAttributes attributes;
+        std::uint64_t size = 0;
+        bool sparse = false;
+        bool whole = false;
+        FileVerifier verifier;
+        std::optional<TempFile> file{};
+        bool completed = false;  // size, mode and time are set
+        std::optional<message::FileEnd> end{};
+        std::uint64_t pieces = 0;
+    };
+    struct FinishedDirectory {
+        std::string path;
+        std::uint32_t mode = 0;
+        std::int64_t mtime_ns = 0;
+    };
+
+    void make_directory(const message::Entry& entry, const std::string& path);
+    void make_symlink(const message::Entry& entry, const std::string& path);
+    Result<void> ensure_open(std::uint64_t index, OpenFile& file);
+    Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
+    void settle_if_complete(std::uint64_t index, OpenFile& file);
+    void fail(std::uint64_t index, const std::string& path, const Error& error);
+    /// Fails a file under construction and forgets it.
+    void drop(std::uint64_t index, const Error& error);
+    void watch_disk(const Error& error);
+    void restore_directories();
+
+    ConfinedDir root_;
+    TreeWriterOptions options_;
+    TreeWriterCallbacks callbacks_;
+    Hasher piece_hasher_;
+    RootDigest root_digest_;
+    std::unordered_map<std::uint64_t, OpenFile> files_;
+    std::vector<FinishedDirectory> directories_;
+    int failures_in_a_row_ = 0;
+    std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above
+};
+
+}  // namespace udtx::transfer
