@@ -11,7 +11,7 @@ double Pacer::burst() const { return std::max(line_burst(), 2.0 * datagram_bytes
 
 double Pacer::credit_at(Instant now) const {
     const double earned = now > credited_ ? rate_.bytes_in(now - credited_) : 0.0;
-    return std::min(credit_ + earned, burst());
+    return std::min(credit_ + earned, std::max(kKeptBursts * line_burst(), burst()));
 }
 
 void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
@@ -22,7 +22,7 @@ void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
     rate_ = std::max(rate, Rate::bytes_per_second(datagram_bytes));
     credited_ = now;
     if (rate_.is_infinite()) return;
-    credit_ = was_paced ? std::min(credit, burst()) : burst();
+    credit_ = was_paced ? credit : burst();
 }
 
 std::uint64_t Pacer::budget(Instant now) const {

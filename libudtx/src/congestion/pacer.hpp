@@ -13,11 +13,15 @@ class Pacer {
   public:
     /// Line time of one batch.
     static constexpr Duration kBurst = std::chrono::microseconds(250);
+    /// Timers fire late by tens or hundreds of microseconds: unused credit is kept for so many bursts, or the rate
+    /// would not be reached.
+    static constexpr double kKeptBursts = 3.0;
     static constexpr std::uint64_t kUnpaced = 1ULL << 62U;
 
     /// `rate` may be infinite (no pacing). Call whenever rate or datagram size may have changed; credit is kept.
     void set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes);
-    /// Bytes that may leave now, at most one burst: max(rate x kBurst, 2 datagrams); 2^62 when unpaced.
+    /// Bytes that may leave now, one burst (max(rate x kBurst, 2 datagrams)) and what was
+    /// missed, at most kKeptBursts; 2^62 when unpaced.
     [[nodiscard]] std::uint64_t budget(Instant now) const;
     void on_sent(Instant now, std::uint64_t bytes);
     /// When a whole burst (or, for slow rates, one datagram) may leave next; none when unpaced or possible now.

@@ -56,6 +56,7 @@ class PacketPairMonitor {
     std::optional<Arrival> previous_;
     Instant span_start_;
     std::uint32_t span_packets_ = 0;
+    std::size_t too_close_ = 0;  // pairs in a row below kMinPairGap
     Duration newest_gap_{};
     std::uint32_t newest_bytes_ = 0;
 };
