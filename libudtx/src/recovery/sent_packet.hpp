@@ -46,8 +46,8 @@ struct SentPacket {
     std::uint32_t bytes = 0;  ///< UDP payload
     Control control = Control::none;
     bool ack_eliciting = false;
-    bool in_flight = false;  ///< counts against the window (ack-eliciting or padded)
-    bool mtu_probe = false;  ///< its loss says nothing about congestion
+    bool in_flight = false;       ///< counts against the window (ack-eliciting or padded)
+    bool mtu_probe = false;       ///< its loss says nothing about congestion
     bool retransmission = false;  ///< carries stream bytes that were sent before
     bool application_limited = false;
     std::uint8_t range_count = 0;

@@ -49,7 +49,7 @@ TEST_CASE("pacer: fast rates leave in bursts of 250 us") {
     REQUIRE(next);
     CHECK(*next - Instant() >= 250us);
     CHECK(*next - Instant() < 251us);
-    CHECK(pacer.budget(*next + 100us) == 43'750);    // a late timer costs nothing
+    CHECK(pacer.budget(*next + 100us) == 43'750);   // a late timer costs nothing
     CHECK(pacer.budget(Instant() + 1s) == 93'750);  // credit does not pile up
 
     int wakeups = 0;

@@ -89,7 +89,7 @@ TEST_CASE("ack tracker: alternating holes keep 256 ranges, the newest") {
 
 TEST_CASE("ack tracker: ranges below an acknowledged acknowledgement go, latecomers are still welcome") {
     AckTracker tracker(PathId{}, kSynInterval);
-    for (const PacketNumber n : {0, 1, 3, 4, 6, 7}) tracker.on_received(at(0ms), n, true);
+    for (const PacketNumber n : {0U, 1U, 3U, 4U, 6U, 7U}) tracker.on_received(at(0ms), n, true);
     tracker.on_ack_acknowledged(4);
     CHECK(tracker.range_count() == 2);  // [3,4] holds 4 itself
     tracker.on_ack_acknowledged(7);

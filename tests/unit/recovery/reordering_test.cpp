@@ -30,9 +30,9 @@ Counts run(std::uint64_t seed, int percent, Duration lateness) {
     for (Instant now; now < Instant(10s); now += 200us) {
         const bool counted = now >= Instant(2s);
         const bool late = static_cast<int>(random() % 100) < percent;
-        const Duration extra = late ? Duration(static_cast<std::int64_t>(
-                                          random() % static_cast<std::uint64_t>(lateness.count())))
-                                    : Duration::zero();
+        const Duration extra =
+            late ? Duration(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(lateness.count())))
+                 : Duration::zero();
         forth.emplace(now + 50ms + extra, h.send(now));
         counts.sent += counted ? 1 : 0;
         for (; !forth.empty() && forth.begin()->first <= now; forth.erase(forth.begin())) {
@@ -56,7 +56,7 @@ Counts run(std::uint64_t seed, int percent, Duration lateness) {
 }  // namespace
 
 TEST_CASE("reordering: up to a round trip costs under 2 % spurious retransmissions after adaptation") {
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
         CAPTURE(seed);
         const Counts counts = run(seed, 10, 95ms);
         INFO("declared " << counts.declared << " of " << counts.sent << ", spurious " << counts.spurious);
