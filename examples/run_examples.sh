@@ -16,7 +16,7 @@ done
 [ -n "$port" ] || { cat "$dir/log"; exit 1; }
 
 "$1" 127.0.0.1 "$port" "$dir/key" >"$dir/answer"
-wait "$receiver"
+wait "$receiver" || { cat "$dir/log"; exit 1; }
 receiver=
 cat "$dir/answer"
 grep -qx 'the receiver wrote 8000000 bytes' "$dir/answer"

@@ -6,6 +6,7 @@
 #include <udtx/session.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <span>
@@ -51,5 +52,7 @@ int main(int argc, char** argv) {
     }
     std::cout << "the receiver wrote " << std::string(reinterpret_cast<const char*>(answer.data()), *count)
               << " bytes\n";
+    // The side that sends last closes: an end from here could overtake our acknowledgement of the answer.
+    (void)session->wait_closed(std::chrono::seconds(10));
     return 0;
 }

@@ -5,6 +5,7 @@
 // Makes the key file if it does not exist; the sender needs a copy. Port 0 picks a free one, which is printed.
 #include <udtx/session.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <span>

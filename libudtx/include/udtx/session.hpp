@@ -65,7 +65,8 @@ class Session {
     Result<Stream> open_stream();
     /// The next stream that the peer opened (a stream shows up with its first byte). timeout: nothing came in time.
     Result<Stream> accept_stream(std::chrono::milliseconds timeout);
-    /// Tells the peer and ends the session. Bytes not acknowledged are given up: finish() streams first.
+    /// Tells the peer and ends the session. Bytes not acknowledged are given up: finish() streams first. The side that
+    /// sends last should be the one that closes; the other one calls wait_closed().
     void close();
     /// Waits until the session has ended from either side; ok if the end was orderly.
     Result<void> wait_closed(std::chrono::milliseconds timeout);
