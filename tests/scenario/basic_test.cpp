@@ -1,15 +1,122 @@
-// Clean lines: both kinds of stream, both directions, determinism, orderly close.
+// Clean lines: both kinds of stream, speed, flow control, orderly close, determinism.
+#include <algorithm>
+
 #include "sim/check.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
 using namespace udtx::sim;
 
-TEST_CASE("a clean line: placed stream arrives intact and both sides close in order") {
+TEST_CASE("clean line: a placed stream arrives intact and both sides close in order") {
     Scenario s(symmetric("clean, placed", {}));
     const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
-    SIM_REQUIRE(s, s.run_until([&] { return bulk.done() && s.server().session().closed; }, 30s));
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done() && s.server().session().closed; }, 10s));
     SIM_CHECK(s, s.client().session().closed->orderly());
     SIM_CHECK(s, s.server().session().closed->orderly());
     SIM_CHECK(s, s.server().session().closed->by_peer);
+    s.run_for(5s);
+    SIM_CHECK(s, s.client().endpoint().connection_count() == 0);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
+TEST_CASE("clean line: an ordered stream arrives in order") {
+    Scenario s(symmetric("clean, ordered", {}));
+    const Bulk bulk = start_bulk(s, {.bytes = 5'000'000, .kind = StreamKind::ordered});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 10s));
+}
+
+TEST_CASE("clean line: an empty stream ends") {
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+        Scenario s(symmetric("empty stream", {}));
+        const Bulk bulk = start_bulk(s, {.bytes = 0, .kind = kind});
+        SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 5s));
+    }
+}
+
+TEST_CASE("clean line: ping-pong answers within two round trips") {
+    Scenario s(symmetric("ping-pong", {.delay = 25ms}));
+    const auto ping = std::make_shared<Ping>(100, 100ms);
+    s.server().listen(1, [](proto::Connection&) { return std::make_shared<Echo>(); });
+    s.client().connect(s.server().address(), ping);
+    SIM_REQUIRE(s, s.run_until([&] { return ping->answered() == 100; }, 60s));
+    SIM_CHECK(s, ping->longest() < 100ms);
+}
+
+TEST_CASE("many connections to one server at once") {
+    Scenario s(symmetric("20 connections", {.queue_bytes = 300'000}));
+    std::vector<std::shared_ptr<Receiver>> receivers;
+    std::vector<std::shared_ptr<Sender>> senders;
+    s.server().listen(20, [&](proto::Connection&) {
+        receivers.push_back(std::make_shared<Receiver>());
+        return receivers.back();
+    });
+    for (int i = 0; i < 20; ++i) {
+        senders.push_back(std::make_shared<Sender>(Sender::Options{.bytes = 300'000}));
+        s.client().connect(s.server().address(), senders.back());
+    }
+    const auto finished = [&] {
+        return receivers.size() == 20 &&
+               std::ranges::all_of(receivers, [](const auto& r) { return r->complete(300'000); });
+    };
+    SIM_REQUIRE(s, s.run_until(finished, 60s));
+}
+
+// ALGORITHMS section 1: UDT needs 16 s to half the line on a clean one.
+TEST_CASE("udt takes at least half of a clean 100 Mbit/s 60 ms line after 16 s, and its MTR is near the line") {
+    Scenario s(symmetric("udt's share", {.delay = 30ms, .queue_bytes = 750'000}));
+    const Bulk bulk = start_bulk(s, {.bytes = 10'000'000'000ULL});
+    (void)s.run_until([] { return false; }, 16s);
+    const std::uint64_t before = bulk.receiver->received();
+    (void)s.run_until([] { return false; }, 26s);
+    const double bps = static_cast<double>(bulk.receiver->received() - before) * 8.0 / 10.0;
+    INFO("goodput from 16 s to 26 s: " << bps / 1e6 << " Mbit/s");
+    SIM_CHECK(s, bps > 50e6);
+    const Rate mtr = s.client().session().stats().paths.at(0).congestion.mtr;
+    SIM_CHECK(s, mtr.bps() > 80e6);
+    SIM_CHECK(s, mtr.bps() < 120e6);
+    SIM_CHECK(s, bulk.receiver->intact());
+}
+
+TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
+    TransportConfig small;
+    small.connection_window = 1U << 20U;
+    small.stream_window = 512U << 10U;
+    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+        auto setup = symmetric("slow reader", {});
+        setup.server = small;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = 5'000'000,
+                                         .kind = kind,
+                                         .close_when_delivered = false,
+                                         .reader = {.bytes_per_second = 1'000'000}});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
+        SIM_CHECK(s, bulk.receiver->most_held() <= small.stream_window);
+        SIM_CHECK(s, s.elapsed() > 4s);  // it was the reader that limited
+        SIM_CHECK(s, s.elapsed() < 8s);  // and little else
+    }
+}
+
+TEST_CASE("the sender's memory is bounded by send_buffer") {
+    auto setup = symmetric("send buffer", {.bits_per_second = 10'000'000});
+    setup.client.send_buffer = 1U << 20U;
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = 20'000'000});
+    (void)s.run_until([] { return false; }, 3s);
+    const auto sent = s.client().session().stats().stream_bytes_sent;
+    SIM_CHECK(s, bulk.sender->written() <= sent + (2U << 20U));
+}
+
+TEST_CASE("determinism: the same seed gives the same run, another seed another") {
+    const auto run = [](std::uint64_t seed) {
+        LinkParams line{.loss = 0.02, .reorder = 0.05, .reorder_by = 10ms, .duplicate = 0.05, .corrupt = 0.01};
+        Scenario s(symmetric("determinism", line, seed));
+        const Bulk bulk = start_bulk(s, {.bytes = 2'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
+        return std::tuple(s.elapsed(), s.events().processed(), s.up().counters(), s.down().counters(),
+                          s.client().counters(), s.server().counters());
+    };
+    const std::uint64_t seed = seed_or_environment(77);
+    const auto first = run(seed);
+    CHECK(first == run(seed));
+    if (std::getenv("UDTX_SIM_SEED") == nullptr) CHECK(first != run(seed + 1));
 }

@@ -1,16 +1,19 @@
-// Checks that tell, when they fail, the scenario's seed and steps.
+// Checks that tell, when they fail, the scenario's seed and steps. The expression is evaluated before the history is
+// taken, so that it shows what the expression did.
 #pragma once
 
 #include "sim/scenario.hpp"
 #include "test/catch.hpp"
 
-#define SIM_REQUIRE(scenario, ...)  \
-    do {                            \
-        INFO((scenario).history()); \
-        REQUIRE(__VA_ARGS__);       \
+#define SIM_REQUIRE(scenario, ...)                             \
+    do {                                                       \
+        const bool sim_holds = static_cast<bool>(__VA_ARGS__); \
+        INFO(#__VA_ARGS__ << "\n" << (scenario).history());    \
+        REQUIRE(sim_holds);                                    \
     } while (false)
-#define SIM_CHECK(scenario, ...)    \
-    do {                            \
-        INFO((scenario).history()); \
-        CHECK(__VA_ARGS__);         \
+#define SIM_CHECK(scenario, ...)                               \
+    do {                                                       \
+        const bool sim_holds = static_cast<bool>(__VA_ARGS__); \
+        INFO(#__VA_ARGS__ << "\n" << (scenario).history());    \
+        CHECK(sim_holds);                                      \
     } while (false)

@@ -132,6 +132,7 @@ class Connection {
     std::optional<Transmit> transmit_challenge(Instant now, std::span<std::byte> out);
     std::optional<Transmit> transmit_mtu_probe(Instant now, std::span<std::byte> out);
     std::optional<Transmit> transmit_data(Instant now, std::size_t max_segments, std::span<std::byte> out);
+    [[nodiscard]] bool mtu_probe_allowed(std::uint32_t size) const;
     [[nodiscard]] bool wants_to_send() const;
     [[nodiscard]] bool pair_opens_here(Instant now) const;
     void fill_acks(Instant now, wire::Writer& out, recovery::SentPacket& packet);

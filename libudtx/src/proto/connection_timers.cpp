@@ -33,7 +33,11 @@ std::optional<Instant> Connection::poll_timeout() const {
     earlier(next, path_.recovery.deadline());
     earlier(next, path_.acks.deadline());
     earlier(next, path_.validator.deadline());
-    earlier(next, path_.mtu.deadline());
+    // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
+    if (const auto due = path_.mtu.deadline()) {
+        const auto size = path_.mtu.probe_due(*due);
+        if (size && mtu_probe_allowed(*size)) earlier(next, due);
+    }
     earlier(next, previous_keys_until_);
     if (config_.keep_alive > Duration::zero() && path_.recovery.in_flight() == 0) {
         earlier(next, std::max(last_sent_eliciting_, last_received_) + config_.keep_alive);

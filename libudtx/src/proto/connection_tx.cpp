@@ -67,11 +67,15 @@ std::optional<Transmit> Connection::transmit_challenge(Instant now, std::span<st
     return t;
 }
 
+// A probe that is lost says something about its size only on a path that works.
+bool Connection::mtu_probe_allowed(std::uint32_t size) const {
+    return path_.pair_stage == PathContext::PairStage::none && path_.recovery.probe_count() == 0 &&
+           path_.recovery.rtt().has_sample() && path_.recovery.in_flight() + size <= path_.congestion->window();
+}
+
 std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, std::span<std::byte> out) {
     const auto wanted = path_.mtu.probe_due(now);
-    if (!wanted || *wanted > out.size() || path_.pair_stage != PathContext::PairStage::none) return std::nullopt;
-    if (path_.recovery.probe_count() > 0 || !path_.recovery.rtt().has_sample()) return std::nullopt;
-    if (path_.recovery.in_flight() + *wanted > path_.congestion->window()) return std::nullopt;
+    if (!wanted || *wanted > out.size() || !mtu_probe_allowed(*wanted)) return std::nullopt;
     const std::size_t size = build_packet(now, out, {.size = *wanted, .pad = true, .mtu_probe = true});
     path_.mtu.on_probe_sent();
     Transmit t = transmit_of(size, size);

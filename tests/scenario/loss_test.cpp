@@ -1,0 +1,102 @@
+// Loss, bursts, reordering, duplicates, corruption.
+#include "sim/check.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+/// 20 Mbit/s, 20 ms each way, a queue of a quarter of a second.
+LinkParams line() { return {.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 600'000}; }
+
+/// The transfer completes, intact, before the deadline.
+void completes(const std::string& name, const LinkParams& up, const LinkParams& down, std::uint64_t bytes,
+               Duration deadline, StreamKind kind = StreamKind::placed) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        ScenarioSetup setup{.name = name, .seed = seed, .up = up, .down = down};
+        setup.client.handshake_timeout = 30s;
+        setup.server.handshake_timeout = 30s;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = bytes, .kind = kind});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, deadline));
+    }
+}
+
+LinkParams with_loss(double p) {
+    LinkParams l = line();
+    l.loss = p;
+    return l;
+}
+
+}  // namespace
+
+TEST_CASE("F68 loss 0 %") { completes("loss 0 %", line(), line(), 5'000'000, 15s); }
+TEST_CASE("F68 loss 1 % both ways completes") {
+    completes("loss 1 %", with_loss(0.01), with_loss(0.01), 5'000'000, 60s);
+}
+TEST_CASE("F68 loss 10 % both ways completes") {
+    completes("loss 10 %", with_loss(0.10), with_loss(0.10), 2'000'000, 120s);
+}
+TEST_CASE("F68 loss 30 % both ways completes") {
+    completes("loss 30 %", with_loss(0.30), with_loss(0.30), 1'000'000, 300s);
+}
+TEST_CASE("F68 loss 50 % both ways completes") {
+    completes("loss 50 %", with_loss(0.50), with_loss(0.50), 200'000, 600s);
+}
+TEST_CASE("F68 loss 75 % one way completes") { completes("loss 75 % up", with_loss(0.75), line(), 200'000, 600s); }
+TEST_CASE("F68 loss 10 %, ordered") {
+    completes("loss 10 %, ordered", with_loss(0.10), with_loss(0.10), 1'000'000, 120s, StreamKind::ordered);
+}
+
+TEST_CASE("F69 bursts of 2 to 1000 packets") {
+    for (const double mean : {2.0, 20.0, 200.0, 1000.0}) {
+        LinkParams l = line();
+        l.burst = {.enter = 0.02 / mean, .leave = 1.0 / mean};
+        completes("bursts of " + std::to_string(static_cast<int>(mean)), l, line(), 3'000'000, 300s);
+    }
+}
+
+TEST_CASE("F70 reordering up to an RTT: at most 2 % spurious retransmissions") {
+    LinkParams l = line();
+    l.reorder = 0.1;
+    l.reorder_by = 40ms;
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        Scenario s(symmetric("reordering up to an RTT", l, seed));
+        const Bulk bulk = start_bulk(s, {.bytes = 10'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
+        const auto p = s.client().session().stats().paths.at(0);
+        SIM_CHECK(s, static_cast<double>(p.spurious_losses) <= 0.02 * static_cast<double>(p.sent_packets));
+    }
+}
+
+TEST_CASE("F71 20 % duplicates and 2 % corruption") {
+    LinkParams l = line();
+    l.duplicate = 0.2;
+    l.corrupt = 0.02;
+    completes("duplicates and corruption", l, l, 3'000'000, 60s);
+}
+
+TEST_CASE("F75 the way back lost 20 % and is a hundred times slower") {
+    LinkParams back{.bits_per_second = 200'000, .delay = 20ms, .queue_bytes = 20'000, .loss = 0.2};
+    completes("thin lossy way back", line(), back, 5'000'000, 30s);
+}
+
+TEST_CASE("an ordered stream stays in order under loss with a small receive window") {
+    LinkParams l = line();
+    l.loss = 0.05;
+    l.reorder = 0.05;
+    l.reorder_by = 30ms;
+    auto setup = symmetric("ordered, small window", l);
+    setup.server.stream_window = 64U << 10U;
+    setup.server.connection_window = 128U << 10U;
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = 1'000'000, .kind = StreamKind::ordered});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
+}
+
+TEST_CASE("a shallow queue of 20 packets") {
+    LinkParams l = line();
+    l.queue_bytes = 30'000;
+    completes("shallow queue", l, l, 5'000'000, 60s);
+}
