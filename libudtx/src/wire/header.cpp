@@ -52,10 +52,10 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
     header.destination = ConnectionId{*in.u64()};
     header.source = ConnectionId{*in.u64()};
     header.header_bytes = in.position();
-    header.type = static_cast<LongType>((flags >> kTypeShift) & 3U);
     const bool negotiation = header.version == 0;
-    if (header.version != kVersion && !negotiation) return header;
+    if (header.version != kVersion && !negotiation) return header;  // its type bits may mean anything
 
+    header.type = static_cast<LongType>((flags >> kTypeShift) & 3U);
     if ((flags & kLongReserved) != 0) return std::nullopt;
     if (negotiation != (header.type == LongType::version_negotiation)) return std::nullopt;
     if (!parse_after_ids(in, header)) return std::nullopt;

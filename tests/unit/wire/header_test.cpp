@@ -102,6 +102,7 @@ TEST_CASE("another version shows its ids and nothing else") {
     CHECK(back->destination == header.destination);
     CHECK(back->source == header.source);
     CHECK(back->token.empty());
+    CHECK(back->type == LongType::hello);
     CHECK(back->header_bytes == kLongHeaderBytes);
 }
 
