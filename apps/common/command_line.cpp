@@ -24,13 +24,13 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
     const auto flag = std::find_if(extras.begin(), extras.end(),
                                    [](const std::string& s) { return s.size() > 1 && s.front() == '-'; });
     if (flag == extras.end()) {
-        return {ErrorCode::invalid_argument, "unexpected argument '" + extras.front() + "'; see " + app.get_name() +
-                                                 " --help"};
+        return {ErrorCode::invalid_argument,
+                "unexpected argument '" + extras.front() + "'; see " + app.get_name() + " --help"};
     }
     const std::string name = flag->substr(0, flag->find('='));
     const auto guess = nearest(name, known_flags(app));
-    return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" +
-                                             (guess ? "; did you mean " + *guess + "?" : "; see --help")};
+    return {ErrorCode::invalid_argument,
+            "unknown flag '" + name + "'" + (guess ? "; did you mean " + *guess + "?" : "; see --help")};
 }
 
 }  // namespace

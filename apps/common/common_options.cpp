@@ -21,21 +21,28 @@ std::string joined(const std::vector<std::string>& names) {
 
 void CommonOptions::add_to(CLI::App& app) {
     const auto keys = "Keys";
-    app.add_option("--psk-file", psk_file_text, "Key that both ends share, made by 'udtx-send keygen FILE'; "
-                                                "default: the file that UDTX_PSK_FILE names")
-        ->type_name("FILE")->group(keys);
+    app.add_option("--psk-file", psk_file_text,
+                   "Key that both ends share, made by 'udtx-send keygen FILE'; "
+                   "default: the file that UDTX_PSK_FILE names")
+        ->type_name("FILE")
+        ->group(keys);
     app.add_option("--identity", identity_text, "Own Ed25519 key, made by 'udtx-send keygen --identity FILE'")
-        ->type_name("FILE")->group(keys);
+        ->type_name("FILE")
+        ->group(keys);
 
     const auto transport_group = "Transport";
     app.add_option("--rate", rate_text, "Send at most so many bits per second (500M, 1.5G)")
-        ->type_name("RATE")->group(transport_group);
+        ->type_name("RATE")
+        ->group(transport_group);
     app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
-        ->type_name("SECONDS")->group(transport_group);
+        ->type_name("SECONDS")
+        ->group(transport_group);
     app.add_option("--cc", congestion, "Congestion control: " + joined(congestion_controller_names()))
-        ->type_name("NAME")->group(transport_group);
+        ->type_name("NAME")
+        ->group(transport_group);
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
-        ->type_name("BYTES")->group(transport_group);
+        ->type_name("BYTES")
+        ->group(transport_group);
     app.add_flag("-4", ipv4, "IPv4 only")->group(transport_group);
     app.add_flag("-6", ipv6, "IPv6 only")->group(transport_group);
 
@@ -103,8 +110,9 @@ Result<Credentials> load_credentials(const CommonOptions& options) {
         if (from_environment != nullptr) psk = from_environment;
     }
     if (psk.empty()) {
-        return usage("no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
-                     "--psk-file FILE on both");
+        return usage(
+            "no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
+            "--psk-file FILE on both");
     }
     return Credentials::from_psk_file(psk);
 }

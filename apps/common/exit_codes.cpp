@@ -4,36 +4,57 @@ namespace udtx::apps {
 
 ExitCode exit_code_for(ErrorCode code) noexcept {
     switch (code) {
-        case ErrorCode::invalid_argument: return ExitCode::usage;
+        case ErrorCode::invalid_argument:
+            return ExitCode::usage;
         case ErrorCode::malformed:
         case ErrorCode::protocol:
-        case ErrorCode::internal: return ExitCode::protocol;
-        case ErrorCode::authentication: return ExitCode::authentication;
-        case ErrorCode::network: return ExitCode::network;
-        case ErrorCode::udp_blocked: return ExitCode::udp_blocked;
-        case ErrorCode::timeout: return ExitCode::timeout;
-        case ErrorCode::file_io: return ExitCode::file_io;
-        case ErrorCode::integrity: return ExitCode::integrity;
+        case ErrorCode::internal:
+            return ExitCode::protocol;
+        case ErrorCode::authentication:
+            return ExitCode::authentication;
+        case ErrorCode::network:
+            return ExitCode::network;
+        case ErrorCode::udp_blocked:
+            return ExitCode::udp_blocked;
+        case ErrorCode::timeout:
+            return ExitCode::timeout;
+        case ErrorCode::file_io:
+            return ExitCode::file_io;
+        case ErrorCode::integrity:
+            return ExitCode::integrity;
         case ErrorCode::refused:
-        case ErrorCode::partial: return ExitCode::partial;
-        case ErrorCode::interrupted: return ExitCode::interrupted;
+        case ErrorCode::partial:
+            return ExitCode::partial;
+        case ErrorCode::interrupted:
+            return ExitCode::interrupted;
     }
     return ExitCode::protocol;
 }
 
 std::string_view to_string(ExitCode code) noexcept {
     switch (code) {
-        case ExitCode::ok: return "ok";
-        case ExitCode::usage: return "usage";
-        case ExitCode::network: return "network";
-        case ExitCode::file_io: return "file_io";
-        case ExitCode::protocol: return "protocol";
-        case ExitCode::partial: return "partial";
-        case ExitCode::timeout: return "timeout";
-        case ExitCode::authentication: return "authentication";
-        case ExitCode::integrity: return "integrity";
-        case ExitCode::udp_blocked: return "udp_blocked";
-        case ExitCode::interrupted: return "interrupted";
+        case ExitCode::ok:
+            return "ok";
+        case ExitCode::usage:
+            return "usage";
+        case ExitCode::network:
+            return "network";
+        case ExitCode::file_io:
+            return "file_io";
+        case ExitCode::protocol:
+            return "protocol";
+        case ExitCode::partial:
+            return "partial";
+        case ExitCode::timeout:
+            return "timeout";
+        case ExitCode::authentication:
+            return "authentication";
+        case ExitCode::integrity:
+            return "integrity";
+        case ExitCode::udp_blocked:
+            return "udp_blocked";
+        case ExitCode::interrupted:
+            return "interrupted";
     }
     return "unknown";
 }

@@ -17,11 +17,11 @@ struct FinalReport {
     ExitCode code = ExitCode::ok;
     std::string error;  ///< empty when the code is ok
     transfer::Outcome outcome;
-    transfer::Progress progress;            ///< the last one, for what was not delivered
-    Duration elapsed{};                     ///< from the first packet to the confirmation
-    std::optional<ConnectionStats> stats;   ///< of the connection, if there was one
-    std::string congestion;                 ///< as the user set it
-    std::uint64_t transfers = 1;            ///< more than one for a long-running receiver
+    transfer::Progress progress;           ///< the last one, for what was not delivered
+    Duration elapsed{};                    ///< from the first packet to the confirmation
+    std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
+    std::string congestion;                ///< as the user set it
+    std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 
 /// The code for an outcome. Where no file at all arrived and all failed for one reason, that reason is the answer and

@@ -130,13 +130,13 @@ bool is_utf8(std::string_view text) noexcept {
 }
 
 std::string to_hex(std::string_view bytes) {
-    static constexpr std::string_view digits = "0123456789abcdef";
+    static constexpr std::string_view kDigits = "0123456789abcdef";
     std::string out;
     out.reserve(bytes.size() * 2);
     for (const char c : bytes) {
         const auto b = static_cast<unsigned char>(c);
-        out += digits[b >> 4U];
-        out += digits[b & 0x0FU];
+        out += kDigits[b >> 4U];
+        out += kDigits[b & 0x0FU];
     }
     return out;
 }

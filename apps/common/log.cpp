@@ -30,9 +30,12 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
 
 spdlog::level::level_enum least_shown(Log::Verbosity verbosity) {
     switch (verbosity) {
-        case Log::Verbosity::quiet: return spdlog::level::err;
-        case Log::Verbosity::normal: return spdlog::level::info;
-        case Log::Verbosity::verbose: return spdlog::level::debug;
+        case Log::Verbosity::quiet:
+            return spdlog::level::err;
+        case Log::Verbosity::normal:
+            return spdlog::level::info;
+        case Log::Verbosity::verbose:
+            return spdlog::level::debug;
     }
     return spdlog::level::info;
 }

@@ -34,11 +34,16 @@ std::string files(const ProgressView& view) {
 
 const char* to_string(Phase phase) noexcept {
     switch (phase) {
-        case Phase::connecting: return "connect";
-        case Phase::scanning: return "scan";
-        case Phase::transferring: return "transfer";
-        case Phase::flushing: return "flush";
-        case Phase::verifying: return "verify";
+        case Phase::connecting:
+            return "connect";
+        case Phase::scanning:
+            return "scan";
+        case Phase::transferring:
+            return "transfer";
+        case Phase::flushing:
+            return "flush";
+        case Phase::verifying:
+            return "verify";
     }
     return "";
 }

@@ -25,7 +25,7 @@ struct ProgressView {
     bool totals_known = true;   ///< false for a pipe: nobody knows how much will come
     Rate rate;
     std::optional<Duration> remaining;
-    std::string name;           ///< file being sent, raw bytes
+    std::string name;  ///< file being sent, raw bytes
 };
 
 /// At most `columns` wide; the parts that matter least go first when there is no room.

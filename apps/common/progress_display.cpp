@@ -7,12 +7,15 @@ namespace {
 
 Phase phase_of(const transfer::Progress& progress) {
     switch (progress.phase) {
-        case transfer::Phase::connect: return Phase::connecting;
+        case transfer::Phase::connect:
+            return Phase::connecting;
         case transfer::Phase::transfer:
             return progress.bytes_total == 0 && !progress.totals_final ? Phase::scanning : Phase::transferring;
-        case transfer::Phase::flush: return Phase::flushing;
+        case transfer::Phase::flush:
+            return Phase::flushing;
         case transfer::Phase::verify:
-        case transfer::Phase::done: return Phase::verifying;
+        case transfer::Phase::done:
+            return Phase::verifying;
     }
     return Phase::transferring;
 }
@@ -47,7 +50,8 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     view.totals_final = progress.totals_final;
     view.totals_known = !streaming;
     view.rate = recent_.rate();
-    if (!streaming && progress.totals_final) view.remaining = time_for(view.bytes_total - view.bytes_done, longer_.rate());
+    if (!streaming && progress.totals_final)
+        view.remaining = time_for(view.bytes_total - view.bytes_done, longer_.rate());
     view.name = progress.current_name;
     if (mode_ == Mode::redraw) {
         // The last column stays free: some terminals wrap as soon as it is written.
@@ -60,7 +64,8 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
 void ProgressDisplay::finish() { terminal_.clear_status(); }
 
 Duration StallWatch::idle(Duration now, const transfer::Progress& progress) {
-    const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done, progress.bytes_sent};
+    const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,
+                    progress.bytes_sent};
     if (!last_ || *last_ != mark) {
         last_ = mark;
         since_ = now;

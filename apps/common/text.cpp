@@ -12,8 +12,8 @@ namespace {
 std::uint8_t byte_at(std::string_view text, std::size_t i) noexcept { return static_cast<std::uint8_t>(text[i]); }
 
 std::uint32_t decode(std::string_view sequence) noexcept {
-    static constexpr std::array<std::uint32_t, 5> lead_bits{0, 0x7F, 0x1F, 0x0F, 0x07};
-    std::uint32_t code = byte_at(sequence, 0) & lead_bits[sequence.size()];
+    static constexpr std::array<std::uint32_t, 5> kLeadBits{0, 0x7F, 0x1F, 0x0F, 0x07};
+    std::uint32_t code = byte_at(sequence, 0) & kLeadBits[sequence.size()];
     for (std::size_t i = 1; i < sequence.size(); ++i) code = (code << 6U) | (byte_at(sequence, i) & 0x3FU);
     return code;
 }
@@ -27,10 +27,17 @@ bool must_be_escaped(std::uint32_t code) noexcept {
 void append_escape(std::string& out, std::uint32_t code) {
     std::array<char, 16> buffer{};
     switch (code) {
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
-        default: std::snprintf(buffer.data(), buffer.size(), code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+        case '\n':
+            out += "\\n";
+            return;
+        case '\r':
+            out += "\\r";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
+        default:
+            std::snprintf(buffer.data(), buffer.size(), code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
     }
     out += buffer.data();
 }
@@ -94,8 +101,8 @@ std::string escape_for_terminal(std::string_view text) {
 }
 
 std::size_t count_columns(std::string_view text) noexcept {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) != 0x80U; }));
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string shorten(std::string_view text, std::size_t columns) {

@@ -44,14 +44,14 @@ std::string print(const char* format, double value) {
 
 /// Three significant digits with a decimal prefix: "1.05 G", "943 M", "12.0 k", "7 ".
 std::string with_prefix(double value) {
-    static constexpr std::array<const char*, 7> prefixes{"", "k", "M", "G", "T", "P", "E"};
+    static constexpr std::array<const char*, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
     std::size_t i = 0;
-    while (value >= 999.5 && i + 1 < prefixes.size()) {
+    while (value >= 999.5 && i + 1 < kPrefixes.size()) {
         value /= 1000.0;
         ++i;
     }
     const char* format = i == 0 || value >= 99.95 ? "%.0f " : value >= 9.995 ? "%.1f " : "%.2f ";
-    return print(format, value) + prefixes[i];
+    return print(format, value) + kPrefixes[i];
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -67,12 +67,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 }  // namespace
 
 Result<Rate> parse_rate(std::string_view text) {
-    constexpr std::string_view remedy = "give bits per second such as 500M, 1.5G or 64k";
+    constexpr std::string_view kRemedy = "give bits per second such as 500M, 1.5G or 64k";
     std::string_view rest = text;
     for (const std::string_view unit : {"bit/s", "bps", "bit", "b/s"}) {
         if (rest.size() > unit.size() && equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
             // A capital B means bytes to many people: guessing would be wrong by a factor of eight.
-            if (unit == "b/s" && rest[rest.size() - 3] == 'B') return bad("rate", text, remedy);
+            if (unit == "b/s" && rest[rest.size() - 3] == 'B') return bad("rate", text, kRemedy);
             rest.remove_suffix(unit.size());
             break;
         }
@@ -81,19 +81,28 @@ Result<Rate> parse_rate(std::string_view text) {
     if (!rest.empty()) {
         switch (rest.back()) {
             case 'k':
-            case 'K': scale = 1e3; break;
+            case 'K':
+                scale = 1e3;
+                break;
             case 'm':
-            case 'M': scale = 1e6; break;
+            case 'M':
+                scale = 1e6;
+                break;
             case 'g':
-            case 'G': scale = 1e9; break;
+            case 'G':
+                scale = 1e9;
+                break;
             case 't':
-            case 'T': scale = 1e12; break;
-            default: break;
+            case 'T':
+                scale = 1e12;
+                break;
+            default:
+                break;
         }
         if (scale > 1.0) rest.remove_suffix(1);
     }
     const auto number = plain_number(rest);
-    if (!number) return bad("rate", text, remedy);
+    if (!number) return bad("rate", text, kRemedy);
     const double bps = *number * scale;
     if (bps < 8000.0 || bps > 1e15) return bad("rate", text, "it must lie between 8k and 1000T bits per second");
     return Rate::bits_per_second(bps);
@@ -107,20 +116,18 @@ Result<Duration> parse_seconds(std::string_view text) {
 
 Result<std::uint32_t> parse_mtu(std::string_view text) {
     // The larger of the two header stacks: IPv6 (40) and UDP (8).
-    constexpr std::uint32_t headers = 48;
-    constexpr std::uint32_t largest_payload = 65000;
-    if (text == "auto") return largest_payload;
+    constexpr std::uint32_t kHeaders = 48;
+    constexpr std::uint32_t kLargestPayload = 65000;
+    if (text == "auto") return kLargestPayload;
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 1280 || value > 65535) {
         return bad("MTU", text, "give 'auto' or a size from 1280 to 65535");
     }
-    return std::min(value - headers, largest_payload);
+    return std::min(value - kHeaders, kLargestPayload);
 }
 
-std::string format_rate(Rate rate) {
-    return rate.is_infinite() ? "unlimited" : with_prefix(rate.bps()) + "bit/s";
-}
+std::string format_rate(Rate rate) { return rate.is_infinite() ? "unlimited" : with_prefix(rate.bps()) + "bit/s"; }
 
 std::string format_byte_rate(Rate rate) {
     return rate.is_infinite() ? "unlimited" : with_prefix(rate.bytes_per_second()) + "B/s";

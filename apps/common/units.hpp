@@ -18,12 +18,12 @@ Result<Duration> parse_seconds(std::string_view text);
 /// UDP payload bound of an "--mtu" value, which counts the IP and UDP headers: "auto" or 1280 to 65535.
 Result<std::uint32_t> parse_mtu(std::string_view text);
 
-[[nodiscard]] std::string format_rate(Rate rate);               ///< "943 Mbit/s"; "unlimited" for an infinite one
-[[nodiscard]] std::string format_byte_rate(Rate rate);          ///< "118 MB/s"
-[[nodiscard]] std::string format_bytes(std::uint64_t bytes);    ///< "1.05 GB", "999 B"
-[[nodiscard]] std::string format_count(std::uint64_t n);        ///< "1,234,567"
-[[nodiscard]] std::string format_clock(Duration d);             ///< "0:07", "12:34", "3:04:05", "9d 03h"
-[[nodiscard]] std::string format_elapsed(Duration d);           ///< "0.42 s", "12.3 s", "1:05"
-[[nodiscard]] std::string format_milliseconds(Duration d);      ///< "0.12 ms", "143 ms"
+[[nodiscard]] std::string format_rate(Rate rate);             ///< "943 Mbit/s"; "unlimited" for an infinite one
+[[nodiscard]] std::string format_byte_rate(Rate rate);        ///< "118 MB/s"
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);  ///< "1.05 GB", "999 B"
+[[nodiscard]] std::string format_count(std::uint64_t n);      ///< "1,234,567"
+[[nodiscard]] std::string format_clock(Duration d);           ///< "0:07", "12:34", "3:04:05", "9d 03h"
+[[nodiscard]] std::string format_elapsed(Duration d);         ///< "0.42 s", "12.3 s", "1:05"
+[[nodiscard]] std::string format_milliseconds(Duration d);    ///< "0.12 ms", "143 ms"
 
 }  // namespace udtx::apps

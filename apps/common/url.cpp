@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kScheme = "udtx://";
 
 Error bad(std::string_view text, std::string_view why) {
-    return {ErrorCode::invalid_argument, "destination '" + std::string(text) + "' is not udtx://HOST:PORT/[subdir]: " +
-                                             std::string(why)};
+    return {ErrorCode::invalid_argument,
+            "destination '" + std::string(text) + "' is not udtx://HOST:PORT/[subdir]: " + std::string(why)};
 }
 
 std::optional<unsigned> hex_digit(char c) noexcept {

@@ -14,7 +14,8 @@ inline constexpr std::uint16_t kDefaultPort = 7011;
 struct Url {
     std::string host;  ///< without brackets
     std::uint16_t port = kDefaultPort;
-    std::string path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
+    std::string
+        path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
 };
 
 /// Cheap test by which sources and the destination are told apart.

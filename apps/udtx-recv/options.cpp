@@ -17,7 +17,8 @@ Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 3
 
 Result<void> check_target(RecvCommand& command, const std::vector<std::string>& targets) {
     if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
-        return usage("unexpected argument '" + targets.front() + "'; the only one there is is '-', the directory is "
+        return usage("unexpected argument '" + targets.front() +
+                     "'; the only one there is is '-', the directory is "
                      "given by --dir");
     }
     command.to_stdout = !targets.empty();
@@ -37,11 +38,14 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     command.common.add_to(app);
-    app.add_option("--authorized-keys", command.authorized_keys, "With --identity: public keys of the senders, one a line")
-        ->type_name("FILE")->group("Keys");
+    app.add_option("--authorized-keys", command.authorized_keys,
+                   "With --identity: public keys of the senders, one a line")
+        ->type_name("FILE")
+        ->group("Keys");
     std::vector<std::string> targets;
     app.add_option("TARGET", targets, "'-' for standard output")
-        ->type_name("")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
 
     auto parsed = parse_arguments(app, std::move(arguments));

@@ -36,7 +36,8 @@ Result<void> check_directory(const RecvCommand& command) {
     const std::string& directory = command.directory;
     if (::stat(directory.c_str(), &info) != 0) return io_error("--dir " + directory, errno);
     if (!S_ISDIR(info.st_mode)) return io_error("--dir " + directory, ENOTDIR);
-    if (::access(directory.c_str(), W_OK | X_OK) != 0) return io_error("--dir " + directory + " cannot be written", errno);
+    if (::access(directory.c_str(), W_OK | X_OK) != 0)
+        return io_error("--dir " + directory + " cannot be written", errno);
     return {};
 }
 
@@ -94,9 +95,10 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
 class Server {
   public:
     Server(const RecvRun& run, io::Driver& driver)
-        : run_(run), driver_(driver),
-          display_(run.terminal, ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress,
-                                                         run.terminal)) {
+        : run_(run),
+          driver_(driver),
+          display_(run.terminal,
+                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal)) {
         total_.congestion = run.command.common.congestion;
         total_.transfers = 0;
     }
@@ -135,7 +137,8 @@ class Server {
         const std::lock_guard lock(mutex_);
         if (closing_) return std::make_shared<RefusingHandler>(ErrorCode::interrupted, "the receiver is being stopped");
         if (run_.command.one_off && accepted_) {
-            return std::make_shared<RefusingHandler>(ErrorCode::refused, "the receiver serves one transfer only (--one-off)");
+            return std::make_shared<RefusingHandler>(ErrorCode::refused,
+                                                     "the receiver serves one transfer only (--one-off)");
         }
         transfer::ReceiveOptions options;
         options.directory = run_.command.directory;
@@ -163,7 +166,8 @@ class Server {
         const std::lock_guard lock(mutex_);
         closing_ = true;
         for (const auto& session : sessions_) {
-            session->abort(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " at the receiver");
+            session->abort(ErrorCode::interrupted,
+                           std::string("interrupted by ") + signal_name(signal) + " at the receiver");
         }
         return true;
     }

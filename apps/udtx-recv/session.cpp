@@ -16,12 +16,12 @@ Result<std::shared_ptr<Session>> Session::make(io::Driver& driver, proto::Connec
                                                transfer::ReceiveOptions options, std::function<void()> on_done) {
     const std::shared_ptr<Session> self(new Session(driver, connection));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
-    auto job = transfer::ReceiveJob::create(
-        std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
-            *end = io::monotonic_now();
-            *done = true;
-            tell();
-        });
+    auto job = transfer::ReceiveJob::create(std::move(options),
+                                            [done = self->done_, end = self->end_, tell = std::move(on_done)] {
+                                                *end = io::monotonic_now();
+                                                *done = true;
+                                                tell();
+                                            });
     if (!job) return job.error();
     self->job_ = std::move(*job);
     return self;

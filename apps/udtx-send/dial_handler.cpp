@@ -36,8 +36,8 @@ std::optional<ConnectionStats> DialHandler::final_stats() const {
 }
 
 bool DialHandler::try_another(const proto::CloseReason& reason) {
-    const bool unreachable = reason.code == ErrorCode::network || reason.code == ErrorCode::udp_blocked ||
-                             reason.code == ErrorCode::timeout;
+    const bool unreachable =
+        reason.code == ErrorCode::network || reason.code == ErrorCode::udp_blocked || reason.code == ErrorCode::timeout;
     if (connected() || aborted_ || !unreachable || next_ == addresses_.size()) return false;
     log_.detail(to_string(addresses_[next_ - 1]) + ": " + reason.message);
     dial_next();

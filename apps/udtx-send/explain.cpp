@@ -23,7 +23,8 @@ std::string explain(const Error& error, const DialContext& context) {
         case ErrorCode::timeout:
             return "the handshake with " + where + " did not finish within " + format_elapsed(context.patience) +
                    ": the path loses most packets, or something else answers on that port";
-        default: return error.message;
+        default:
+            return error.message;
     }
 }
 

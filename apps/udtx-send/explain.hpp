@@ -12,8 +12,8 @@ namespace udtx::apps {
 struct DialContext {
     Url url;
     bool connected = false;
-    bool identity = false;      ///< pinned keys instead of a shared one
-    Duration patience{};        ///< how long the handshake was waited for
+    bool identity = false;  ///< pinned keys instead of a shared one
+    Duration patience{};    ///< how long the handshake was waited for
 };
 [[nodiscard]] std::string explain(const Error& error, const DialContext& context);
 

@@ -43,8 +43,8 @@ int keygen(Terminal& terminal, std::vector<std::string> arguments) {
     const auto parsed = parse_keygen_command(std::move(arguments), command);
     if (!parsed) return finish_usage(terminal, parsed.error().message, false);
     if (parsed.value()) return print_text(**parsed);
-    const auto made = command.identity ? Credentials::write_identity(command.file)
-                                       : Credentials::write_psk_file(command.file);
+    const auto made =
+        command.identity ? Credentials::write_identity(command.file) : Credentials::write_psk_file(command.file);
     Log log("udtx-send", terminal, Log::Verbosity::normal);
     if (!made) {
         log.error(made.error().message);

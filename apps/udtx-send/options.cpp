@@ -27,7 +27,9 @@ Result<void> take_destination(SendCommand& command) {
     command.url = std::move(*url);
     if (command.sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
     for (const std::string& source : command.sources) {
-        if (looks_like_url(source)) return usage("more than one destination: " + source + " and " + last);
+        if (looks_like_url(source)) {
+            return usage(std::string("more than one destination: ").append(source).append(" and ").append(last));
+        }
         if (source.empty()) return usage("a source is an empty string");
         if (source == "-" && command.sources.size() > 1) return usage("'-' (standard input) must be the only source");
     }
@@ -44,14 +46,17 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     use_house_style(app);
     command.common.add_to(app);
     app.add_option("--pin", command.pin, "With --identity: the receiver's public key, or a file of public keys")
-        ->type_name("KEY|FILE")->group("Keys");
+        ->type_name("KEY|FILE")
+        ->group("Keys");
     app.add_flag("-p,--preserve", command.common.preserve, "Keep modes and modification times")->group("Copying");
     bool recursive = true;
     app.add_flag("-r,--recursive", recursive, "Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
-        ->type_name("NAME")->group("Copying");
+        ->type_name("NAME")
+        ->group("Copying");
     app.add_option("ARGUMENTS", command.sources, "SRC... udtx://HOST:PORT/[subdir]")
-        ->type_name("")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
 
     auto parsed = parse_arguments(app, std::move(arguments));
@@ -70,7 +75,8 @@ Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, Keyge
     std::vector<std::string> files;
     app.add_flag("--identity", command.identity, "Make an Ed25519 key pair instead: FILE and FILE.pub");
     app.add_option("FILE", files, "Where to write the key")
-        ->type_name("")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
     if (files.size() != 1) return usage("keygen takes one file: udtx-send keygen [--identity] FILE");

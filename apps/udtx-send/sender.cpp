@@ -46,7 +46,7 @@ Result<void> open_socket_for(io::Driver& driver, std::vector<Address>& addresses
     Address any;
     any.family = Address::Family::v6;
     if (std::any_of(addresses.begin(), addresses.end(), is_v6)) {
-        const auto opened = driver.open(any);
+        auto opened = driver.open(any);
         // Hosts without IPv6 resolve names to IPv6 addresses all the same.
         if (opened || std::all_of(addresses.begin(), addresses.end(), is_v6)) return opened;
         addresses.erase(std::remove_if(addresses.begin(), addresses.end(), is_v6), addresses.end());
@@ -60,8 +60,8 @@ transfer::SendOptions send_options(const SendCommand& command, std::vector<std::
     options.sources = std::move(sources);
     options.destination = command.url.path;
     options.preserve = command.common.preserve;
-    options.hash = command.common.checksum == "sha256" ? transfer::HashAlgorithm::sha256
-                                                       : transfer::HashAlgorithm::xxh3_128;
+    options.hash =
+        command.common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
     return options;
 }
 
@@ -69,9 +69,12 @@ transfer::SendOptions send_options(const SendCommand& command, std::vector<std::
 class Supervisor {
   public:
     Supervisor(const SendRun& run, DialHandler& dial, const transfer::SendJob& job, const std::atomic<bool>& done)
-        : run_(run), dial_(dial), job_(job), done_(done),
-          display_(run.terminal, ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress,
-                                                         run.terminal)) {}
+        : run_(run),
+          dial_(dial),
+          job_(job),
+          done_(done),
+          display_(run.terminal,
+                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal)) {}
 
     /// False when the transfer had to be left behind unfinished.
     [[nodiscard]] bool wait() {
@@ -142,7 +145,8 @@ void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial,
         report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         const TransportConfig config = run.command.common.transport();
-        const DialContext context{run.command.url, dial.connected(), !run.command.pin.empty(), config.handshake_timeout};
+        const DialContext context{run.command.url, dial.connected(), !run.command.pin.empty(),
+                                  config.handshake_timeout};
         report.error = explain(status.error(), context);
         if (dial.connected()) report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {

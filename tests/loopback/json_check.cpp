@@ -132,13 +132,26 @@ class Checker {
     void value() {
         space();
         switch (peek()) {
-            case '{': object(nullptr); break;
-            case '[': array(); break;
-            case '"': string(); break;
-            case 't': word("true"); break;
-            case 'f': word("false"); break;
-            case 'n': word("null"); break;
-            default: number();
+            case '{':
+                object(nullptr);
+                break;
+            case '[':
+                array();
+                break;
+            case '"':
+                string();
+                break;
+            case 't':
+                word("true");
+                break;
+            case 'f':
+                word("false");
+                break;
+            case 'n':
+                word("null");
+                break;
+            default:
+                number();
         }
     }
 

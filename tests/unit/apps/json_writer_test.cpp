@@ -24,7 +24,10 @@ TEST_CASE("JSON strings are well-formed whatever they hold") {
     CHECK(quoted("a\nb\x01\x7f") == R"("a\u000ab\u0001\u007f")");
     CHECK(quoted(std::string_view("z\0z", 3)) == R"("z\u0000z")");
     CHECK(quoted("gr\xc3\xbc") == "\"gr\xc3\xbc\"");
-    CHECK(quoted("\xff" "a") == "\"\xef\xbf\xbd" "a\"");
+    CHECK(quoted("\xff"
+                 "a") ==
+          "\"\xef\xbf\xbd"
+          "a\"");
     CHECK(quoted("\xed\xa0\x80") == "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
     CHECK(is_utf8("gr\xc3\xbc"));
     CHECK_FALSE(is_utf8("gr\xc3"));

@@ -14,11 +14,13 @@ TEST_CASE("terminal text carries no control characters") {
     CHECK(escape_for_terminal("\x7f") == "\\x7f");
     CHECK(escape_for_terminal("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
     CHECK(escape_for_terminal("\xff\xfe") == "\\xff\\xfe");
-    CHECK(escape_for_terminal("\xc2\x9b" "31m") == "\\u{9b}31m");            // C1: CSI
-    CHECK(escape_for_terminal("a\xe2\x80\xae" "b") == "a\\u{202e}b");        // right-to-left override
-    CHECK(escape_for_terminal("\xc0\xaf") == "\\xc0\\xaf");                  // overlong
-    CHECK(escape_for_terminal("\xed\xa0\x80") == "\\xed\\xa0\\x80");         // surrogate
-    CHECK(escape_for_terminal("\xe2\x82") == "\\xe2\\x82");                  // cut short
+    CHECK(escape_for_terminal("\xc2\x9b"
+                              "31m") == "\\u{9b}31m");  // C1: CSI
+    CHECK(escape_for_terminal("a\xe2\x80\xae"
+                              "b") == "a\\u{202e}b");                 // right-to-left override
+    CHECK(escape_for_terminal("\xc0\xaf") == "\\xc0\\xaf");           // overlong
+    CHECK(escape_for_terminal("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
+    CHECK(escape_for_terminal("\xe2\x82") == "\\xe2\\x82");           // cut short
 }
 
 TEST_CASE("UTF-8 sequences are measured by RFC 3629") {

@@ -32,9 +32,9 @@ TEST_CASE("paths are percent-decoded and otherwise left to the receiver") {
 }
 
 TEST_CASE("what is no destination is refused with the reason") {
-    for (const char* text :
-         {"", "host:path", "http://h/", "udtx:/h/", "udtx://", "udtx:///x", "udtx://:4000/", "udtx://h:0/", "udtx://h:65536/",
-          "udtx://h:/", "udtx://h:4x/", "udtx://::1/", "udtx://[::1/", "udtx://[::1]x/", "udtx://[]/", "udtx://me@h/"}) {
+    for (const char* text : {"", "host:path", "http://h/", "udtx:/h/", "udtx://", "udtx:///x", "udtx://:4000/",
+                             "udtx://h:0/", "udtx://h:65536/", "udtx://h:/", "udtx://h:4x/", "udtx://::1/",
+                             "udtx://[::1/", "udtx://[::1]x/", "udtx://[]/", "udtx://me@h/"}) {
         INFO(text);
         CHECK_FALSE(parse_url(text).ok());
     }
