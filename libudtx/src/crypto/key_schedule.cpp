@@ -22,8 +22,10 @@ Secret first_secret(Provider& provider, const Secret& exported, Role sender) {
 // same bound is kept, so that both ciphers rekey alike. Its integrity limit is 2^36.
 KeyLimits limits_for(Cipher cipher) noexcept {
     switch (cipher) {
-        case Cipher::aes_256_gcm: return {1ULL << 23U, 1ULL << 52U};
-        case Cipher::chacha20_poly1305: return {1ULL << 23U, 1ULL << 36U};
+        case Cipher::aes_256_gcm:
+            return {1ULL << 23U, 1ULL << 52U};
+        case Cipher::chacha20_poly1305:
+            return {1ULL << 23U, 1ULL << 36U};
     }
     return {};
 }

@@ -32,7 +32,7 @@ class ReplayWindow {
     void advance_to(std::uint64_t word);
 
     std::uint64_t max_words_;
-    std::uint64_t top_word_ = 0;         // number / 64 of the newest number marked
+    std::uint64_t top_word_ = 0;        // number / 64 of the newest number marked
     std::vector<std::uint64_t> words_;  // word w at slot w mod size; size a power of two
 };
 

@@ -56,8 +56,8 @@ Cookie CookieJar::make(Instant now, const Address& client, ConnectionId original
     rotate_if_due(now);
     Cookie cookie{};
     put_big_endian(put_big_endian(std::span<std::byte>(cookie), seconds_of(now)), generation_);
-    const Mac tag = mac(keys_[generation_ % keys_.size()], std::span(cookie).first(kClearBytes), client,
-                        original_destination);
+    const Mac tag =
+        mac(keys_[generation_ % keys_.size()], std::span(cookie).first(kClearBytes), client, original_destination);
     std::copy(tag.begin(), tag.end(), cookie.begin() + kClearBytes);
     return cookie;
 }
@@ -69,7 +69,9 @@ bool CookieJar::check(Instant now, const Address& client, ConnectionId original_
     const auto issued = get_big_endian<std::uint64_t>(clear);
     const std::uint64_t current = seconds_of(now);
     // Unsigned: one from the future (made before a restart, or forged) is as far off as an old one.
-    if (current - issued >= static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(kLifetime).count())) return false;
+    if (current - issued >=
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(kLifetime).count()))
+        return false;
     const auto generation = get_big_endian<std::uint8_t>(clear.subspan(8));
     if (static_cast<std::uint8_t>(generation_ - generation) >= keys_.size()) return false;
     return equal_in_constant_time(mac(keys_[generation % keys_.size()], clear, client, original_destination),

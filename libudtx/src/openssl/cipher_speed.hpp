@@ -9,7 +9,7 @@
 namespace udtx::openssl {
 
 struct CipherSpeed {
-    double aes_gcm = 0.0;   ///< bytes/s, sealing packets of 1,400 bytes
+    double aes_gcm = 0.0;  ///< bytes/s, sealing packets of 1,400 bytes
     double chacha20 = 0.0;
 };
 

@@ -82,8 +82,9 @@ Result<Credentials> Credentials::from_psk_file(const std::filesystem::path& path
             return result;
         }
     }
-    return Error{ErrorCode::malformed, path.string() + " is no key file (\"udtx-psk-1 BASE64\"), or it is cut short: "
-                                                       "make one with udtx-send keygen FILE"};
+    return Error{ErrorCode::malformed, path.string() +
+                                           " is no key file (\"udtx-psk-1 BASE64\"), or it is cut short: "
+                                           "make one with udtx-send keygen FILE"};
 }
 
 Credentials Credentials::from_psk(std::span<const std::byte, kPskBytes> key) {
@@ -103,7 +104,8 @@ Result<Credentials> Credentials::from_identity_file(const std::filesystem::path&
 }
 
 Result<void> Credentials::trust(const PublicKey& peer) {
-    if (uses_psk()) return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
+    if (uses_psk())
+        return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
     const auto data = std::make_shared<CredentialsData>(*data_);
     data->trusted.insert(peer);
     data_ = data;
@@ -111,7 +113,8 @@ Result<void> Credentials::trust(const PublicKey& peer) {
 }
 
 Result<void> Credentials::trust_file(const std::filesystem::path& path) {
-    if (uses_psk()) return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
+    if (uses_psk())
+        return Error{ErrorCode::invalid_argument, "a pre-shared key and pinned public keys exclude each other"};
     const auto text = openssl::read_key_file(path, Access::open, kMaxTrustFile);
     if (!text) return text.error();
     const auto data = std::make_shared<CredentialsData>(*data_);

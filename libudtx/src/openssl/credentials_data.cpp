@@ -16,8 +16,7 @@ std::optional<PublicKey> raw_public_key(const EVP_PKEY* key) {
     PublicKey result;
     std::size_t bytes = result.bytes.size();
     if (key == nullptr || EVP_PKEY_get_id(key) != EVP_PKEY_ED25519 ||
-        EVP_PKEY_get_raw_public_key(key, as_uchar(result.bytes.data()), &bytes) != 1 ||
-        bytes != result.bytes.size()) {
+        EVP_PKEY_get_raw_public_key(key, as_uchar(result.bytes.data()), &bytes) != 1 || bytes != result.bytes.size()) {
         return std::nullopt;
     }
     return result;

@@ -48,8 +48,8 @@ crypto::Secret OpensslProvider::hmac_sha256(std::span<const std::byte> key, std:
     const MacContextPtr context(EVP_MAC_CTX_new(algorithms_->hmac.get()));
     require(context != nullptr);
     std::array<char, 7> digest{"SHA256"};
-    const std::array<OSSL_PARAM, 2> params{
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0), OSSL_PARAM_construct_end()};
+    const std::array<OSSL_PARAM, 2> params{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+                                           OSSL_PARAM_construct_end()};
     // EVP_MAC_init takes a null key for "keep the old one", also when its length is 0.
     const unsigned char none = 0;
     crypto::Secret result{};
@@ -62,8 +62,7 @@ crypto::Secret OpensslProvider::hmac_sha256(std::span<const std::byte> key, std:
 }
 
 // RFC 5869, section 2.2.
-crypto::Secret OpensslProvider::hkdf_extract(std::span<const std::byte> salt,
-                                             std::span<const std::byte> key_material) {
+crypto::Secret OpensslProvider::hkdf_extract(std::span<const std::byte> salt, std::span<const std::byte> key_material) {
     return hmac_sha256(salt, key_material);
 }
 

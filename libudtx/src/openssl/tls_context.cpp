@@ -116,7 +116,8 @@ int verify_peer(X509_STORE_CTX* store, void*) {
         return 1;
     }
     state.failure = Error{ErrorCode::authentication, why_not_trusted(state, key)};
-    X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED);  // sends bad_certificate
+    // The alerts that tell the peer which it was: handshake_failure and bad_certificate.
+    X509_STORE_CTX_set_error(store, state.uses_psk() ? X509_V_ERR_APPLICATION_VERIFICATION : X509_V_ERR_CERT_REJECTED);
     return 0;
 }
 
@@ -154,8 +155,8 @@ bool set_common(SSL_CTX* context) {
     SSL_CTX_set_info_callback(context, note_alert);
     SSL_CTX_set_cert_verify_callback(context, verify_peer, nullptr);
     return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
-           SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
-           SSL_CTX_set_num_tickets(context, 0) == 1 && SSL_CTX_set_max_early_data(context, 0) == 1 &&
+           SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(context, 0) == 1 &&
+           SSL_CTX_set_max_early_data(context, 0) == 1 &&
            SSL_CTX_set_ciphersuites(context, "TLS_AES_256_GCM_SHA384") == 1 &&
            SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1 &&
            SSL_CTX_add_custom_ext(context, kParametersExtension,

@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "openssl/cipher_speed.hpp"
+#include "openssl/provider.hpp"
+#include "test/bytes.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::crypto;
+
+namespace {
+
+constexpr std::size_t kHeader = 14;
+
+std::vector<std::byte> plain_packet(std::size_t payload) {
+    std::vector<std::byte> packet(kHeader + payload + kTagBytes);
+    for (std::size_t i = 0; i < kHeader + payload; ++i) packet[i] = static_cast<std::byte>(i * 7);
+    return packet;
+}
+
+}  // namespace
+
+TEST_CASE("What was sealed opens to the same bytes, at every size") {
+    openssl::OpensslProvider provider;
+    for (const Cipher cipher : {Cipher::aes_256_gcm, Cipher::chacha20_poly1305}) {
+        const auto aead = provider.make_aead(cipher, test::counting_secret());
+        for (const std::size_t payload : {0, 1, 15, 16, 17, 1400, 8986, 64970}) {
+            const auto plain = plain_packet(payload);
+            auto packet = plain;
+            Nonce nonce{};
+            nonce[11] = static_cast<std::byte>(payload);
+            aead->seal(nonce, packet, kHeader);
+            if (payload > 0) CHECK(!std::equal(packet.begin() + kHeader, packet.end(), plain.begin() + kHeader));
+            REQUIRE(aead->open(nonce, packet, kHeader));
+            CHECK(std::equal(plain.begin(), plain.end() - kTagBytes, packet.begin()));
+        }
+    }
+}
+
+TEST_CASE("Every flipped bit, another nonce and another key are refused, and the next packet opens") {
+    openssl::OpensslProvider provider;
+    for (const Cipher cipher : {Cipher::aes_256_gcm, Cipher::chacha20_poly1305}) {
+        const auto aead = provider.make_aead(cipher, test::counting_secret());
+        auto sealed = plain_packet(20);
+        aead->seal({}, sealed, kHeader);
+        for (std::size_t bit = 0; bit < sealed.size() * 8; ++bit) {
+            auto bad = sealed;
+            bad[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+            CHECK_FALSE(aead->open({}, bad, kHeader));
+        }
+        auto copy = sealed;
+        CHECK_FALSE(aead->open({std::byte{1}}, copy, kHeader));
+        auto other_key = test::counting_secret();
+        other_key[31] ^= std::byte{1};
+        copy = sealed;
+        CHECK_FALSE(provider.make_aead(cipher, other_key)->open({}, copy, kHeader));
+        copy = sealed;
+        CHECK_FALSE(aead->open({}, std::span(copy).first(kHeader + kTagBytes - 1), kHeader));
+        CHECK(aead->open({}, sealed, kHeader));
+    }
+}
+
+TEST_CASE("Cipher speed is bytes sealed by the time on the given clock") {
+    openssl::OpensslProvider provider;
+    Instant now{};
+    const auto clock = [&now] { return now += std::chrono::microseconds(10); };
+    const auto speed = openssl::measure_cipher_speed(provider, clock, std::chrono::microseconds(100));
+    // 16 packets of 1,400 bytes between two looks at this clock.
+    CHECK(speed.aes_gcm == Approx(16 * 1400 / 10e-6));
+    CHECK(speed.chacha20 == Approx(speed.aes_gcm));
+}
