@@ -201,7 +201,6 @@ void Connection::apply_outcome(Instant now, bool timeout) {
     fb.lost = std::move(lost);
     fb.now = now;
     for (const auto& packet : outcome_.acked) {
-        if (packet.in_flight) ++fb.acked_packets;
         fb.largest_acked = packet.number;
         if (packet.mtu_probe) {
             path_.mtu.on_probe_acked(now, packet.bytes);
@@ -222,6 +221,7 @@ void Connection::apply_outcome(Instant now, bool timeout) {
     }
     path_.spurious_losses += outcome_.spurious;
     fb.acked_bytes = outcome_.acked_bytes;
+    fb.acked_packets = outcome_.acked_packets;
     fb.largest_sent = path_.recovery.next_number() == 0 ? 0 : path_.recovery.next_number() - 1;
     fb.in_flight_before = outcome_.in_flight_before;
     fb.in_flight_after = path_.recovery.in_flight();
