@@ -8,8 +8,9 @@
 //
 // All calls are thread-safe (one reader and one writer at a time per stream make sense). Nothing throws. After close(),
 // or once the connection has ended, every call that needs it returns an error at once, also those that are blocked in
-// another thread; only read() still gives what had arrived before the peer ended the session. close() may be called again and does nothing then. Destroying a Session closes it; its streams may
-// outlive it. Do not use a session in a child process after fork().
+// another thread; only read() still gives what had arrived before the peer ended the session. close() may be called
+// again and does nothing then. Destroying a Session closes it; its streams may outlive it. Do not use a session in a
+// child process after fork().
 #pragma once
 
 #include <chrono>

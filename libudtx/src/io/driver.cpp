@@ -123,8 +123,7 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
         const std::lock_guard lock(mailbox->mutex);
         if (mailbox->driver == nullptr) return;
         // `woken` identifies the entry: another connection may live at the same place by then.
-        asio::post(mailbox->driver->context_,
-                   [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
+        asio::post(mailbox->driver->context_, [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
     };
 }
 

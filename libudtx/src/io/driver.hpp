@@ -43,7 +43,8 @@ class Driver {
     [[nodiscard]] std::string buffer_advice() const;
 
     /// The handler is kept until after it was told Closed. Its placed pieces go to itself (PlacedSink).
-    std::shared_ptr<proto::Connection> connect(const Address& remote, std::shared_ptr<proto::ConnectionHandler> handler);
+    std::shared_ptr<proto::Connection> connect(const Address& remote,
+                                               std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
 
     /// Until stop(). May be called again afterwards.

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <system_error>

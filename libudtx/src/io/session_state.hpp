@@ -92,7 +92,7 @@ class SessionState final : public proto::ConnectionHandler {
     Address remote_;
     bool connected_ = false;
     bool close_wanted_ = false;
-    std::optional<Error> end_;   // why nothing works any more
+    std::optional<Error> end_;  // why nothing works any more
     bool orderly_end_ = false;
     std::unordered_map<StreamId, StreamPtr> streams_;
     std::deque<StreamPtr> acceptable_;

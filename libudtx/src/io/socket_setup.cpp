@@ -118,8 +118,10 @@ bool is_reported_icmp(int error) noexcept {
         case ENOPROTOOPT:
         case EPROTO:
         case EACCES:
-        case EOPNOTSUPP: return true;
-        default: return false;
+        case EOPNOTSUPP:
+            return true;
+        default:
+            return false;
     }
 }
 

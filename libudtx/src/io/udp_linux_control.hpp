@@ -20,9 +20,9 @@ struct alignas(cmsghdr) ControlBuffer {
 };
 
 struct ReceiveControl {
-    std::size_t segment = 0;          ///< UDP_GRO: size of the coalesced datagrams, 0 = not coalesced
-    std::optional<Duration> stamp;    ///< CLOCK_REALTIME
-    std::optional<Address> local;     ///< port not set
+    std::size_t segment = 0;        ///< UDP_GRO: size of the coalesced datagrams, 0 = not coalesced
+    std::optional<Duration> stamp;  ///< CLOCK_REALTIME
+    std::optional<Address> local;   ///< port not set
 };
 [[nodiscard]] ReceiveControl parse_receive_control(msghdr& message) noexcept;
 
