@@ -56,20 +56,29 @@ PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& sec
     return result;
 }
 
-InitialKeys derive_initial(Provider& provider, ConnectionId original_destination) {
+namespace {
+
+Secret initial_secret(Provider& provider, ConnectionId original_destination) {
     std::array<std::byte, 8> id{};
     put_big_endian(std::span<std::byte>(id), original_destination.value);
-    const Secret initial = provider.hkdf_extract(std::as_bytes(std::span(kInitialSalt)), id);
-    Secret client{};
-    Secret server{};
-    expand_label(provider, initial, "client in", client);
-    expand_label(provider, initial, "server in", server);
-    return {derive_packet_key(provider, Cipher::aes_256_gcm, client),
-            derive_packet_key(provider, Cipher::aes_256_gcm, server)};
+    return provider.hkdf_extract(std::as_bytes(std::span(kInitialSalt)), id);
+}
+
+PacketKey initial_key(Provider& provider, const Secret& initial, std::string_view label) {
+    Secret secret{};
+    expand_label(provider, initial, label, secret);
+    return derive_packet_key(provider, Cipher::aes_256_gcm, secret);
+}
+
+}  // namespace
+
+InitialKeys derive_initial(Provider& provider, ConnectionId original_destination) {
+    const Secret initial = initial_secret(provider, original_destination);
+    return {initial_key(provider, initial, "client in"), initial_key(provider, initial, "server in")};
 }
 
 Tag retry_tag(Provider& provider, ConnectionId original_destination, std::span<const std::byte> header_and_token) {
-    const PacketKey key = derive_initial(provider, original_destination).server;
+    const PacketKey key = initial_key(provider, initial_secret(provider, original_destination), "server in");
     std::vector<std::byte> packet(header_and_token.begin(), header_and_token.end());
     packet.resize(packet.size() + kTagBytes);
     key.aead->seal(make_nonce(key.iv, kRetryPath, kRetryNumber), packet, header_and_token.size());

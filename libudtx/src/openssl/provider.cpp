@@ -23,17 +23,27 @@ void require(bool good) {
     if (!good) std::abort();
 }
 
+MacContextPtr make_hmac() {
+    const MacPtr hmac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
+    MacContextPtr context(EVP_MAC_CTX_new(hmac.get()));
+    std::array<char, 7> digest{"SHA256"};
+    const std::array<OSSL_PARAM, 2> params{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+                                           OSSL_PARAM_construct_end()};
+    require(context != nullptr && EVP_MAC_CTX_set_params(context.get(), params.data()) == 1);
+    return context;
+}
+
 }  // namespace
 
 // Fetched once: an implicit fetch at each use takes locks and costs more than sealing a packet.
 struct OpensslProvider::Algorithms {
     CipherPtr aes_256_gcm{EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr)};
     CipherPtr chacha20_poly1305{EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr)};
-    MacPtr hmac{EVP_MAC_fetch(nullptr, "HMAC", nullptr)};
+    MacContextPtr hmac_sha256 = make_hmac();  // without a key, copied for each use
 };
 
 OpensslProvider::OpensslProvider() : algorithms_(std::make_unique<Algorithms>()) {
-    require(algorithms_->aes_256_gcm && algorithms_->chacha20_poly1305 && algorithms_->hmac);
+    require(algorithms_->aes_256_gcm && algorithms_->chacha20_poly1305);
 }
 
 OpensslProvider::~OpensslProvider() = default;
@@ -45,16 +55,13 @@ std::unique_ptr<crypto::Aead> OpensslProvider::make_aead(crypto::Cipher cipher, 
 }
 
 crypto::Secret OpensslProvider::hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> data) {
-    const MacContextPtr context(EVP_MAC_CTX_new(algorithms_->hmac.get()));
+    const MacContextPtr context(EVP_MAC_CTX_dup(algorithms_->hmac_sha256.get()));
     require(context != nullptr);
-    std::array<char, 7> digest{"SHA256"};
-    const std::array<OSSL_PARAM, 2> params{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
-                                           OSSL_PARAM_construct_end()};
     // EVP_MAC_init takes a null key for "keep the old one", also when its length is 0.
     const unsigned char none = 0;
     crypto::Secret result{};
     std::size_t written = 0;
-    require(EVP_MAC_init(context.get(), key.empty() ? &none : as_uchar(key.data()), key.size(), params.data()) == 1);
+    require(EVP_MAC_init(context.get(), key.empty() ? &none : as_uchar(key.data()), key.size(), nullptr) == 1);
     require(EVP_MAC_update(context.get(), as_uchar(data.data()), data.size()) == 1);
     require(EVP_MAC_final(context.get(), as_uchar(result.data()), &written, result.size()) == 1);
     require(written == result.size());
