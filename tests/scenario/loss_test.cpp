@@ -15,8 +15,8 @@ void completes(const std::string& name, const LinkParams& up, const LinkParams& 
                Duration deadline, StreamKind kind = StreamKind::placed) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         ScenarioSetup setup{.name = name, .seed = seed, .up = up, .down = down};
-        setup.client.handshake_timeout = 30s;
-        setup.server.handshake_timeout = 30s;
+        setup.client.handshake_timeout = 120s;
+        setup.server.handshake_timeout = 120s;
         Scenario s(std::move(setup));
         const Bulk bulk = start_bulk(s, {.bytes = bytes, .kind = kind});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, deadline));

@@ -97,9 +97,10 @@ ScenarioSetup symmetric(std::string name, const LinkParams& line, std::uint64_t 
 
 Scenario::Scenario(ScenarioSetup setup)
     : name_(std::move(setup.name)), seed_(seed_or_environment(setup.seed)), network_(events_, seed_) {
-    CryptoKit& kit = setup.crypto != nullptr ? *setup.crypto : shared_kit();
+    CryptoKit& client_kit = setup.crypto != nullptr ? *setup.crypto : shared_kit();
+    CryptoKit& server_kit = setup.server_crypto != nullptr ? *setup.server_crypto : client_kit;
     Prng seeds = Prng::derive(seed_, 0);
-    const auto host = [&](const char* name, const Address& address, TransportConfig config) {
+    const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit) {
         return std::make_unique<SimHost>(events_, network_,
                                          HostSetup{.name = name,
                                                    .address = address,
@@ -108,8 +109,8 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .provider = &kit.provider(),
                                                    .handshakes = &kit.handshakes()});
     };
-    client_ = host("client", make_address(1, kClientPort), std::move(setup.client));
-    server_ = host("server", make_address(2, kServerPort), std::move(setup.server));
+    client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit);
+    server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit);
     up_ = &network_.add_link("up", std::move(setup.up));
     down_ = &network_.add_link("down", std::move(setup.down));
     network_.connect(client_->node(), server_->node(), {up_});

@@ -31,7 +31,8 @@ struct ScenarioSetup {
     LinkParams down{};  ///< server to client
     TransportConfig client{};
     TransportConfig server{};
-    CryptoKit* crypto = nullptr;  ///< null: shared_kit()
+    CryptoKit* crypto = nullptr;         ///< null: shared_kit()
+    CryptoKit* server_crypto = nullptr;  ///< null: the same as the client's
 };
 
 /// OpenSSL with one pre-shared key, made once a process.

@@ -1,0 +1,150 @@
+// Setting up and ending connections under faults.
+#include "sim/check.hpp"
+#include "wire/header.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+constexpr std::uint64_t kBytes = 20'000;
+
+/// Fifty connections with fifty seeds, each from scratch; all must connect and move their bytes.
+void fifty_connect(const std::string& name, const LinkParams& line) {
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        ScenarioSetup setup = symmetric(name, line, 1000 + i);
+        setup.client.handshake_timeout = 20s;
+        setup.server.handshake_timeout = 20s;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    }
+}
+
+enum class Cut { both, from_client, from_server };
+
+/// Everything from the k-th packet on is lost.
+void stall(unsigned k, Cut cut) {
+    ScenarioSetup setup = symmetric("stall from packet " + std::to_string(k), {});
+    setup.client.idle_timeout = 9s;
+    setup.server.idle_timeout = 9s;
+    Scenario s(std::move(setup));
+    unsigned seen = 0;
+    s.network().set_filter([&](Instant, NodeId from, const Packet&) {
+        if (seen++ < k) return true;
+        const bool by_client = from == s.client().node();
+        return cut == Cut::from_client ? !by_client : cut == Cut::from_server ? by_client : false;
+    });
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
+    // 10 s from the last sign of life, which in a one-sided stall may come late.
+    const bool one_sided = cut != Cut::both;
+    (void)s.run_until([] { return false; }, one_sided ? 22s : 12s);
+    SIM_CHECK(s, s.client().endpoint().connection_count() == 0);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+    SIM_CHECK(s, s.client().session().closed.has_value());
+}
+
+}  // namespace
+
+TEST_CASE("F14 30 % loss both ways: 50 of 50 connect") { fifty_connect("handshake, 30 % loss", {.loss = 0.3}); }
+
+TEST_CASE("F15 30 % corruption both ways: 50 of 50 connect") {
+    fifty_connect("handshake, 30 % corruption", {.corrupt = 0.3});
+}
+
+TEST_CASE("handshake on a line of 2 s round trip") {
+    Scenario s(symmetric("2 s round trip", {.delay = 1s}));
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 40s));
+}
+
+TEST_CASE("F16 a stall at every state of the handshake frees both ends within 10 s") {
+    for (unsigned k = 0; k < 10; ++k) {
+        for (const Cut cut : {Cut::both, Cut::from_client, Cut::from_server}) stall(k, cut);
+    }
+}
+
+TEST_CASE("nobody answers: the client says that nothing came back, after its time-out") {
+    ScenarioSetup setup = symmetric("nobody there", {});
+    Scenario s(std::move(setup));
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = 1});
+    s.client().connect(s.server().address(), sender);
+    SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 12s));
+    SIM_CHECK(s, s.client().session().closed->code == ErrorCode::udp_blocked);
+    SIM_CHECK(s, s.elapsed() >= 10s);
+    SIM_CHECK(s, s.server().counters().bytes_sent == 0);
+}
+
+TEST_CASE("F10 another key: refused quickly on the client, no stream on the server") {
+    CryptoKit other(2);
+    ScenarioSetup setup = symmetric("wrong key", {});
+    setup.server_crypto = &other;
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 12s));
+    SIM_CHECK(s, s.client().session().closed->code == ErrorCode::authentication);
+    SIM_CHECK(s, s.elapsed() < 2s);
+    SIM_CHECK(s, bulk.receiver->received() == 0);
+    SIM_CHECK(s, s.server().sessions().empty());
+    s.run_for(11s);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
+TEST_CASE("F13 a rewritten version never leads to a connection under another one") {
+    Scenario s(symmetric("version rewritten", {}));
+    const Address to_server = s.server().address();
+    s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
+        if (from != s.client().node()) return true;
+        const auto header = wire::parse_long_header(p.data);
+        if (!header || header->version != wire::kVersion) return true;
+        auto copy = p.data;
+        copy[4] ^= std::byte{0x7f};  // the version's last byte
+        s.network().inject(10ms, p.from, to_server, std::move(copy));
+        return false;
+    });
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 12s));
+    SIM_CHECK(s, !s.client().session().connected_at);
+    SIM_CHECK(s, bulk.receiver->received() == 0);
+}
+
+TEST_CASE("a server that is full takes no more than it said") {
+    Scenario s(symmetric("full server", {}));
+    std::vector<std::shared_ptr<Receiver>> receivers;
+    s.server().listen(2, [&](proto::Connection&) {
+        receivers.push_back(std::make_shared<Receiver>());
+        return receivers.back();
+    });
+    std::vector<std::shared_ptr<Sender>> senders;
+    for (int i = 0; i < 5; ++i) {
+        senders.push_back(std::make_shared<Sender>(Sender::Options{.bytes = kBytes, .close_when_delivered = false}));
+        s.client().connect(s.server().address(), senders.back());
+    }
+    (void)s.run_until([] { return false; }, 5s);
+    SIM_CHECK(s, receivers.size() == 2);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 2);
+}
+
+TEST_CASE("an application's close reaches the peer with code and reason, also under 30 % loss") {
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+        Scenario s(symmetric("close under loss", {.loss = 0.3}, seed));
+        const Bulk bulk = start_bulk(s, {.bytes = 1'000'000'000, .close_when_delivered = false});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->received() > 50'000; }, 60s));
+        s.at(s.elapsed(), "the client closes with code 7",
+             [&] { s.client().session().connection->close(s.events().now(), 7, "seven"); });
+        SIM_REQUIRE(s, s.run_until([&] { return s.server().session().closed.has_value(); }, s.elapsed() + 40s));
+        const auto& reason = *s.server().session().closed;
+        // All repetitions of the close may be lost: then the idle time-out ends it.
+        if (reason.code != ErrorCode::timeout) {
+            SIM_CHECK(s, reason.by_peer);
+            SIM_CHECK(s, reason.application);
+            SIM_CHECK(s, reason.wire_code == 7);
+            SIM_CHECK(s, reason.message == "seven");
+            SIM_CHECK(s, !reason.orderly());
+        }
+        s.run_for(5s);
+        SIM_CHECK(s, s.client().endpoint().connection_count() == 0);
+        SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+    }
+}
