@@ -50,12 +50,13 @@ EarlyData::Run EarlyData::next_run(const Block& block, std::size_t at, std::size
     return {begin, find_bit(block.present, begin, limit, false)};
 }
 
-void EarlyData::clear_below(Block& block, std::size_t limit) {
+bool EarlyData::clear_below(Block& block, std::size_t limit) {
     for (std::size_t at = 0; at < limit;) {
         const std::size_t stop = std::min(limit, (at / 64 + 1) * 64);
         block.present[at / 64] &= ~mask(at % 64, stop - at / 64 * 64);
         at = stop;
     }
+    return std::all_of(block.present.begin(), block.present.end(), [](std::uint64_t word) { return word == 0; });
 }
 
 }  // namespace udtx::transfer

@@ -27,8 +27,7 @@ class EarlyData {
                 at = run.end;
             }
             if (limit < kBlock) {
-                clear_below(block, limit);
-                return;
+                if (!clear_below(block, limit)) return;
             }
             blocks_.erase(blocks_.begin());
         }
@@ -47,7 +46,8 @@ class EarlyData {
         std::size_t end = 0;
     };
     [[nodiscard]] static Run next_run(const Block& block, std::size_t at, std::size_t limit);
-    static void clear_below(Block& block, std::size_t limit);
+    /// True: nothing is left in the block.
+    static bool clear_below(Block& block, std::size_t limit);
 
     std::map<std::uint64_t, std::unique_ptr<Block>> blocks_;  // by stream offset of the block
 };
