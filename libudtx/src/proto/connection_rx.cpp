@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "crypto/wipe.hpp"
 #include "proto/close_reason.hpp"
 #include "proto/connection.hpp"
 #include "wire/codec.hpp"
@@ -67,6 +68,7 @@ Result<void> Connection::establish(Instant now) {
     auto secret = handshake_.tls().export_secret(crypto::kPacketKeysLabel);
     if (!secret) return secret.error();
     keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret);
+    crypto::wipe(std::as_writable_bytes(std::span(*secret)));
     streams_.set_peer_limits(peer_.connection_window, peer_.stream_window, peer_.max_streams);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path_.mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));

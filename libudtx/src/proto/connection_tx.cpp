@@ -19,6 +19,11 @@ constexpr std::size_t kMaxAckRangesSent = 32;
 
 std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     if (state_ == State::drained) return std::nullopt;
+    if (keys_ && keys_->seal_limit_reached()) {
+        // The peer never acknowledged the current key phase, so no new key could be had (RFC 9001, section 6.6).
+        end({.code = ErrorCode::protocol, .message = "the key's packet limit was reached without an update"});
+        return std::nullopt;
+    }
     if (state_ == State::closing) return transmit_close(now, out);
     auto t = transmit_handshake(now, out);
     if (!keys_) return t;
