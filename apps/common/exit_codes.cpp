@@ -18,11 +18,11 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
             return ExitCode::udp_blocked;
         case ErrorCode::timeout:
             return ExitCode::timeout;
+        case ErrorCode::refused:  // a name, a place or a kind of transfer that the receiver does not take
         case ErrorCode::file_io:
             return ExitCode::file_io;
         case ErrorCode::integrity:
             return ExitCode::integrity;
-        case ErrorCode::refused:
         case ErrorCode::partial:
             return ExitCode::partial;
         case ErrorCode::interrupted:

@@ -45,6 +45,7 @@ make_key() { "$send" keygen "$work/psk" 2>/dev/null; }
 start_recv() {
     local name=$1 listen=127.0.0.1:0 _
     shift
+    : >"$work/$name.log"
     "$recv" --listen "$listen" "$@" >"$work/$name.out" 2>"$work/$name.log" &
     receiver=$!
     receivers+=("$receiver")
