@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "transfer/early_data.hpp"
+#include "transfer/piece_assembler.hpp"
+
+using namespace udtx::transfer;
+
+namespace {
+
+std::byte pattern(std::uint64_t offset) {
+    return static_cast<std::byte>(offset * 2654435761U >> 13U);
+}
+
+std::vector<std::byte> pattern(std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::byte> out;
+    for (std::uint64_t at = begin; at < end; ++at) out.push_back(pattern(at));
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("early data comes back once, in order, as it was held") {
+    EarlyData early;
+    early.hold(200'000, pattern(200'000, 200'010));
+    early.hold(65'530, pattern(65'530, 65'600));
+    early.hold(3, pattern(3, 4));
+    std::map<std::uint64_t, std::size_t> seen;
+    const auto collect = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+        for (std::size_t i = 0; i < bytes.size(); ++i) CHECK(bytes[i] == pattern(offset + i));
+        seen[offset] += bytes.size();
+    };
+    early.release_below(65'550, collect);
+    CHECK(seen == std::map<std::uint64_t, std::size_t>{{3, 1}, {65'530, 6}, {65'536, 14}});
+    seen.clear();
+    early.release_below(65'600, collect);
+    CHECK(seen == std::map<std::uint64_t, std::size_t>{{65'550, 50}});
+    early.release_below(1'000'000, collect);
+    CHECK(early.blocks() == 0);
+}
+
+TEST_CASE("a block whose bytes are all announced is not held any more") {
+    EarlyData early;
+    early.hold(10, pattern(10, 20));
+    early.release_below(20, [](std::uint64_t, std::span<const std::byte>) {});
+    CHECK(early.blocks() == 0);
+}
+
+TEST_CASE("alternating holes cost memory by the block, not by the hole") {
+    EarlyData early;
+    for (std::uint64_t at = 0; at < 200'000; at += 2) early.hold(at, pattern(at, at + 1));
+    CHECK(early.blocks() == 4);
+    std::uint64_t bytes = 0;
+    early.release_below(200'000, [&](std::uint64_t offset, std::span<const std::byte> got) {
+        CHECK(offset % 2 == 0);
+        bytes += got.size();
+    });
+    CHECK(bytes == 100'000);
+}
+
+TEST_CASE("pieces become whole in any order of bytes and announcements") {
+    std::mt19937 generator(7);
+    for (int round = 0; round < 20; ++round) {
+        const std::vector<Extent> extents{{0, 100}, {kPieceBytes - 50, 3000}, {5 * kPieceBytes, kPieceBytes + 10}};
+        std::uint64_t total = 0;
+        for (const Extent& extent : extents) total += extent.length;
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> cuts;
+        for (std::uint64_t at = 0; at < total;) {
+            const std::uint64_t stop = std::min<std::uint64_t>(total, at + 1 + generator() % 60'000);
+            cuts.emplace_back(at, stop);
+            at = stop;
+        }
+        std::shuffle(cuts.begin(), cuts.end(), generator);
+        PieceAssembler assembler;
+        assembler.begin_file(0);
+        std::size_t announced = 0;
+        for (std::size_t i = 0; i < cuts.size(); ++i) {
+            if (announced < extents.size() && i * extents.size() >= announced * cuts.size() + generator() % 3) {
+                REQUIRE(assembler.announce(extents[announced++]));
+            }
+            assembler.on_bytes(cuts[i].first, pattern(cuts[i].first, cuts[i].second));
+        }
+        while (announced < extents.size()) REQUIRE(assembler.announce(extents[announced++]));
+        CHECK(assembler.complete());
+        CHECK_FALSE(assembler.has_unannounced());
+        std::uint64_t bytes = 0;
+        for (const WholePiece& whole : assembler.whole()) {
+            bytes += whole.data.size();
+            REQUIRE(whole.data.size() == whole.piece.length);
+            const auto expected = pattern(whole.piece.stream_offset, whole.piece.stream_offset + whole.piece.length);
+            CHECK(std::equal(expected.begin(), expected.end(), whole.data.bytes().begin()));
+        }
+        CHECK(bytes == total);
+        CHECK(assembler.whole().size() == 5);
+    }
+}

@@ -1,0 +1,135 @@
+#include "transfer/messages.hpp"
+
+#include <string>
+
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+
+namespace {
+
+Digest digest_of(std::uint8_t fill, std::size_t size) {
+    return Digest(std::vector<std::byte>(size, std::byte{fill}));
+}
+
+std::vector<Message> samples() {
+    message::Offer offer;
+    offer.mode = TransferMode::stream;
+    offer.preserve = true;
+    offer.hash = HashAlgorithm::sha256;
+    offer.destination = {"some", "place"};
+    message::Entry file;
+    file.index = 7;
+    file.path = {"d", "name\n"};
+    file.mode = 0644;
+    file.mtime_ns = -1'500'000'000;
+    file.size = 1ULL << 40U;
+    file.sparse = true;
+    message::Entry link;
+    link.type = EntryType::symlink;
+    link.path = {"l"};
+    link.target = "../x";
+    message::Entry directory;
+    directory.type = EntryType::directory;
+    directory.path = {"d"};
+    return {offer,
+            file,
+            link,
+            directory,
+            message::Extents{7, {{0, 5}, {1ULL << 30U, 4096}}},
+            message::Digests{7, 3, {digest_of(1, 16), digest_of(2, 16)}},
+            message::FileEnd{7, FileStatus::ok, digest_of(9, 32)},
+            message::FileEnd{8, FileStatus::changed, {}},
+            message::Finish{9, 123456789, 2, digest_of(3, 16)},
+            message::Accept{1},
+            message::FileFailed{7, 4, "d/name", "no room"},
+            message::Delivered{5, 99999},
+            message::Confirm{1, 2, 3, 4, 5, digest_of(4, 16)}};
+}
+
+std::vector<std::byte> encode(const Message& message) {
+    MessageWriter out;
+    out.put(message);
+    return {out.bytes().begin(), out.bytes().end()};
+}
+
+}  // namespace
+
+TEST_CASE("messages survive the stream in any cut") {
+    MessageWriter out;
+    for (const Message& m : samples()) out.put(m);
+    const std::vector<std::byte> all(out.bytes().begin(), out.bytes().end());
+    for (const std::size_t cut : {std::size_t{1}, std::size_t{7}, all.size()}) {
+        MessageReader reader;
+        std::vector<Message> seen;
+        for (std::size_t at = 0; at < all.size(); at += cut) {
+            reader.feed(std::span(all).subspan(at, std::min(cut, all.size() - at)));
+            for (;;) {
+                auto next = reader.next();
+                REQUIRE(next.ok());
+                if (!next->has_value()) break;
+                seen.push_back(**next);
+            }
+        }
+        REQUIRE(seen.size() == samples().size());
+        for (std::size_t i = 0; i < seen.size(); ++i) CHECK(encode(seen[i]) == encode(samples()[i]));
+    }
+}
+
+TEST_CASE("fields arrive as they were sent") {
+    const auto bytes = encode(samples()[1]);
+    MessageReader reader;
+    reader.feed(bytes);
+    auto next = reader.next();
+    REQUIRE(next.ok());
+    REQUIRE(next->has_value());
+    const auto& entry = std::get<message::Entry>(**next);
+    CHECK(entry.index == 7);
+    CHECK(entry.path == std::vector<std::string>{"d", "name\n"});
+    CHECK(entry.mtime_ns == -1'500'000'000);
+    CHECK(entry.size == 1ULL << 40U);
+    CHECK(entry.sparse);
+    CHECK_FALSE(entry.whole);
+}
+
+TEST_CASE("truncated and lengthened bodies are malformed") {
+    for (const Message& sample : samples()) {
+        const auto framed = encode(sample);
+        const std::size_t prefix = framed.size() < 65 ? 1 : 2;
+        const auto body = std::span(framed).subspan(prefix);
+        REQUIRE(parse_message(body).ok());
+        for (std::size_t n = 0; n < body.size(); ++n) CHECK_FALSE(parse_message(body.first(n)).ok());
+        std::vector<std::byte> longer(body.begin(), body.end());
+        longer.push_back(std::byte{0});
+        CHECK_FALSE(parse_message(longer).ok());
+    }
+}
+
+TEST_CASE("values beyond their bounds are malformed") {
+    const auto parse = [](std::initializer_list<int> values) {
+        std::vector<std::byte> body;
+        for (const int v : values) body.push_back(static_cast<std::byte>(v));
+        return parse_message(body).ok();
+    };
+    CHECK_FALSE(parse({99}));                                            // no such type
+    CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));
+    CHECK_FALSE(parse({2, 0, 3, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 3
+    CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
+    CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                           // a digest of 3 bytes
+    CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                              // 1025 extents
+}
+
+TEST_CASE("an offer of another version is understood as far as its number") {
+    const std::vector<std::byte> body{std::byte{1}, std::byte{2}, std::byte{0xff}, std::byte{0xff}};
+    auto parsed = parse_message(body);
+    REQUIRE(parsed.ok());
+    CHECK(std::get<message::Offer>(*parsed).version == 2);
+}
+
+TEST_CASE("an oversized length is refused before its bytes are held") {
+    MessageReader reader;
+    const std::vector<std::byte> prefix{std::byte{0x80}, std::byte{0x02}, std::byte{0}, std::byte{0}};
+    reader.feed(prefix);
+    CHECK_FALSE(reader.next().ok());
+}

@@ -1,0 +1,113 @@
+#include "transfer/scanner.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "test/catch.hpp"
+#include "transfer/extent_cursor.hpp"
+#include "unit/transfer/temp_dir.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::transfer::test;
+
+namespace {
+
+struct Scan {
+    explicit Scan(const std::vector<std::string>& sources) {
+        auto roots = open_sources(sources);
+        REQUIRE(roots.ok());
+        ScanQueue queue(kMaxScanQueueBytes);
+        Scanner(*roots, queue, report).run();
+        while (auto entry = queue.try_pop()) {
+            order.push_back(entry->path);
+            entries[entry->path] = *entry;
+        }
+    }
+    JobReport report;
+    std::vector<std::string> order;
+    std::map<std::string, ScannedEntry> entries;
+};
+
+}  // namespace
+
+TEST_CASE("the scanner finds everything, parents first, links as links") {
+    const TempDir temp;
+    fs::create_directories(temp / "t/a/b");
+    fs::create_directories(temp / "t/empty");
+    write_file(temp / "t/a/file", "12345");
+    write_file(temp / "t/a/b/deep", "1");
+    fs::create_symlink("../../nowhere", temp / "t/a/link");
+    REQUIRE(::mkfifo((temp / "t/fifo").c_str(), 0600) == 0);
+    const Scan scan({(temp / "t/").string()});
+    CHECK(scan.entries.size() == 7);
+    CHECK(scan.order.front() == "t");
+    CHECK(scan.entries.at("t/empty").type == EntryType::directory);
+    CHECK(scan.entries.at("t/a/link").type == EntryType::symlink);
+    CHECK(scan.entries.at("t/a/link").target == "../../nowhere");
+    CHECK(scan.entries.at("t/a/b/deep").type == EntryType::file);
+    for (std::size_t i = 0; i < scan.order.size(); ++i) {
+        const std::string parent = split_leaf(scan.order[i]).directory;
+        const auto at = std::find(scan.order.begin(), scan.order.end(), parent);
+        if (!parent.empty()) CHECK(at - scan.order.begin() < static_cast<std::ptrdiff_t>(i));
+    }
+    const Progress progress = scan.report.progress();
+    CHECK(progress.files_total == 2);
+    CHECK(progress.bytes_total == 6);
+    CHECK(progress.totals_final);
+    CHECK(scan.report.outcome().warnings.size() == 1);  // the FIFO
+    CHECK(scan.report.outcome().failed_count == 0);
+}
+
+TEST_CASE("a source that is a dot sends its contents") {
+    const TempDir temp;
+    write_file(temp / "f", "1");
+    const Scan scan({(temp.path() / ".").string()});
+    CHECK(scan.order == std::vector<std::string>{"f"});
+}
+
+TEST_CASE("sources that are missing or collide are named") {
+    const TempDir temp;
+    fs::create_directories(temp / "a");
+    fs::create_directories(temp / "b");
+    write_file(temp / "a/x", "1");
+    write_file(temp / "b/x", "2");
+    CHECK_FALSE(open_sources({}).ok());
+    auto missing = open_sources({(temp / "none").string()});
+    REQUIRE_FALSE(missing.ok());
+    CHECK(missing.error().code == ErrorCode::file_io);
+    CHECK(missing.error().message.find("none") != std::string::npos);
+    auto doubled = open_sources({(temp / "a/x").string(), (temp / "b/x").string()});
+    REQUIRE_FALSE(doubled.ok());
+    CHECK(doubled.error().code == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("the cursor finds data between holes and cuts it to size") {
+    const TempDir temp;
+    const std::string path = (temp / "sparse").string();
+    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+    REQUIRE(::ftruncate(fd.get(), 200 << 20) == 0);
+    REQUIRE(::pwrite(fd.get(), "x", 1, 100 << 20) == 1);
+    struct stat st = {};
+    REQUIRE(::fstat(fd.get(), &st) == 0);
+    CHECK(may_have_holes(st));
+    ExtentCursor cursor(fd.get(), 200ULL << 20U, true);
+    const auto data = cursor.next();
+    REQUIRE(data.has_value());
+    CHECK(data->offset <= 100ULL << 20U);
+    CHECK(data->offset + data->length > 100ULL << 20U);
+    CHECK(data->length < 10ULL << 20U);
+    CHECK_FALSE(cursor.next().has_value());
+
+    ExtentCursor dense(fd.get(), 200ULL << 20U, false);
+    std::uint64_t at = 0;
+    while (const auto extent = dense.next()) {
+        CHECK(extent->offset == at);
+        CHECK(extent->length <= kMaxExtentBytes);
+        at += extent->length;
+    }
+    CHECK(at == 200ULL << 20U);
+}

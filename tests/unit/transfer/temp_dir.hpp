@@ -1,0 +1,60 @@
+// A directory of its own for one test case, gone at its end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+namespace udtx::transfer::test {
+
+namespace fs = std::filesystem;
+
+class TempDir {
+  public:
+    TempDir() {
+        std::string name = (fs::temp_directory_path() / "udtx-transfer-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) std::abort();
+        path_ = name;
+    }
+    ~TempDir() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    TempDir(const TempDir&) = delete;
+    TempDir& operator=(const TempDir&) = delete;
+    [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+    [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
+
+  private:
+    fs::path path_;
+};
+
+inline void write_file(const fs::path& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary) << content;
+}
+
+inline std::string read_file(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+inline std::string random_content(std::size_t bytes, std::uint32_t seed) {
+    std::mt19937 generator(seed);
+    std::string out(bytes, '\0');
+    for (char& c : out) c = static_cast<char>(generator());
+    return out;
+}
+
+/// Regular files below `directory`, temporary ones included.
+inline std::size_t count_files(const fs::path& directory) {
+    std::size_t n = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) n += entry.is_regular_file() ? 1U : 0U;
+    return n;
+}
+
+}  // namespace udtx::transfer::test

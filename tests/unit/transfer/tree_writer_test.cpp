@@ -1,0 +1,237 @@
+#include "transfer/tree_writer.hpp"
+
+#include <sys/stat.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "transfer/names.hpp"
+#include "unit/transfer/temp_dir.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::transfer::test;
+
+namespace {
+
+/// A tree writer on a temporary directory, fed as a receiver would feed it.
+struct Rig {
+    explicit Rig(bool preserve = false) {
+        auto root = ConfinedDir::open(temp.path().string());
+        TreeWriterCallbacks callbacks;
+        callbacks.delivered = [this](const Commit& c) {
+            const std::lock_guard lock(mutex);
+            delivered.push_back(c.path());
+        };
+        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error& error) {
+            const std::lock_guard lock(mutex);
+            failed.push_back(path);
+            codes.push_back(error.code);
+        };
+        callbacks.fatal = [](const Error&) {};
+        writer.emplace(std::move(root).value(), TreeWriterOptions{preserve, HashAlgorithm::xxh3_128, 1}, callbacks);
+    }
+
+    static Digest hash(const std::string& text) {
+        Hasher hasher(HashAlgorithm::xxh3_128);
+        hasher.update(std::as_bytes(std::span(text)));
+        return hasher.finish();
+    }
+    std::uint64_t entry(EntryType type, const std::string& path, std::uint64_t size = 0, const std::string& target = "") {
+        message::Entry m;
+        m.index = next++;
+        m.type = type;
+        m.path = split_path(path);
+        m.mode = mode;
+        m.mtime_ns = 1'000'000'000'000'000'001;
+        m.size = size;
+        m.whole = type == EntryType::file;
+        m.target = target;
+        writer->begin_entry(m);
+        return m.index;
+    }
+    void piece(std::uint64_t index, const std::string& content) {
+        Piece p{index, 0, 0, content.size(), 0};
+        writer->write_piece({p, Chunk::copy_of(std::as_bytes(std::span(content)))});
+    }
+    void digests(std::uint64_t index, const std::string& content) {
+        writer->check_digests({index, 0, {hash(content)}});
+    }
+    void end(std::uint64_t index, const std::string& content, FileStatus status = FileStatus::ok) {
+        FileDigest digest(HashAlgorithm::xxh3_128, content.size());
+        if (!content.empty()) digest.add(0, content.size(), hash(content));
+        writer->end_file({index, status, digest.finish()}, content.empty() ? 0 : 1);
+    }
+    void file(const std::string& path, const std::string& content) {
+        const std::uint64_t index = entry(EntryType::file, path, content.size());
+        if (!content.empty()) {
+            piece(index, content);
+            digests(index, content);
+        }
+        end(index, content);
+    }
+
+    TempDir temp;
+    std::mutex mutex;
+    std::vector<std::string> delivered;
+    std::vector<std::string> failed;
+    std::vector<ErrorCode> codes;
+    std::uint64_t next = 0;
+    std::uint32_t mode = 0755;
+    std::optional<TreeWriter> writer;
+};
+
+}  // namespace
+
+TEST_CASE("a tree is written, committed and reported") {
+    Rig rig;
+    rig.entry(EntryType::directory, "d");
+    rig.entry(EntryType::directory, "d/empty");
+    rig.file("d/f", "content");
+    rig.file("d/nothing", "");
+    rig.entry(EntryType::symlink, "d/l", 0, "/etc/passwd");
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.failed.empty());
+    CHECK(rig.delivered.size() == 5);
+    CHECK(read_file(rig.temp / "d/f") == "content");
+    CHECK(fs::file_size(rig.temp / "d/nothing") == 0);
+    CHECK(fs::is_directory(rig.temp / "d/empty"));
+    CHECK(fs::read_symlink(rig.temp / "d/l") == "/etc/passwd");
+    CHECK(count_files(rig.temp / "d") == 3);  // the link counts as its target; no temporary file
+}
+
+TEST_CASE("modes and times: exact with preserve, by the umask without, never set-id") {
+    for (const bool preserve : {true, false}) {
+        Rig rig(preserve);
+        const mode_t old = ::umask(027);
+        rig.mode = 04757;
+        rig.entry(EntryType::directory, "d");
+        rig.mode = 06757;
+        rig.file("d/f", "x");
+        static_cast<void>(rig.writer->finish());
+        ::umask(old);
+        struct stat st = {};
+        REQUIRE(::stat((rig.temp / "d/f").c_str(), &st) == 0);
+        CHECK((st.st_mode & 07777U) == (preserve ? 0757U : 0750U));
+        CHECK((st.st_mtim.tv_sec == 1'000'000'000) == preserve);
+        REQUIRE(::stat((rig.temp / "d").c_str(), &st) == 0);
+        CHECK((st.st_mode & 07777U) == (preserve ? 0757U : 0750U));
+        CHECK((st.st_mtim.tv_sec == 1'000'000'000) == preserve);
+    }
+}
+
+TEST_CASE("a read-only directory is filled before it is closed") {
+    Rig rig;
+    rig.mode = 0555;
+    rig.entry(EntryType::directory, "d");
+    rig.mode = 0444;
+    rig.file("d/f", "x");
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.failed.empty());
+    struct stat st = {};
+    REQUIRE(::stat((rig.temp / "d").c_str(), &st) == 0);
+    CHECK((st.st_mode & 0700U) == 0500U);
+    ::chmod((rig.temp / "d").c_str(), 0700);
+}
+
+TEST_CASE("nothing has its final name before the commit, and an abandoned file leaves nothing") {
+    Rig rig;
+    const std::uint64_t index = rig.entry(EntryType::file, "f", 7);
+    rig.piece(index, "content");
+    CHECK_FALSE(fs::exists(rig.temp / "f"));
+    CHECK(count_files(rig.temp.path()) == 1);
+    rig.file("g", "complete");
+    rig.writer->abandon();
+    CHECK_FALSE(fs::exists(rig.temp / "f"));
+    CHECK(read_file(rig.temp / "g") == "complete");
+    CHECK(count_files(rig.temp.path()) == 1);
+    CHECK(rig.delivered == std::vector<std::string>{"g"});
+}
+
+TEST_CASE("altered, changed and incomplete files fail and keep what was there before") {
+    Rig rig;
+    for (const char* name : {"altered", "changed", "short"}) write_file(rig.temp / name, "before");
+    const std::uint64_t altered = rig.entry(EntryType::file, "altered", 3);
+    rig.piece(altered, "abc");
+    rig.digests(altered, "abd");
+    rig.end(altered, "abd");
+    const std::uint64_t changed = rig.entry(EntryType::file, "changed", 3);
+    rig.piece(changed, "abc");
+    rig.end(changed, "abc", FileStatus::changed);
+    const std::uint64_t incomplete = rig.entry(EntryType::file, "short", 3);
+    rig.end(incomplete, "abc");
+    rig.file("fine", "fine");
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.failed == std::vector<std::string>{"altered", "changed", "short"});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::integrity, ErrorCode::partial, ErrorCode::protocol});
+    for (const char* name : {"altered", "changed", "short"}) CHECK(read_file(rig.temp / name) == "before");
+    CHECK(rig.delivered == std::vector<std::string>{"fine"});
+    CHECK(count_files(rig.temp.path()) == 4);
+}
+
+TEST_CASE("links and FIFOs in the way are replaced or refused, never followed") {
+    Rig rig;
+    const TempDir outside;
+    write_file(outside / "canary", "alive");
+    fs::create_symlink(outside / "canary", rig.temp / "leaf");
+    fs::create_symlink(outside.path(), rig.temp / "dir");
+    REQUIRE(::mkfifo((rig.temp / "fifo").c_str(), 0600) == 0);
+    rig.file("leaf", "new");
+    rig.file("fifo", "new");
+    rig.file("dir/file", "escaped");
+    rig.entry(EntryType::directory, "dir");
+    rig.entry(EntryType::directory, "dir/sub");
+    rig.entry(EntryType::symlink, "dir/link", 0, "x");
+    // A link that comes with the transfer, and a file through it.
+    rig.entry(EntryType::symlink, "sent", 0, outside.path().string());
+    rig.file("sent/file", "escaped");
+    static_cast<void>(rig.writer->finish());
+    CHECK(read_file(outside / "canary") == "alive");
+    CHECK(count_files(outside.path()) == 1);
+    CHECK(read_file(rig.temp / "leaf") == "new");
+    CHECK_FALSE(fs::is_symlink(rig.temp / "leaf"));
+    CHECK(fs::is_regular_file(rig.temp / "fifo"));
+    CHECK(rig.failed == std::vector<std::string>{"dir/file", "dir", "dir/sub", "dir/link", "sent/file"});
+}
+
+TEST_CASE("a file over a directory fails and leaves no temporary file") {
+    Rig rig;
+    fs::create_directories(rig.temp / "d");
+    rig.file("d", "x");
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.failed == std::vector<std::string>{"d"});
+    CHECK(count_files(rig.temp.path()) == 0);
+}
+
+TEST_CASE("a sparse file keeps its holes and its size") {
+    Rig rig;
+    message::Entry m;
+    m.path = {"sparse"};
+    m.mode = 0644;
+    m.size = 1ULL << 33U;
+    m.sparse = true;
+    rig.writer->begin_entry(m);
+    const std::string content = random_content(4096, 1);
+    const std::uint64_t at = 1ULL << 32U;
+    rig.writer->write_piece({{0, 0, at, content.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(content)))});
+    rig.writer->check_digests({0, 0, {Rig::hash(content)}});
+    FileDigest digest(HashAlgorithm::xxh3_128, m.size);
+    digest.add(at, content.size(), Rig::hash(content));
+    rig.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
+    static_cast<void>(rig.writer->finish());
+    struct stat st = {};
+    REQUIRE(::stat((rig.temp / "sparse").c_str(), &st) == 0);
+    CHECK(static_cast<std::uint64_t>(st.st_size) == m.size);
+    CHECK(st.st_blocks < 1024);
+}
+
+TEST_CASE("many small files are committed in groups and all arrive") {
+    Rig rig;
+    for (int i = 0; i < 3000; ++i) rig.file("f" + std::to_string(i), std::to_string(i));
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.delivered.size() == 3000);
+    CHECK(read_file(rig.temp / "f2999") == "2999");
+    CHECK(count_files(rig.temp.path()) == 3000);
+}
