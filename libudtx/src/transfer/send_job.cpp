@@ -7,9 +7,7 @@ namespace udtx::transfer {
 Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
     if (!destination.empty()) {
-        if (auto checked = check_path(destination); !checked) {
-            return Error{ErrorCode::invalid_argument, checked.error().message};
-        }
+        if (auto checked = check_path(destination); !checked) return checked.error();
     }
     std::vector<SourceRoot> roots;
     const bool stream = options.sources.size() == 1 && options.sources.front() == "-";
