@@ -1,0 +1,91 @@
+// SendJob and ReceiveJob in the simulator: the line is virtual, the disk threads are real.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "sim/scenario.hpp"
+#include "transfer/receive_job.hpp"
+#include "transfer/send_job.hpp"
+
+namespace udtx::sim {
+
+/// Lets a job live on a simulated host. Virtual time passes in an instant, disks do not: while a job is under way, each
+/// few virtual milliseconds give the real threads a moment.
+template <class Job>
+class JobApp final : public App {
+  public:
+    explicit JobApp(std::unique_ptr<Job> job) : job_(std::move(job)) {
+        job_->set_waker([flag = woken_] { flag->store(true); });
+    }
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        if (std::holds_alternative<proto::event::Closed>(event)) closed_ = true;
+        job_->on_event(now, connection, event);
+        arm(now);
+    }
+    void on_wake(Instant now, proto::Connection& connection) override {
+        armed_ = false;
+        if (woken_->exchange(false)) {
+            job_->on_wake(now, connection);
+        } else {
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+        if (abort_at_ && now >= *abort_at_) {
+            abort_at_.reset();
+            job_->abort(now, connection, ErrorCode::interrupted, "interrupted by the user");
+        }
+        arm(now);
+    }
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        job_->on_placed(id, offset, bytes);
+    }
+    void abort_at(Instant when) { abort_at_ = when; }
+    [[nodiscard]] Job& job() noexcept { return *job_; }
+
+  private:
+    void arm(Instant now) {
+        if (closed_ || std::exchange(armed_, true)) return;
+        wake_at(now + std::chrono::milliseconds(2));
+    }
+
+    std::unique_ptr<Job> job_;
+    std::shared_ptr<std::atomic<bool>> woken_ = std::make_shared<std::atomic<bool>>(false);
+    std::optional<Instant> abort_at_;
+    bool armed_ = false;
+    bool closed_ = false;
+};
+
+/// One transfer from the client to the server.
+class TransferRig {
+  public:
+    TransferRig(Scenario& scenario, transfer::SendOptions send, transfer::ReceiveOptions receive) {
+        auto receiver_job = transfer::ReceiveJob::create(std::move(receive), [this] { received_ = true; });
+        auto sender_job = transfer::SendJob::create(std::move(send), [this] { sent_ = true; });
+        if (!receiver_job || !sender_job) return;
+        receiver = std::make_shared<JobApp<transfer::ReceiveJob>>(std::move(receiver_job).value());
+        sender = std::make_shared<JobApp<transfer::SendJob>>(std::move(sender_job).value());
+        scenario.server().listen(1, [this](proto::Connection&) { return receiver; });
+        scenario.client().connect(scenario.server().address(), sender);
+        scenario.client().pump();
+    }
+    /// Both jobs have a final result; false: not within the given virtual time.
+    bool run(Scenario& scenario, Duration deadline) {
+        const bool both = scenario.run_until([this] { return received_ && sent_; }, deadline);
+        // The receiver's disk thread settles in real time, possibly after the last simulated event.
+        for (int i = 0; i < 2000 && !(received_ && sent_); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return both || (received_ && sent_);
+    }
+
+    std::shared_ptr<JobApp<transfer::ReceiveJob>> receiver;
+    std::shared_ptr<JobApp<transfer::SendJob>> sender;
+
+  private:
+    std::atomic<bool> received_{false};
+    std::atomic<bool> sent_{false};
+};
+
+}  // namespace udtx::sim

@@ -1,0 +1,211 @@
+// Whole transfers of files and streams over a simulated line with real files at both ends.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "scenario/transfer_rig.hpp"
+#include "sim/check.hpp"
+#include "test/catch.hpp"
+#include "unit/transfer/temp_dir.hpp"
+
+using namespace udtx;
+using namespace udtx::sim;
+using namespace udtx::transfer::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+LinkParams line(double loss) {
+    LinkParams out;
+    out.bits_per_second = 200'000'000;
+    out.delay = 5ms;
+    out.loss = loss;
+    return out;
+}
+
+void make_tree(const fs::path& root) {
+    fs::create_directories(root / "a/b");
+    fs::create_directories(root / "empty");
+    for (std::uint32_t i = 0; i < 300; ++i) write_file(root / "a" / std::to_string(i), random_content(i * 7, i));
+    write_file(root / "a/b/large", random_content(3'500'001, 1));
+    write_file(root / "zero", "");
+    fs::create_symlink("../nowhere", root / "a/link");
+    write_file(root / "sparse", "head");
+    fs::resize_file(root / "sparse", 20U << 20U);
+}
+
+bool same_tree(const fs::path& a, const fs::path& b) {
+    std::size_t seen = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(a)) {
+        const fs::path other = b / fs::relative(entry.path(), a);
+        ++seen;
+        if (entry.is_symlink()) {
+            if (fs::read_symlink(entry.path()) != fs::read_symlink(other)) return false;
+        } else if (entry.is_directory()) {
+            if (!fs::is_directory(other)) return false;
+        } else if (read_file(entry.path()) != read_file(other)) {
+            return false;
+        }
+    }
+    const fs::recursive_directory_iterator others(b);
+    return static_cast<std::size_t>(std::distance(begin(others), end(others))) == seen;
+}
+
+}  // namespace
+
+TEST_CASE("a tree arrives identical, whatever the line loses") {
+    for (const double loss : {0.0, 0.05}) {
+        const TempDir temp;
+        make_tree(temp / "src");
+        fs::create_directory(temp / "dst");
+        Scenario s(symmetric("tree, loss " + std::to_string(loss), line(loss)));
+        TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = "x/y", .preserve = true},
+                        {.directory = (temp / "dst").string()});
+        SIM_REQUIRE(s, rig.sender != nullptr);
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        const transfer::Outcome sent = rig.sender->job().result();
+        const transfer::Outcome received = rig.receiver->job().result();
+        INFO((sent.status ? std::string() : sent.status.error().message));
+        SIM_REQUIRE(s, sent.status.ok());
+        SIM_REQUIRE(s, received.status.ok());
+        SIM_CHECK(s, sent.files == 303);
+        SIM_CHECK(s, received.files == 303);
+        SIM_CHECK(s, received.directories == 4);
+        SIM_CHECK(s, received.links == 1);
+        SIM_CHECK(s, sent.sent_bytes < 5U << 20U);  // the hole stayed here
+        SIM_CHECK(s, same_tree(temp / "src", temp / "dst/x/y/src"));
+    }
+}
+
+TEST_CASE("SHA-256 instead of XXH3 works the same") {
+    const TempDir temp;
+    write_file(temp / "f", random_content(2'500'000, 3));
+    fs::create_directory(temp / "dst");
+    Scenario s(symmetric("sha-256", line(0)));
+    TransferRig rig(s, {.sources = {(temp / "f").string()}, .destination = "", .hash = transfer::HashAlgorithm::sha256},
+                    {.directory = (temp / "dst").string()});
+    SIM_REQUIRE(s, rig.run(s, 600s));
+    SIM_CHECK(s, rig.sender->job().result().status.ok());
+    SIM_CHECK(s, read_file(temp / "dst/f") == read_file(temp / "f"));
+}
+
+TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
+    const TempDir temp;
+    fs::create_directory(temp / "src");
+    write_file(temp / "src/blocked", "x");
+    write_file(temp / "src/fine", "y");
+    fs::create_directories(temp / "dst/src/blocked/full");
+    Scenario s(symmetric("one entry fails", line(0)));
+    TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = ""},
+                    {.directory = (temp / "dst").string()});
+    SIM_REQUIRE(s, rig.run(s, 600s));
+    for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
+        SIM_REQUIRE(s, !outcome.status.ok());
+        SIM_CHECK(s, outcome.status.error().code == ErrorCode::partial);
+        SIM_REQUIRE(s, outcome.failed.size() == 1);
+        SIM_CHECK(s, outcome.failed.front().path == "src/blocked");
+        SIM_CHECK(s, outcome.files == 1);
+    }
+    SIM_CHECK(s, read_file(temp / "dst/src/fine") == "y");
+}
+
+TEST_CASE("an interrupted transfer leaves only complete files") {
+    for (const bool sender_ends : {true, false}) {
+        const TempDir temp;
+        fs::create_directory(temp / "src");
+        for (std::uint32_t i = 0; i < 40; ++i) {
+            write_file(temp / "src" / std::to_string(i), random_content(1'000'000, i));
+        }
+        fs::create_directory(temp / "dst");
+        Scenario s(symmetric("interrupted", line(0)));
+        TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = ""},
+                        {.directory = (temp / "dst").string()});
+        const Instant when = Instant{} + (s.events().now() - Instant{}) + 800ms;
+        if (sender_ends) {
+            rig.sender->abort_at(when);
+        } else {
+            rig.receiver->abort_at(when);
+        }
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        const transfer::Outcome sent = rig.sender->job().result();
+        const transfer::Outcome received = rig.receiver->job().result();
+        SIM_REQUIRE(s, !sent.status.ok());
+        SIM_REQUIRE(s, !received.status.ok());
+        SIM_CHECK(s, sent.status.error().code == ErrorCode::interrupted);
+        SIM_CHECK(s, received.status.error().code == ErrorCode::interrupted);
+        SIM_CHECK(s, received.files < 40);
+        std::size_t complete = 0;
+        for (const auto& entry : fs::directory_iterator(temp / "dst/src")) {
+            ++complete;
+            SIM_CHECK(s, read_file(entry.path()) == read_file(temp / "src" / entry.path().filename().string()));
+        }
+        SIM_CHECK(s, complete == received.files);
+        SIM_CHECK(s, sent.files <= received.files);
+    }
+}
+
+TEST_CASE("a destination through a symbolic link is refused, nothing lands outside") {
+    const TempDir temp;
+    fs::create_directories(temp / "outside");
+    fs::create_directories(temp / "dst");
+    fs::create_symlink("../outside", temp / "dst/link");
+    write_file(temp / "f", "x");
+    Scenario s(symmetric("refused", line(0)));
+    TransferRig rig(s, {.sources = {(temp / "f").string()}, .destination = "link"},
+                    {.directory = (temp / "dst").string()});
+    SIM_REQUIRE(s, rig.run(s, 600s));
+    SIM_CHECK(s, !rig.sender->job().result().status.ok());
+    SIM_CHECK(s, !rig.receiver->job().result().status.ok());
+    SIM_CHECK(s, fs::is_empty(temp / "outside"));
+}
+
+TEST_CASE("a stream goes from a pipe to a file and from a file to a pipe") {
+    const std::string content = random_content(5'000'003, 9);
+    for (const bool to_pipe : {false, true}) {
+        const TempDir temp;
+        fs::create_directory(temp / "dst");
+        std::array<int, 2> ends{};
+        REQUIRE(::pipe(ends.data()) == 0);
+        std::string collected;
+        std::thread other;
+        int in = ends[0];
+        if (to_pipe) {
+            write_file(temp / "in", content);
+            in = ::open((temp / "in").c_str(), O_RDONLY);
+            other = std::thread([&] {
+                std::array<char, 8192> block{};
+                ssize_t n = 0;
+                while ((n = ::read(ends[0], block.data(), block.size())) > 0) {
+                    collected.append(block.data(), static_cast<std::size_t>(n));
+                }
+            });
+        } else {
+            other = std::thread([&] {
+                for (std::size_t at = 0; at < content.size();) {
+                    const ssize_t n = ::write(ends[1], content.data() + at, content.size() - at);
+                    if (n <= 0) break;
+                    at += static_cast<std::size_t>(n);
+                }
+                ::close(ends[1]);
+            });
+        }
+        Scenario s(symmetric("stream", line(0.02)));
+        transfer::ReceiveOptions receive{.directory = (temp / "dst").string()};
+        if (to_pipe) receive = {.directory = {}, .to_stream = true, .stream_fd = ends[1]};
+        TransferRig rig(s, {.sources = {"-"}, .destination = "d/name", .stream_fd = in}, receive);
+        const bool ended = rig.run(s, 600s);
+        if (to_pipe) {
+            ::close(ends[1]);
+            ::close(in);
+        }
+        other.join();
+        ::close(ends[0]);
+        SIM_REQUIRE(s, ended);
+        SIM_CHECK(s, rig.sender->job().result().status.ok());
+        SIM_CHECK(s, rig.receiver->job().result().status.ok());
+        const std::string arrived = to_pipe ? collected : read_file(temp / "dst/d/name");
+        SIM_CHECK(s, arrived == content);
+    }
+}
