@@ -119,9 +119,10 @@ class Target {
 
     void deliver(std::size_t source, std::vector<std::byte> bytes) {
         received_[source] += bytes.size();
-        endpoint_.handle_datagram(
-            now_,
-            {.local = Address{.family = Address::Family::v4, .port = 1}, .remote = address_of(source), .data = bytes});
+        endpoint_.handle_datagram(now_, {.local = Address{.family = Address::Family::v4, .port = 1},
+                                         .remote = address_of(source),
+                                         .data = bytes,
+                                         .received = now_});
         drain();
     }
 
