@@ -81,7 +81,7 @@ class Connection {
     /// Ordered: copies up to out.size() in-order bytes; `end` is true when the stream's end was reached. After a
     /// Readable event, read until 0 bytes come: the next event comes only then.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    /// Placed: where the pieces go; to be set before the first piece can come (on StreamOpened or earlier).
+    /// Placed: where the pieces go. What came before it was set is handed over at once.
     void set_placed_sink(PlacedSink* sink);
     /// Placed: `bytes` handed over before have left memory (written to disk): credit for as many new ones.
     void release_placed(StreamId id, std::uint64_t bytes);

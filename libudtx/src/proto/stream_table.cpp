@@ -165,6 +165,20 @@ void StreamTable::tell_readable(Stream& s) {
     events_.push_back(event::Readable{s.id});
 }
 
+void StreamTable::set_sink(PlacedSink* sink) {
+    sink_ = sink;
+    if (sink_ == nullptr) return;
+    for (const EarlyPiece& piece : std::exchange(early_, {})) sink_->on_placed(piece.id, piece.offset, piece.bytes);
+}
+
+void StreamTable::place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (sink_ != nullptr) {
+        sink_->on_placed(id, offset, bytes);
+    } else {
+        early_.push_back({id, offset, {bytes.begin(), bytes.end()}});
+    }
+}
+
 Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     const auto admitted = admit(frame.id, true);
     if (!admitted) return admitted.error();
@@ -173,7 +187,7 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     const std::uint64_t received = s.recv.received();
     const std::uint64_t consumed = s.recv.consumed();
     const auto growth = s.recv.on_data(frame.offset, frame.data, frame.fin, [&](std::uint64_t offset, auto bytes) {
-        if (sink_ != nullptr) sink_->on_placed(s.id, offset, bytes);
+        place(s.id, offset, bytes);
     });
     if (!growth) return growth.error();
     count_received(*growth);

@@ -31,7 +31,7 @@ class StreamTable {
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    void set_sink(PlacedSink* sink) { sink_ = sink; }
+    void set_sink(PlacedSink* sink);
     void release(StreamId id, std::uint64_t bytes);
     void reset(StreamId id, std::uint64_t code);
     void stop(StreamId id, std::uint64_t code);
@@ -85,6 +85,7 @@ class StreamTable {
     void count_received(std::uint64_t growth) { received_highest_ += growth; }
     Result<void> check_connection_limit() const;
     void tell_readable(Stream& s);
+    void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
     void consume(Stream& s, std::uint64_t before);
     void retire_if_done(StreamId id);
     [[nodiscard]] bool control_pending(const Stream& s) const;
@@ -97,6 +98,13 @@ class StreamTable {
     const TransportConfig& config_;
     std::deque<Event>& events_;
     PlacedSink* sink_ = nullptr;
+    /// Pieces that came before the application had set its sink; the stream's window bounds them.
+    struct EarlyPiece {
+        StreamId id;
+        std::uint64_t offset = 0;
+        std::vector<std::byte> bytes;
+    };
+    std::vector<EarlyPiece> early_;
     std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;
     std::vector<Stream*> order_;  // round robin; ordered streams are served before placed ones
     std::size_t turn_ = 0;

@@ -199,3 +199,22 @@ TEST_CASE("ordered streams go before placed ones, and lost credit is told again"
     p.server.on_lost(credit);
     CHECK(p.server.pending());
 }
+
+TEST_CASE("pieces that come before the sink is set are kept for it") {
+    struct Sink : proto::PlacedSink {
+        std::uint64_t bytes = 0;
+        void on_placed(StreamId, std::uint64_t offset, std::span<const std::byte> piece) override {
+            CHECK(offset == bytes);
+            bytes += piece.size();
+        }
+    } sink;
+    Pair p(TransportConfig{});
+    const StreamId id = *p.client.open(StreamKind::placed);
+    REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(5000))));
+    settle(p);
+    p.server.set_sink(&sink);
+    CHECK(sink.bytes == 5000);
+    REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(1000))));
+    settle(p);
+    CHECK(sink.bytes == 6000);
+}
