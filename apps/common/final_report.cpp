@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/json_writer.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
 
 namespace udtx::apps {
@@ -152,6 +153,8 @@ std::string error_json(ExitCode code, const std::string& error) {
     report.transfers = 0;
     return to_json(report);
 }
+
+std::string describe(const transfer::FailedFile& file) { return escape_for_terminal(file.path) + ": " + file.reason; }
 
 void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     total.files += next.files;

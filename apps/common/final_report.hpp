@@ -36,6 +36,8 @@ struct FinalReport {
 [[nodiscard]] std::string to_json(const FinalReport& report);
 /// The object of a run that ended before there was anything to transfer.
 [[nodiscard]] std::string error_json(ExitCode code, const std::string& error);
+/// "NAME: why", safe to print.
+[[nodiscard]] std::string describe(const transfer::FailedFile& file);
 /// Adds the counts of `next` to `total`.
 void accumulate(transfer::Outcome& total, const transfer::Outcome& next);
 

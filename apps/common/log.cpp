@@ -62,9 +62,9 @@ Result<void> Log::add_file(const std::filesystem::path& path) {
     return {};
 }
 
-void Log::error(std::string_view message) { logger_->log(spdlog::level::err, escape_for_terminal(message)); }
-void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, escape_for_terminal(message)); }
-void Log::info(std::string_view message) { logger_->log(spdlog::level::info, escape_for_terminal(message)); }
-void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, escape_for_terminal(message)); }
+void Log::error(std::string_view message) { logger_->log(spdlog::level::err, escape_message(message)); }
+void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, escape_message(message)); }
+void Log::info(std::string_view message) { logger_->log(spdlog::level::info, escape_message(message)); }
+void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, escape_message(message)); }
 
 }  // namespace udtx::apps

@@ -75,7 +75,9 @@ std::size_t utf8_sequence(std::string_view text) noexcept {
     return length;
 }
 
-std::string escape_for_terminal(std::string_view text) {
+namespace {
+
+std::string escape(std::string_view text, bool backslashes) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
@@ -88,7 +90,7 @@ std::string escape_for_terminal(std::string_view text) {
             continue;
         }
         const std::uint32_t code = decode(text.substr(0, length));
-        if (code == '\\') {
+        if (code == '\\' && backslashes) {
             out += "\\\\";
         } else if (must_be_escaped(code)) {
             append_escape(out, code);
@@ -99,6 +101,12 @@ std::string escape_for_terminal(std::string_view text) {
     }
     return out;
 }
+
+}  // namespace
+
+std::string escape_for_terminal(std::string_view text) { return escape(text, true); }
+
+std::string escape_message(std::string_view text) { return escape(text, false); }
 
 std::size_t count_columns(std::string_view text) noexcept {
     return static_cast<std::size_t>(std::count_if(

@@ -14,6 +14,8 @@ namespace udtx::apps {
 [[nodiscard]] std::size_t utf8_sequence(std::string_view text) noexcept;
 /// Control characters, bidirectional overrides and invalid UTF-8 become \n, \t, \\, \xNN or \u{...}.
 [[nodiscard]] std::string escape_for_terminal(std::string_view text);
+/// The same for a message, in which names were escaped before: backslashes stay as they are.
+[[nodiscard]] std::string escape_message(std::string_view text);
 /// Cuts to `columns`, with "..." in the middle; well-formed UTF-8 expected, one column a character.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t columns);
 [[nodiscard]] std::size_t count_columns(std::string_view text) noexcept;

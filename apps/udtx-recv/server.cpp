@@ -86,7 +86,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
         report.error = format_count(report.outcome.failed_count) + " files could not be received";
         if (!report.outcome.failed.empty()) {
             const auto& first = report.outcome.failed.front();
-            report.error += ", the first is " + first.path + ": " + first.reason;
+            report.error += ", the first is " + describe(first);
         }
     }
     return report;
@@ -252,7 +252,7 @@ void show(const RecvRun& run, const FinalReport& report, const std::string& peer
     const auto& outcome = report.outcome;
     for (const std::string& warning : outcome.warnings) run.log.warn(from + warning);
     if (outcome.failed.size() > 1) {
-        for (const auto& file : outcome.failed) run.log.warn(from + "not received: " + file.path + ": " + file.reason);
+        for (const auto& file : outcome.failed) run.log.warn(from + "not received: " + describe(file));
     }
     if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
         run.log.info(from + summary_line(report));

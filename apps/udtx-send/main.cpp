@@ -22,7 +22,7 @@ void show(const SendRun& run, const FinalReport& report) {
     const auto& outcome = report.outcome;
     for (const std::string& warning : outcome.warnings) run.log.warn(warning);
     if (outcome.failed.size() > 1) {
-        for (const auto& file : outcome.failed) run.log.warn("not delivered: " + file.path + ": " + file.reason);
+        for (const auto& file : outcome.failed) run.log.warn("not delivered: " + describe(file));
     }
     if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
         run.log.info(summary_line(report));

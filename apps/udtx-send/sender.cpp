@@ -134,8 +134,8 @@ std::string partial_message(const FinalReport& report) {
     std::string message = std::to_string(report.outcome.failed_count) + " of the sources could not be delivered";
     if (report.outcome.failed.empty()) return message;
     const auto& first = report.outcome.failed.front();
-    if (report.outcome.failed_count == 1) return "not delivered: " + first.path + ": " + first.reason;
-    return message + ", the first is " + first.path + ": " + first.reason;
+    if (report.outcome.failed_count == 1) return "not delivered: " + describe(first);
+    return message + ", the first is " + describe(first);
 }
 
 void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial, int signal) {
@@ -173,10 +173,10 @@ FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const 
 FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const FinalReport&)) {
     const SendCommand& command = run.command;
     CheckedSources sources = check_sources(command.sources);
-    for (const auto& file : sources.failed) run.log.warn("cannot send " + file.path + ": " + file.reason);
+    for (const auto& file : sources.failed) run.log.warn("cannot send " + describe(file));
     if (sources.usable.empty()) {
-        FinalReport report = failure(command, {ErrorCode::file_io, "no source can be read: " + sources.failed[0].path +
-                                                                       ": " + sources.failed[0].reason});
+        FinalReport report =
+            failure(command, {ErrorCode::file_io, "no source can be read: " + describe(sources.failed[0])});
         report.outcome.failed_count = sources.failed.size();
         report.outcome.failed = std::move(sources.failed);
         return report;

@@ -53,11 +53,14 @@ std::string join_path(const std::vector<std::string>& components) {
     return out;
 }
 
-std::string escape_name(std::string_view name) {
+namespace {
+
+template <class Dangerous>
+std::string escape(std::string_view text, Dangerous&& dangerous) {
     std::string out;
-    for (const char c : name) {
+    for (const char c : text) {
         const auto u = static_cast<unsigned char>(c);
-        if (u < 0x20 || u == 0x7f || c == '\\' || c == '\'' || c == '"') {
+        if (dangerous(u)) {
             out += "\\x";
             out += kDigits[u >> 4U];
             out += kDigits[u & 15U];
@@ -67,6 +70,18 @@ std::string escape_name(std::string_view name) {
     }
     return out;
 }
+
+bool is_control(unsigned char u) { return u < 0x20 || u == 0x7f; }
+
+}  // namespace
+
+std::string escape_name(std::string_view name) {
+    return escape(name, [](unsigned char u) {
+        return is_control(u) || u == 0x5c || u == 0x27 || u == 0x22;  // backslash and quotes
+    });
+}
+
+std::string escape_line(std::string_view line) { return escape(line, is_control); }
 
 std::string temp_name(std::string_view name, std::uint64_t unique) {
     std::string suffix = ".udtx-";

@@ -24,6 +24,8 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string join_path(const std::vector<std::string>& components);
 /// Control bytes, backslashes and quotes as \xNN, so that a name cannot steer a terminal or forge a log line.
 [[nodiscard]] std::string escape_name(std::string_view name);
+/// The same for a whole line of the peer: it quotes names already, so that only control characters are dangerous.
+[[nodiscard]] std::string escape_line(std::string_view line);
 /// Name of the temporary file beside `name`; shortened to fit in kMaxComponentBytes.
 [[nodiscard]] std::string temp_name(std::string_view name, std::uint64_t unique);
 

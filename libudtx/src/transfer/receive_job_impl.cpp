@@ -126,7 +126,7 @@ void ReceiveJob::Impl::on_closed(const proto::CloseReason& reason) {
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "sender: " : "";
     set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
-                                            : who + escape_name(reason.message)});
+                                            : who + escape_line(reason.message)});
     stop_.stop();
     queue_.cancel();
     if (!offer_) settle();  // no worker was started

@@ -203,7 +203,7 @@ void SendJob::Impl::on_closed(const proto::CloseReason& reason) {
     if (reason.orderly()) return settle(Error{ErrorCode::protocol, "the receiver ended without confirming"});
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "receiver: " : "";
-    settle(Error{code, who + escape_name(reason.message)});
+    settle(Error{code, who + escape_line(reason.message)});
 }
 
 void SendJob::Impl::settle(Result<void> status) {

@@ -11,6 +11,7 @@ TEST_CASE("terminal text carries no control characters") {
     CHECK(escape_for_terminal("a\nb\tc\r") == "a\\nb\\tc\\r");
     CHECK(escape_for_terminal("\x1b[31mred") == "\\x1b[31mred");
     CHECK(escape_for_terminal("back\\slash") == "back\\\\slash");
+    CHECK(escape_message("back\\slash\n") == "back\\slash\\n");
     CHECK(escape_for_terminal("\x7f") == "\\x7f");
     CHECK(escape_for_terminal("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
     CHECK(escape_for_terminal("\xff\xfe") == "\\xff\\xfe");
