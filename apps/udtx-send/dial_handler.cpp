@@ -25,6 +25,12 @@ void DialHandler::abort(ErrorCode code, const std::string& reason) {
     });
 }
 
+void DialHandler::sample_stats() {
+    driver_.post([self = shared_from_this()] {
+        if (self->connection_) self->keep_stats(*self->connection_);
+    });
+}
+
 bool DialHandler::connected() const {
     const std::lock_guard lock(mutex_);
     return connected_;

@@ -27,7 +27,9 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void abort(ErrorCode code, const std::string& reason);
     /// Any thread.
     [[nodiscard]] bool connected() const;
-    /// Of the connection at its end. Any thread.
+    /// Any thread: has the statistics of a connection that is not closed yet kept, soon.
+    void sample_stats();
+    /// Of the connection at its end, or when last sampled. Any thread.
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;

@@ -87,11 +87,12 @@ class Supervisor {
             display_.update(now - start_, progress, run_.command.streaming());
             watch(now, progress);
         }
+        end_ = io::monotonic_now();
         display_.finish();
         return true;
     }
     [[nodiscard]] int signal() const noexcept { return signal_; }
-    [[nodiscard]] Duration elapsed() const { return io::monotonic_now() - start_; }
+    [[nodiscard]] Duration elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
 
   private:
     bool interrupt(int signal, Instant now) {
@@ -119,6 +120,7 @@ class Supervisor {
     ProgressDisplay display_;
     StallWatch stall_;
     Instant start_ = io::monotonic_now();
+    std::optional<Instant> end_;
     std::optional<Instant> deadline_;
     int signal_ = 0;
 };
@@ -204,8 +206,9 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
     if (!supervisor.wait()) {
         leave(run, make_report(run, supervisor, *dial, **job, sources.failed));
     }
-    FinalReport report = make_report(run, supervisor, *dial, **job, sources.failed);
+    dial->sample_stats();
     (*transport)->stop(kDrainAtMost);
+    FinalReport report = make_report(run, supervisor, *dial, **job, sources.failed);
     // A disk thread may sit in a read of standard input that nobody can end.
     if (report.code == ExitCode::interrupted) leave(run, report);
     return report;

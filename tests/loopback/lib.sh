@@ -6,6 +6,10 @@ bin=$1
 checker=$2
 send=$bin/udtx-send
 recv=$bin/udtx-recv
+# Memory rather than a disk that others may keep busy, where there is enough of it.
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then
+    TMPDIR=/dev/shm
+fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
 receivers=()
 unset UDTX_PSK_FILE
