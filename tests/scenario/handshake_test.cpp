@@ -1,4 +1,5 @@
 // Setting up and ending connections under faults.
+#include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
 #include "wire/header.hpp"
 
@@ -51,6 +52,41 @@ TEST_CASE("F14 30 % loss both ways: 50 of 50 connect") { fifty_connect("handshak
 
 TEST_CASE("F15 30 % corruption both ways: 50 of 50 connect") {
     fifty_connect("handshake, 30 % corruption", {.corrupt = 0.3});
+}
+
+TEST_CASE("F32 a cookie that expired on the way is replaced by the next one") {
+    // The first RETRY passes; the answer to it does not until the cookie's 10 s are over.
+    ScenarioSetup setup = symmetric("cookie expires", {});
+    setup.up.blackouts = {{.from = 15ms, .length = 12s}};
+    setup.client.handshake_timeout = 30s;
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
+}
+
+TEST_CASE("F32 a forged RETRY delays the handshake, it does not end it") {
+    Scenario s(symmetric("forged retry", {}));
+    bool forged = false;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
+        const auto hello = wire::parse_long_header(p.data);
+        if (forged || from != s.client().node() || !hello) return true;
+        forged = true;
+        const std::vector<std::byte> junk(25, std::byte{0x2a});
+        wire::LongHeader retry;
+        retry.type = wire::LongType::retry;
+        retry.destination = hello->source;
+        retry.source = hello->destination;
+        retry.token = junk;
+        std::vector<std::byte> data(200);
+        data.resize(wire::write_long_header(retry, data));
+        const auto tag = crypto::retry_tag(shared_kit().provider(), hello->destination, data);
+        data.insert(data.end(), tag.begin(), tag.end());
+        s.network().inject(1ms, p.to, p.from, std::move(data));
+        return true;
+    });
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
+    SIM_CHECK(s, forged);
 }
 
 TEST_CASE("handshake on a line of 2 s round trip") {

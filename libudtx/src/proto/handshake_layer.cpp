@@ -96,11 +96,13 @@ Result<void> HandshakeLayer::on_crypto(const wire::CryptoFrame& frame) {
 }
 
 void HandshakeLayer::on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram) {
-    if (role_ != Role::client || discarded_ || heard_ || retried_) return;
+    if (role_ != Role::client || discarded_ || heard_) return;
     if (header.destination != ids_.local || header.token.empty()) return;
     if (!crypto::check_retry_tag(provider_, ids_.original, datagram)) return;
-    retried_ = true;
     token_.assign(header.token.begin(), header.token.end());
+    // The first is obeyed at once. A later one means that the cookie expired or was forged: its token waits for the
+    // next probe timeout, so that two ends that disagree cannot drive each other.
+    if (std::exchange(retried_, true)) return;
     outcome_.clear();
     recovery_.abandon(outcome_);
     apply(outcome_);

@@ -36,7 +36,7 @@ class HandshakeLayer {
     /// Opens and processes a HELLO or HANDSHAKE packet. false: not authentic or a duplicate, dropped. An error ends
     /// the connection.
     Result<bool> on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram);
-    /// Client: the server's cookie. Ignored when it is forged, late, or a second one.
+    /// Client: the server's cookie. Ignored when it is not authentic or late.
     void on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram);
     void on_timeout(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
