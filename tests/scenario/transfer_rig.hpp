@@ -76,7 +76,8 @@ class TransferRig {
     bool run(Scenario& scenario, Duration deadline) {
         const bool both = scenario.run_until([this] { return received_ && sent_; }, deadline);
         // The receiver's disk thread settles in real time, possibly after the last simulated event.
-        for (int i = 0; i < 2000 && !(received_ && sent_); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (int i = 0; i < 2000 && !(received_ && sent_); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return both || (received_ && sent_);
     }
 

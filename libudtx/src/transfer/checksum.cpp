@@ -8,9 +8,7 @@
 
 namespace udtx::transfer {
 
-std::size_t digest_bytes(HashAlgorithm algorithm) noexcept {
-    return algorithm == HashAlgorithm::sha256 ? 32 : 16;
-}
+std::size_t digest_bytes(HashAlgorithm algorithm) noexcept { return algorithm == HashAlgorithm::sha256 ? 32 : 16; }
 
 std::string_view to_string(HashAlgorithm algorithm) noexcept {
     return algorithm == HashAlgorithm::sha256 ? "sha256" : "xxh3-128";
@@ -18,9 +16,12 @@ std::string_view to_string(HashAlgorithm algorithm) noexcept {
 
 std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept {
     switch (number) {
-        case static_cast<std::uint64_t>(HashAlgorithm::xxh3_128): return HashAlgorithm::xxh3_128;
-        case static_cast<std::uint64_t>(HashAlgorithm::sha256): return HashAlgorithm::sha256;
-        default: return std::nullopt;
+        case static_cast<std::uint64_t>(HashAlgorithm::xxh3_128):
+            return HashAlgorithm::xxh3_128;
+        case static_cast<std::uint64_t>(HashAlgorithm::sha256):
+            return HashAlgorithm::sha256;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -56,9 +57,7 @@ struct Hasher::State {
     std::unique_ptr<EVP_MD_CTX, Free> sha;
 };
 
-Hasher::Hasher(HashAlgorithm algorithm) : state_(std::make_unique<State>(algorithm)) {
-    reset();
-}
+Hasher::Hasher(HashAlgorithm algorithm) : state_(std::make_unique<State>(algorithm)) { reset(); }
 Hasher::~Hasher() = default;
 Hasher::Hasher(Hasher&&) noexcept = default;
 Hasher& Hasher::operator=(Hasher&&) noexcept = default;

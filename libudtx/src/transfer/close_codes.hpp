@@ -17,7 +17,6 @@ enum class CloseCode : std::uint64_t {
     integrity = 5,
     timeout = 6,
     internal = 7,
-    version = 8,  ///< no common version of the transfer protocol
 };
 
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;

@@ -42,14 +42,15 @@ void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t m
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return;
     // Without preserve the umask has already been at work: only the owner's extra rights are to go.
-    const mode_t wanted = preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 0077U) & 0777U;
+    const mode_t wanted =
+        preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 0077U) & 0777U;
     if (::fchmod(fd, wanted) != 0) return;
     if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
 }
 
 Error io_error(std::string_view what, std::string_view name, int error_number) {
-    return {ErrorCode::file_io, std::string(what) + " '" + escape_name(name) +
-                                    "': " + std::generic_category().message(error_number)};
+    return {ErrorCode::file_io,
+            std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number)};
 }
 
 int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {

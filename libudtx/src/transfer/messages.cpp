@@ -16,13 +16,9 @@ std::span<const std::byte> as_bytes_of(const std::string& text, std::size_t limi
     return std::as_bytes(std::span(text.data(), std::min(text.size(), limit)));
 }
 
-bool put_bytes(Writer& out, std::span<const std::byte> bytes) {
-    return out.varint(bytes.size()) && out.bytes(bytes);
-}
+bool put_bytes(Writer& out, std::span<const std::byte> bytes) { return out.varint(bytes.size()) && out.bytes(bytes); }
 
-bool put_text(Writer& out, const std::string& text) {
-    return put_bytes(out, as_bytes_of(text, kMaxTextBytes));
-}
+bool put_text(Writer& out, const std::string& text) { return put_bytes(out, as_bytes_of(text, kMaxTextBytes)); }
 
 bool put_path(Writer& out, const std::vector<std::string>& path) {
     bool ok = out.varint(path.size());
@@ -30,9 +26,7 @@ bool put_path(Writer& out, const std::vector<std::string>& path) {
     return ok;
 }
 
-bool put_type(Writer& out, MessageType type) {
-    return out.u8(static_cast<std::uint8_t>(type));
-}
+bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
 bool put_body(Writer& out, const message::Offer& m) {
     return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
@@ -62,8 +56,8 @@ bool put_body(Writer& out, const message::Digests& m) {
 }
 
 bool put_body(Writer& out, const message::FileEnd& m) {
-    return put_type(out, MessageType::file_end) && out.varint(m.index) &&
-           out.u8(static_cast<std::uint8_t>(m.status)) && put_bytes(out, m.digest.bytes());
+    return put_type(out, MessageType::file_end) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.status)) &&
+           put_bytes(out, m.digest.bytes());
 }
 
 bool put_body(Writer& out, const message::Finish& m) {

@@ -104,9 +104,9 @@ struct Confirm {
 
 }  // namespace message
 
-using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
-                             message::Finish, message::Accept, message::FileFailed, message::Delivered,
-                             message::Confirm>;
+using Message =
+    std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
+                 message::Accept, message::FileFailed, message::Delivered, message::Confirm>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

@@ -150,19 +150,28 @@ message::Confirm parse_confirm(Fields& in) {
 
 std::optional<Message> parse_body(MessageType type, Fields& in) {
     switch (type) {
-        case MessageType::offer: return parse_offer(in);
-        case MessageType::entry: return parse_entry(in);
-        case MessageType::extents: return parse_extents(in);
-        case MessageType::digests: return parse_digests(in);
-        case MessageType::file_end: return parse_file_end(in);
-        case MessageType::finish: return parse_finish(in);
-        case MessageType::accept: return message::Accept{in.varint()};
-        case MessageType::file_failed: return parse_file_failed(in);
+        case MessageType::offer:
+            return parse_offer(in);
+        case MessageType::entry:
+            return parse_entry(in);
+        case MessageType::extents:
+            return parse_extents(in);
+        case MessageType::digests:
+            return parse_digests(in);
+        case MessageType::file_end:
+            return parse_file_end(in);
+        case MessageType::finish:
+            return parse_finish(in);
+        case MessageType::accept:
+            return message::Accept{in.varint()};
+        case MessageType::file_failed:
+            return parse_file_failed(in);
         case MessageType::delivered: {
             const std::uint64_t files = in.varint();
             return message::Delivered{files, in.varint()};
         }
-        case MessageType::confirm: return parse_confirm(in);
+        case MessageType::confirm:
+            return parse_confirm(in);
     }
     return std::nullopt;
 }

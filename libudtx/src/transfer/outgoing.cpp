@@ -28,9 +28,7 @@ std::span<std::byte> OutgoingPacker::space() {
     return chunk_.writable().subspan(used_);
 }
 
-void OutgoingPacker::advance(std::size_t bytes) {
-    used_ += bytes;
-}
+void OutgoingPacker::advance(std::size_t bytes) { used_ += bytes; }
 
 bool OutgoingPacker::flush() {
     if (pending() == 0 || stopped_) return !stopped_;

@@ -19,9 +19,8 @@ PieceAssembler::PieceAssembler() : pool_(kPieceBytes, kIdleBuffers) {}
 
 bool PieceAssembler::announce(const Extent& extent) {
     if (!map_.append(extent)) return false;
-    early_.release_below(map_.end(), [this](std::uint64_t offset, std::span<const std::byte> bytes) {
-        on_bytes(offset, bytes);
-    });
+    early_.release_below(map_.end(),
+                         [this](std::uint64_t offset, std::span<const std::byte> bytes) { on_bytes(offset, bytes); });
     return true;
 }
 

@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kPieceBytes = 1U << 20U;
 }
 
 struct Piece {
-    std::uint64_t file = 0;           ///< index of the entry
-    std::uint64_t ordinal = 0;        ///< counts the file's pieces from 0
+    std::uint64_t file = 0;     ///< index of the entry
+    std::uint64_t ordinal = 0;  ///< counts the file's pieces from 0
     std::uint64_t file_offset = 0;
     std::uint64_t length = 0;         ///< 1 .. kPieceBytes
     std::uint64_t stream_offset = 0;  ///< where the piece begins in the data stream

@@ -13,9 +13,9 @@
 namespace udtx::transfer {
 
 struct ReceiveOptions {
-    std::string directory;  ///< nothing is written outside of it; must exist
-    bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
-    int stream_fd = 1;       ///< not closed by the job
+    std::string directory;     ///< nothing is written outside of it; must exist
+    bool to_stream = false;    ///< write the one incoming stream to `stream_fd` and touch no file
+    int stream_fd = 1;         ///< not closed by the job
     Role role = Role::server;  ///< our end of the connection
 };
 

@@ -20,9 +20,7 @@ constexpr std::size_t kMaxQueuedOps = 65536;
 constexpr std::size_t kStreamBlock = 256U << 10U;
 constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
 
-Error broken(const char* what) {
-    return {ErrorCode::protocol, what};
-}
+Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
 }  // namespace
 
@@ -133,8 +131,8 @@ Result<void> ReceiveJob::Impl::announce(const Extent& extent) {
 
 Result<void> ReceiveJob::Impl::handle(const message::Digests& m) {
     const std::uint64_t announced = assembler_.map().latest_file_pieces();
-    const bool fits = current_ && m.index == current_->index && m.first <= announced &&
-                      m.digests.size() <= announced - m.first;
+    const bool fits =
+        current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
     if (!fits) return broken("digests of pieces that were not announced");
     queue_.push_now(op::CheckDigests{m}, 0);
     return {};

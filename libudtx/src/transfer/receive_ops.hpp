@@ -32,8 +32,8 @@ struct Finish {
 };
 }  // namespace op
 
-using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::EndFile, op::StreamBytes,
-                               op::Finish>;
+using ReceiveOp =
+    std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::EndFile, op::StreamBytes, op::Finish>;
 using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 }  // namespace udtx::transfer

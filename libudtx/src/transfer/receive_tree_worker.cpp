@@ -73,8 +73,8 @@ class TreeWorker {
             return;
         }
         const Outcome outcome = links_.report.outcome();
-        message::Confirm confirm{outcome.files, outcome.directories, outcome.links, outcome.bytes,
-                                 outcome.failed_count, root};
+        message::Confirm confirm{outcome.files, outcome.directories,  outcome.links,
+                                 outcome.bytes, outcome.failed_count, root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
 

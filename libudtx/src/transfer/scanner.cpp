@@ -22,9 +22,7 @@ const char* special_kind(mode_t mode) {
     return "device";
 }
 
-std::string child(const std::string& path, const std::string& name) {
-    return path.empty() ? name : path + '/' + name;
-}
+std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
 
 }  // namespace
 

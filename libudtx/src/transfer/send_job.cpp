@@ -23,24 +23,16 @@ Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallba
 SendJob::SendJob(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SendJob::~SendJob() = default;
 
-void SendJob::set_waker(proto::Waker waker) {
-    impl_->waker.set(std::move(waker));
-}
-Progress SendJob::progress() const {
-    return impl_->report.progress();
-}
-Outcome SendJob::result() const {
-    return impl_->report.outcome();
-}
+void SendJob::set_waker(proto::Waker waker) { impl_->waker.set(std::move(waker)); }
+Progress SendJob::progress() const { return impl_->report.progress(); }
+Outcome SendJob::result() const { return impl_->report.outcome(); }
 void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     impl_->end(now, connection, Error{code, reason});
 }
 void SendJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     impl_->on_event(now, connection, event);
 }
-void SendJob::on_wake(Instant now, proto::Connection& connection) {
-    impl_->pump(now, connection);
-}
+void SendJob::on_wake(Instant now, proto::Connection& connection) { impl_->pump(now, connection); }
 void SendJob::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
 
 }  // namespace udtx::transfer

@@ -175,8 +175,8 @@ Result<void> SendJob::Impl::handle(const message::Confirm& m) {
     });
     const Outcome outcome = report.outcome();
     if (m.failures == 0 && receiver_failures_ == 0 && m.root != finish_->root) {
-        confirmed_ = Error{ErrorCode::integrity, "the receiver's root digest " + m.root.hex() +
-                                                     " differs from ours, " + finish_->root.hex()};
+        confirmed_ = Error{ErrorCode::integrity,
+                           "the receiver's root digest " + m.root.hex() + " differs from ours, " + finish_->root.hex()};
     } else if (m.failures != 0 && outcome.failed_count == 0) {
         confirmed_ = Error{ErrorCode::protocol, "the receiver counts failures that it did not report"};
     } else {

@@ -41,7 +41,12 @@ struct SourceReader::OpenFile {
 
 SourceReader::SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned,
                            OutgoingQueue& out, LateWaker& waker, JobReport& report)
-    : roots_(roots), hash_(hash), scanned_(scanned), report_(report), packer_(out, waker), piece_hasher_(hash),
+    : roots_(roots),
+      hash_(hash),
+      scanned_(scanned),
+      report_(report),
+      packer_(out, waker),
+      piece_hasher_(hash),
       root_(hash) {}
 
 void SourceReader::run() {
@@ -193,9 +198,10 @@ void SourceReader::finish() {
 }
 
 void SourceReader::fail(const std::string& path, FileStatus status, int error_number) {
-    Error error = status == FileStatus::changed
-                      ? Error{ErrorCode::partial, "'" + escape_name(path) + "' changed while it was read: send it again"}
-                      : io_error("cannot read", path, error_number);
+    Error error =
+        status == FileStatus::changed
+            ? Error{ErrorCode::partial, "'" + escape_name(path) + "' changed while it was read: send it again"}
+            : io_error("cannot read", path, error_number);
     report_.fail({path, error.code, std::move(error.message)});
 }
 

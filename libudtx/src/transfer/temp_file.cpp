@@ -21,7 +21,8 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     // The owner's right to write comes from the open descriptor, so that even mode 0400 can be created at once.
     const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : attributes.mode & 0777U);
     std::string temporary = temp_name(split.leaf, unique);
-    UniqueFd fd(::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    UniqueFd fd(
+        ::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!fd) return io_error("cannot create", path, errno);
     return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
 }

@@ -43,7 +43,9 @@ class TempFile {
 
   private:
     TempFile(UniqueFd fd, std::string directory, std::string temporary, std::string name)
-        : fd_(std::move(fd)), directory_(std::move(directory)), temporary_(std::move(temporary)),
+        : fd_(std::move(fd)),
+          directory_(std::move(directory)),
+          temporary_(std::move(temporary)),
           name_(std::move(name)) {}
     [[nodiscard]] Error error(const char* what, int error_number) const;
 

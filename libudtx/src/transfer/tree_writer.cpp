@@ -29,7 +29,10 @@ FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
 }  // namespace
 
 TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks)
-    : root_(std::move(root)), options_(options), callbacks_(std::move(callbacks)), piece_hasher_(options.hash),
+    : root_(std::move(root)),
+      options_(options),
+      callbacks_(std::move(callbacks)),
+      piece_hasher_(options.hash),
       root_digest_(options.hash) {
     committer_ = std::make_unique<Committer>(
         root_, CommitCallbacks{callbacks_.delivered, [this](const Commit& commit, const Error& error) {
@@ -37,9 +40,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
                                }});
 }
 
-TreeWriter::~TreeWriter() {
-    abandon();
-}
+TreeWriter::~TreeWriter() { abandon(); }
 
 void TreeWriter::begin_entry(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
@@ -143,7 +144,8 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     if (at == files_.end()) return;
     if (end.status != FileStatus::ok) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
-        return drop(end.index, {ErrorCode::partial, "'" + escape_name(at->second.path) + "' " + why + " at the sender"});
+        return drop(end.index,
+                    {ErrorCode::partial, "'" + escape_name(at->second.path) + "' " + why + " at the sender"});
     }
     at->second.end = end;
     at->second.pieces = pieces;

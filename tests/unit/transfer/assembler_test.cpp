@@ -12,9 +12,7 @@ using namespace udtx::transfer;
 
 namespace {
 
-std::byte pattern(std::uint64_t offset) {
-    return static_cast<std::byte>(offset * 2654435761U >> 13U);
-}
+std::byte pattern(std::uint64_t offset) { return static_cast<std::byte>(offset * 2654435761U >> 13U); }
 
 std::vector<std::byte> pattern(std::uint64_t begin, std::uint64_t end) {
     std::vector<std::byte> out;

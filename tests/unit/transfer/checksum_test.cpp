@@ -11,9 +11,7 @@ using namespace udtx::transfer;
 
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-    return std::as_bytes(std::span(text));
-}
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 Digest hash(HashAlgorithm algorithm, const std::string& text) {
     Hasher hasher(algorithm);
     hasher.update(bytes_of(text));

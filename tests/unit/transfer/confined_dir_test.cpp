@@ -26,7 +26,8 @@ void check_attacks(const TempDir& temp, ConfinedDir::Resolve resolve) {
     CHECK(try_open(dir, "sub/inner") == 0);
     CHECK(try_open(dir, "") == 0);
     CHECK(try_open(dir, "none") == ENOENT);
-    for (const std::string path : {"../outside/secret", "sub/../../outside/secret", "..", "/etc/passwd", "sub/..", "."}) {
+    for (const std::string path :
+         {"../outside/secret", "sub/../../outside/secret", "..", "/etc/passwd", "sub/..", "."}) {
         CAPTURE(path);
         CHECK(try_open(dir, path) == EINVAL);
     }

@@ -9,9 +9,7 @@ using namespace udtx::transfer;
 
 namespace {
 
-Digest digest_of(std::uint8_t fill, std::size_t size) {
-    return Digest(std::vector<std::byte>(size, std::byte{fill}));
-}
+Digest digest_of(std::uint8_t fill, std::size_t size) { return Digest(std::vector<std::byte>(size, std::byte{fill})); }
 
 std::vector<Message> samples() {
     message::Offer offer;
@@ -112,12 +110,12 @@ TEST_CASE("values beyond their bounds are malformed") {
         for (const int v : values) body.push_back(static_cast<std::byte>(v));
         return parse_message(body).ok();
     };
-    CHECK_FALSE(parse({99}));                                            // no such type
+    CHECK_FALSE(parse({99}));  // no such type
     CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));
     CHECK_FALSE(parse({2, 0, 3, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 3
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
-    CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                           // a digest of 3 bytes
-    CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                              // 1025 extents
+    CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                                     // a digest of 3 bytes
+    CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
 }
 
 TEST_CASE("an offer of another version is understood as far as its number") {

@@ -18,7 +18,8 @@ std::vector<Piece> naive(const std::vector<std::vector<Extent>>& files) {
         for (const Extent& extent : files[file]) {
             std::uint64_t at = extent.offset;
             while (at < extent.offset + extent.length) {
-                const std::uint64_t stop = std::min((at / kPieceBytes + 1) * kPieceBytes, extent.offset + extent.length);
+                const std::uint64_t stop =
+                    std::min((at / kPieceBytes + 1) * kPieceBytes, extent.offset + extent.length);
                 out.push_back({file, ordinal++, at, stop - at, stream});
                 stream += stop - at;
                 at = stop;
@@ -34,7 +35,8 @@ std::vector<std::vector<Extent>> random_files(std::mt19937& generator) {
         std::uint64_t at = 0;
         for (std::size_t n = generator() % 5; n > 0; --n) {
             at += generator() % 3 == 0 ? 0 : generator() % (3 * kPieceBytes);
-            const std::uint64_t length = 1 + (generator() % 2 == 0 ? generator() % 100 : generator() % (4 * kPieceBytes));
+            const std::uint64_t length =
+                1 + (generator() % 2 == 0 ? generator() % 100 : generator() % (4 * kPieceBytes));
             extents.push_back({at, length});
             at += length;
         }

@@ -39,7 +39,8 @@ struct Rig {
         hasher.update(std::as_bytes(std::span(text)));
         return hasher.finish();
     }
-    std::uint64_t entry(EntryType type, const std::string& path, std::uint64_t size = 0, const std::string& target = "") {
+    std::uint64_t entry(EntryType type, const std::string& path, std::uint64_t size = 0,
+                        const std::string& target = "") {
         message::Entry m;
         m.index = next++;
         m.type = type;
