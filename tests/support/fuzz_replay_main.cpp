@@ -1,4 +1,5 @@
-// Stands in for libFuzzer's main in ordinary builds: feeds each seed file, and each truncation of it, to the fuzz target.
+// Stands in for libFuzzer's main in ordinary builds: feeds each seed file, and each truncation of it, to the fuzz
+// target.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

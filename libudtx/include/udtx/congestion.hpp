@@ -23,7 +23,7 @@ namespace udtx {
 struct CongestionSent {
     Instant now;
     PacketNumber number = 0;
-    std::uint32_t bytes = 0;           ///< UDP payload
+    std::uint32_t bytes = 0;             ///< UDP payload
     std::uint64_t in_flight_before = 0;  ///< bytes
 };
 
@@ -36,9 +36,9 @@ struct CongestionLost {
 
 /// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame; ALGORITHMS section 1).
 struct RateFeedback {
-    double arrival_pps = 0.0;   ///< arrival speed, packets/s, 0 = unknown
-    double capacity_pps = 0.0;  ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown
-    Duration pair_gap{};        ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
+    double arrival_pps = 0.0;      ///< arrival speed, packets/s, 0 = unknown
+    double capacity_pps = 0.0;     ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown
+    Duration pair_gap{};           ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
     std::uint32_t pair_bytes = 0;  ///< UDP payload size of the second packet of the pair
 };
 
@@ -66,9 +66,9 @@ struct CongestionFeedback {
     std::optional<Duration> one_way_delay;  ///< receive stamp - send stamp of largest_acked; unknown constant offset
     std::optional<DeliverySample> delivery;
     std::optional<RateFeedback> rate;
-    std::uint64_t free_window = 0;      ///< bytes that flow control would still let us send
-    bool application_limited = false;   ///< the sender had nothing to send for part of the interval
-    bool persistent_timeout = false;    ///< EXP: a probe timeout, all in flight is to be considered lost
+    std::uint64_t free_window = 0;     ///< bytes that flow control would still let us send
+    bool application_limited = false;  ///< the sender had nothing to send for part of the interval
+    bool persistent_timeout = false;   ///< EXP: a probe timeout, all in flight is to be considered lost
 };
 
 /// Figures for reports; not used by the transport.
@@ -94,15 +94,15 @@ class CongestionController {
 };
 
 struct CongestionOptions {
-    std::uint32_t datagram_bytes = 1200;   ///< UDP payload at the start
-    std::uint64_t max_window = 64U << 20U; ///< upper bound of window(), bytes
-    std::uint64_t seed = 1;                ///< for controllers that draw random numbers (UDT's DecRandom)
-    Rate max_rate = Rate::infinite();      ///< user's cap (--rate)
+    std::uint32_t datagram_bytes = 1200;    ///< UDP payload at the start
+    std::uint64_t max_window = 64U << 20U;  ///< upper bound of window(), bytes
+    std::uint64_t seed = 1;                 ///< for controllers that draw random numbers (UDT's DecRandom)
+    Rate max_rate = Rate::infinite();       ///< user's cap (--rate)
 };
 
 /// Creates the controller called `name` ("udt"); invalid_argument names the known ones.
-[[nodiscard]] Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::string_view name,
-                                                                                       const CongestionOptions& options);
+[[nodiscard]] Result<std::unique_ptr<CongestionController>> make_congestion_controller(
+    std::string_view name, const CongestionOptions& options);
 [[nodiscard]] std::vector<std::string> congestion_controller_names();
 
 }  // namespace udtx

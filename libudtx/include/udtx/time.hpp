@@ -25,9 +25,7 @@ using Instant = CoreClock::time_point;
 /// UDT's SYN interval: rate control and acknowledgement period (UDT4; Gu & Grossman 2007, section 3.2).
 inline constexpr Duration kSynInterval = std::chrono::milliseconds(10);
 
-[[nodiscard]] constexpr double to_seconds(Duration d) noexcept {
-    return std::chrono::duration<double>(d).count();
-}
+[[nodiscard]] constexpr double to_seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
 [[nodiscard]] constexpr Duration from_seconds(double s) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
 }

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kCloseRepeats = 3;
 
-std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role, std::vector<std::byte> client_parameters,
+std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
+                                            std::vector<std::byte> client_parameters,
                                             crypto::HandshakeFactory::SelectParameters select) {
     return role == Role::client ? deps.handshakes->make_client(std::move(client_parameters))
                                 : deps.handshakes->make_server(std::move(select));

@@ -138,9 +138,9 @@ class Connection {
     void fill_acks(Instant now, wire::Writer& out, recovery::SentPacket& packet);
     void fill_control(wire::Writer& out, recovery::SentPacket& packet);
     struct PacketPlan {
-        std::size_t size = 0;     ///< at most so large
-        bool eliciting = false;   ///< may carry what counts against the window
-        bool pad = false;         ///< pad to `size`
+        std::size_t size = 0;    ///< at most so large
+        bool eliciting = false;  ///< may carry what counts against the window
+        bool pad = false;        ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
         std::optional<std::uint64_t> challenge{};

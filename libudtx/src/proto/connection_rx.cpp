@@ -28,7 +28,8 @@ void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
     }
     if (header->type == wire::LongType::version_negotiation) {
         if (setup_.role == Role::client && !handshake_.heard()) {
-            fail(now, {ErrorCode::protocol, "the peer speaks another version of udtx; install the same release on both ends"});
+            fail(now, {ErrorCode::protocol,
+                       "the peer speaks another version of udtx; install the same release on both ends"});
         }
         return;
     }
@@ -57,9 +58,8 @@ Result<void> Connection::establish(Instant now) {
     const auto peer = decode_parameters(handshake_.tls().peer_parameters());
     if (!peer) return peer.error();
     peer_ = *peer;
-    const auto cipher = setup_.role == Role::server
-                            ? choose_cipher(own_parameters(), peer_)
-                            : Result<crypto::Cipher>(static_cast<crypto::Cipher>(peer_.cipher));
+    const auto cipher = setup_.role == Role::server ? choose_cipher(own_parameters(), peer_)
+                                                    : Result<crypto::Cipher>(static_cast<crypto::Cipher>(peer_.cipher));
     if (!cipher) return cipher.error();
     if (*cipher != crypto::Cipher::aes_256_gcm && *cipher != crypto::Cipher::chacha20_poly1305) {
         return Error{ErrorCode::protocol, "the peer chose an unknown cipher"};
@@ -105,11 +105,12 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     if (newest && datagram.remote != path_.remote) on_address_change(now, datagram);
 
     const Instant arrival = std::min(now, datagram.received.value_or(now));
-    path_.pairs.on_arrival({arrival, number, static_cast<std::uint32_t>(datagram.data.size()), header->pair_second,
-                            datagram.coalesced});
+    path_.pairs.on_arrival(
+        {arrival, number, static_cast<std::uint32_t>(datagram.data.size()), header->pair_second, datagram.coalesced});
     const std::size_t end = datagram.data.size() - wire::kTagBytes;
     bool eliciting = false;
-    const auto payload = std::span<const std::byte>(datagram.data).subspan(wire::kShortHeaderBytes, end - wire::kShortHeaderBytes);
+    const auto payload =
+        std::span<const std::byte>(datagram.data).subspan(wire::kShortHeaderBytes, end - wire::kShortHeaderBytes);
     if (const auto ok = on_payload(now, payload, eliciting); !ok) {
         fail(now, ok.error());
         return;
@@ -185,8 +186,8 @@ Result<void> Connection::on_frame(Instant now, const wire::Frame& frame) {
 Result<void> Connection::on_ack(Instant now, const wire::AckFrame& frame) {
     if (frame.path != path_.id) return Error{ErrorCode::protocol, "acknowledgement for a path that does not exist"};
     outcome_.clear();
-    const Duration delay = std::min<Duration>(std::chrono::microseconds(std::min<std::uint64_t>(frame.delay_us, 1000000)),
-                                              std::chrono::seconds(1));
+    const Duration delay = std::min<Duration>(
+        std::chrono::microseconds(std::min<std::uint64_t>(frame.delay_us, 1000000)), std::chrono::seconds(1));
     const auto ok = path_.recovery.on_ack(now, frame, delay, outcome_);
     if (!ok) return ok;
     keys_->on_acked(path_.id, frame.largest());

@@ -85,7 +85,8 @@ void Connection::on_path_timeout(Instant now) {
     }
     ++path_.probe_timeouts;
     path_.probes = 2;
-    // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002, section 6.2.4).
+    // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
+    // section 6.2.4).
     if (const auto* oldest = path_.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
     const bool silent = path_.recovery.probe_count() >= kSilentProbes;
     if (silent && path_.mtu.on_black_hole(now)) path_.congestion->on_mtu(path_.mtu.current());
@@ -97,7 +98,8 @@ void Connection::on_idle(Instant now) {
     if (keys_) {
         why.code = ErrorCode::timeout;
         why.message = "the peer fell silent for " +
-                      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - last_received_).count()) + " s";
+                      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - last_received_).count()) +
+                      " s";
     } else if (handshake_.heard()) {
         why.code = ErrorCode::timeout;
         why.message = "the handshake did not finish in time";

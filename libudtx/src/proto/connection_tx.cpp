@@ -11,8 +11,8 @@ using recovery::Control;
 using recovery::SentPacket;
 
 namespace {
-constexpr PacketNumber kPairEvery = 16;                              // UDT4: sequence & 15 == 0
-constexpr Duration kPairSpacing = std::chrono::milliseconds(1);      // pairs leave outside batches: not too often
+constexpr PacketNumber kPairEvery = 16;                          // UDT4: sequence & 15 == 0
+constexpr Duration kPairSpacing = std::chrono::milliseconds(1);  // pairs leave outside batches: not too often
 constexpr std::size_t kPairStep = 16;  // each packet around a pair is larger than the one before: GRO cannot merge them
 constexpr std::size_t kMaxAckRangesSent = 32;
 }  // namespace
@@ -63,7 +63,9 @@ std::optional<Transmit> Connection::transmit_challenge(Instant now, std::span<st
     const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(v.credit(), config_.min_datagram));
     const std::size_t least = wire::kShortHeaderBytes + 9 + wire::kTagBytes;
     const std::size_t size =
-        room < least ? 0 : build_packet(now, out, {.size = room, .eliciting = true, .pad = true, .challenge = v.challenge()});
+        room < least
+            ? 0
+            : build_packet(now, out, {.size = room, .eliciting = true, .pad = true, .challenge = v.challenge()});
     v.on_challenge_sent(now, size, probe_interval());
     if (size == 0) return std::nullopt;
     Transmit t = transmit_of(size, size);

@@ -50,8 +50,8 @@ class Endpoint {
     struct Entry {
         std::shared_ptr<Connection> connection;
         std::optional<Instant> deadline{};  // as filed in timers_
-        bool told = false;                // in events_
-        bool queued = false;              // in ready_
+        bool told = false;                  // in events_
+        bool queued = false;                // in ready_
     };
     struct Reply {
         Address local;
@@ -74,10 +74,10 @@ class Endpoint {
     TransportConfig config_;
     crypto::CookieJar cookies_;
     std::size_t max_connections_ = 0;
-    std::unordered_map<ConnectionId, Entry> connections_;            // by our id
-    std::unordered_map<ConnectionId, ConnectionId> by_original_;     // server: client's first destination -> our id
-    std::deque<ConnectionId> ready_;                                 // to be polled for datagrams, round robin
-    std::deque<ConnectionId> events_;                                // to be polled for events
+    std::unordered_map<ConnectionId, Entry> connections_;         // by our id
+    std::unordered_map<ConnectionId, ConnectionId> by_original_;  // server: client's first destination -> our id
+    std::deque<ConnectionId> ready_;                              // to be polled for datagrams, round robin
+    std::deque<ConnectionId> events_;                             // to be polled for events
     std::set<std::pair<Instant, ConnectionId>> timers_;
     std::deque<std::shared_ptr<Connection>> accepted_;
     std::deque<Reply> replies_;  // stateless answers, bounded

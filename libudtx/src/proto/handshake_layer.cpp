@@ -134,9 +134,7 @@ void HandshakeLayer::on_timeout(Instant now) {
     apply(outcome_);
 }
 
-std::optional<Instant> HandshakeLayer::deadline() const {
-    return discarded_ ? std::nullopt : recovery_.deadline();
-}
+std::optional<Instant> HandshakeLayer::deadline() const { return discarded_ ? std::nullopt : recovery_.deadline(); }
 
 wire::LongHeader HandshakeLayer::header(PacketNumber number) const {
     wire::LongHeader h;
@@ -161,7 +159,8 @@ void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& 
         send_.copy(piece->offset, bytes);
         if (!wire::write_frame(out, wire::CryptoFrame{piece->offset, bytes})) break;
         send_.on_sent(*piece);
-        packet.ranges[packet.range_count++] = {StreamId{}, piece->offset, static_cast<std::uint32_t>(piece->length), false, true};
+        packet.ranges[packet.range_count++] = {StreamId{}, piece->offset, static_cast<std::uint32_t>(piece->length),
+                                               false, true};
         packet.ack_eliciting = true;
     }
     if (probes_ > 0 && !packet.ack_eliciting && wire::write_frame(out, wire::PingFrame{})) {

@@ -28,7 +28,7 @@ class HandshakeLayer {
     struct Ids {
         ConnectionId original;  ///< destination of the client's first packet; the initial keys come from it
         ConnectionId local;
-        ConnectionId remote;    ///< client: the original until the server's is known
+        ConnectionId remote;  ///< client: the original until the server's is known
     };
     HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids);
 

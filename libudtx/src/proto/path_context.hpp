@@ -51,7 +51,7 @@ struct PathContext {
 
     int probes = 0;  ///< packets to send whatever the window says (probe timeout)
     bool ping_due = false;
-    std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send
+    std::optional<std::uint64_t> response_due;        ///< PATH_RESPONSE to send
     std::optional<wire::RateFeedbackFrame> feedback;  ///< of the packet being processed, until its ACK frame
 
     std::uint64_t sent_packets = 0;

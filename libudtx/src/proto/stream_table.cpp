@@ -40,7 +40,8 @@ void StreamTable::retire_if_done(StreamId id) {
     std::erase(order_, s);
     if (id.opener() != role_) {
         ++peer_closed_;
-        max_streams_due_ = max_streams_due_ || peer_closed_ + config_.max_streams >= max_streams_ + 1 + config_.max_streams / 4;
+        max_streams_due_ =
+            max_streams_due_ || peer_closed_ + config_.max_streams >= max_streams_ + 1 + config_.max_streams / 4;
     }
     streams_.erase(id.value);
 }
@@ -186,9 +187,8 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     Stream& s = **admitted;
     const std::uint64_t received = s.recv.received();
     const std::uint64_t consumed = s.recv.consumed();
-    const auto growth = s.recv.on_data(frame.offset, frame.data, frame.fin, [&](std::uint64_t offset, auto bytes) {
-        place(s.id, offset, bytes);
-    });
+    const auto growth = s.recv.on_data(frame.offset, frame.data, frame.fin,
+                                       [&](std::uint64_t offset, auto bytes) { place(s.id, offset, bytes); });
     if (!growth) return growth.error();
     count_received(*growth);
     if (const auto ok = check_connection_limit(); !ok) return ok;

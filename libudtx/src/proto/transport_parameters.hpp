@@ -22,8 +22,7 @@ struct TransportParameters {
     std::uint64_t chacha_speed = 0;
     std::uint64_t cipher = 0;  ///< server only: the choice (crypto::Cipher)
 
-    [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed,
-                                                  double chacha_speed);
+    [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const TransportParameters& parameters);

@@ -30,35 +30,57 @@ struct Transmit {
     Address remote;
     std::size_t size = 0;
     std::size_t segment = 0;
-    bool may_batch = true;  ///< false: a packet-pair member, to be sent on its own
-    bool mtu_probe = false; ///< too large for the path is expected: EMSGSIZE is not an error
+    bool may_batch = true;   ///< false: a packet-pair member, to be sent on its own
+    bool mtu_probe = false;  ///< too large for the path is expected: EMSGSIZE is not an error
 };
 
 struct CloseReason {
     ErrorCode code = ErrorCode::internal;  ///< what it means to us
     bool by_peer = false;
-    bool application = false;    ///< wire_code is the application's
-    std::uint64_t wire_code = 0; ///< 0 and application: an orderly end
+    bool application = false;     ///< wire_code is the application's
+    std::uint64_t wire_code = 0;  ///< 0 and application: an orderly end
     std::string message;
     [[nodiscard]] bool orderly() const noexcept { return application && wire_code == 0; }
 };
 
 namespace event {
-struct Connected {};                                       ///< handshake finished, streams may carry data
-struct StreamOpened { StreamId id; };                      ///< by the peer
-struct Readable { StreamId id; };                          ///< ordered: read() will give bytes or the end
-struct Writable { StreamId id; };                          ///< write_capacity() grew after it had been 0
-struct StreamReceived { StreamId id; std::uint64_t size = 0; };  ///< placed: every byte has been handed over
-struct StreamDelivered { StreamId id; };                   ///< all our bytes and the end are acknowledged
-struct StreamReset { StreamId id; std::uint64_t code = 0; };     ///< the peer gave up sending
-struct StreamStopped { StreamId id; std::uint64_t code = 0; };   ///< the peer gave up receiving
-struct PeerMoved { Address from; Address to; };            ///< NAT rebinding, validated
-struct Closed { CloseReason reason; };                     ///< the last event
+struct Connected {};  ///< handshake finished, streams may carry data
+struct StreamOpened {
+    StreamId id;
+};  ///< by the peer
+struct Readable {
+    StreamId id;
+};  ///< ordered: read() will give bytes or the end
+struct Writable {
+    StreamId id;
+};  ///< write_capacity() grew after it had been 0
+struct StreamReceived {
+    StreamId id;
+    std::uint64_t size = 0;
+};  ///< placed: every byte has been handed over
+struct StreamDelivered {
+    StreamId id;
+};  ///< all our bytes and the end are acknowledged
+struct StreamReset {
+    StreamId id;
+    std::uint64_t code = 0;
+};  ///< the peer gave up sending
+struct StreamStopped {
+    StreamId id;
+    std::uint64_t code = 0;
+};  ///< the peer gave up receiving
+struct PeerMoved {
+    Address from;
+    Address to;
+};  ///< NAT rebinding, validated
+struct Closed {
+    CloseReason reason;
+};  ///< the last event
 }  // namespace event
 
-using Event = std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable,
-                           event::StreamReceived, event::StreamDelivered, event::StreamReset, event::StreamStopped,
-                           event::PeerMoved, event::Closed>;
+using Event =
+    std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable, event::StreamReceived,
+                 event::StreamDelivered, event::StreamReset, event::StreamStopped, event::PeerMoved, event::Closed>;
 
 /// Takes pieces of placed streams at the moment their packet is opened; the bytes are only valid during the call.
 /// Each byte of a stream is handed over once.

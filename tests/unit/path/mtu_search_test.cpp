@@ -31,7 +31,8 @@ int search(MtuSearch& s, Instant now, std::uint32_t limit) {
 }  // namespace
 
 TEST_CASE("the search ends within 16 bytes of what the path takes") {
-    for (const std::uint32_t limit : {1200U, 1210U, 1280U, 1392U, 1412U, 1452U, 1472U, 1500U, 4000U, 8972U, 9000U, 65000U}) {
+    for (const std::uint32_t limit :
+         {1200U, 1210U, 1280U, 1392U, 1412U, 1452U, 1472U, 1500U, 4000U, 8972U, 9000U, 65000U}) {
         MtuSearch s(1200, 65000);
         const int probes = search(s, Instant{}, limit);
         INFO("limit " << limit << " probes " << probes << " found " << s.current());

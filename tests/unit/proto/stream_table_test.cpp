@@ -22,7 +22,9 @@ struct Pair {
     StreamTable server;
 
     explicit Pair(TransportConfig c)
-        : config(std::move(c)), client(Role::client, config, client_events), server(Role::server, config, server_events) {
+        : config(std::move(c)),
+          client(Role::client, config, client_events),
+          server(Role::server, config, server_events) {
         client.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
         server.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
     }

@@ -132,7 +132,8 @@ TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a
         SendStream s(kNoLimit);
         std::vector<std::byte> received(20000);
         std::vector<SendStream::Piece> flying;
-        while (s.written() < received.size()) write_pattern(s, std::min<std::size_t>(1 + random(700), received.size() - s.written()));
+        while (s.written() < received.size())
+            write_pattern(s, std::min<std::size_t>(1 + random(700), received.size() - s.written()));
         s.finish();
         for (int guard = 0; !s.delivered() && guard < 100000; ++guard) {
             if (const auto piece = s.next(1 + random(300), kNoLimit)) {
