@@ -23,3 +23,8 @@ if [ "$(id -u)" -ne 0 ]; then
     said "tree/a"
     cmp "$work/tree/b" "$work/dst/tree/b" || fail "the readable file was not sent"
 fi
+
+# procfs says 0 bytes and gives more: never a silent empty file.
+expect 23 "$send" --psk-file "$work/psk" /proc/version "$url"
+said "version.*true size"
+[ ! -e "$work/dst/version" ] || fail "a file of unknown size arrived"

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -123,7 +124,12 @@ FileStatus SourceReader::send_extents(OpenFile& file) {
     }
     struct stat after = {};
     if (::fstat(file.fd.get(), &after) != 0 || !same_version(file.before, after)) return FileStatus::changed;
-    return FileStatus::ok;
+    // Some file systems (procfs, FUSE) give no true size: what lies behind it must not be dropped in silence.
+    std::array<std::byte, 1> beyond{};
+    std::size_t count = 0;
+    file.error = read_all_at(file.fd.get(), beyond, static_cast<std::uint64_t>(file.before.st_size), count);
+    if (file.error != 0) return FileStatus::unreadable;
+    return count == 0 ? FileStatus::ok : FileStatus::changed;
 }
 
 FileStatus SourceReader::send_extent(OpenFile& file, const Extent& extent) {
@@ -198,10 +204,11 @@ void SourceReader::finish() {
 }
 
 void SourceReader::fail(const std::string& path, FileStatus status, int error_number) {
-    Error error =
-        status == FileStatus::changed
-            ? Error{ErrorCode::partial, "'" + escape_name(path) + "' changed while it was read: send it again"}
-            : io_error("cannot read", path, error_number);
+    Error error = status == FileStatus::changed
+                      ? Error{ErrorCode::partial, "'" + escape_name(path) +
+                                                      "' changed while it was read, or does not tell its true size "
+                                                      "(procfs): send it again or copy it first"}
+                      : io_error("cannot read", path, error_number);
     report_.fail({path, error.code, std::move(error.message)});
 }
 
