@@ -153,7 +153,8 @@ void Connection::fail(Instant now, const Error& error) {
     why.code = error.code;
     why.wire_code = static_cast<std::uint64_t>(close_code_for(error.code));
     why.message = error.message;
-    enter_closing(now, wire::CloseFrame{why.wire_code, false, close_text_}, std::move(why));
+    const wire::CloseFrame frame{why.wire_code, false, close_text_};
+    enter_closing(now, frame, std::move(why));
 }
 
 void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
