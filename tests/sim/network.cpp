@@ -72,8 +72,9 @@ void Network::inject(Duration after, const Address& from, const Address& to, std
 
 void Network::on_packet(Instant now, PacketPtr packet) {
     const Route& route = *packet->route;
-    if (++packet->hop < route.links.size()) {
-        route.links[packet->hop]->send(now, std::move(packet));
+    const auto hop = ++packet->hop;
+    if (hop < route.links.size()) {
+        route.links[hop]->send(now, std::move(packet));
         return;
     }
     deliver(now, route.destination, std::move(packet));
