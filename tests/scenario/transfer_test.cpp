@@ -8,11 +8,11 @@
 #include "scenario/transfer_rig.hpp"
 #include "sim/check.hpp"
 #include "test/catch.hpp"
-#include "unit/transfer/temp_dir.hpp"
+#include "test/temporary_directory.hpp"
 
 using namespace udtx;
 using namespace udtx::sim;
-using namespace udtx::transfer::test;
+using namespace udtx::test;
 using namespace std::chrono_literals;
 
 namespace {
@@ -57,7 +57,7 @@ bool same_tree(const fs::path& a, const fs::path& b) {
 
 TEST_CASE("a tree arrives identical, whatever the line loses") {
     for (const double loss : {0.0, 0.05}) {
-        const TempDir temp;
+        const TemporaryDirectory temp;
         make_tree(temp / "src");
         fs::create_directory(temp / "dst");
         Scenario s(symmetric("tree, loss " + std::to_string(loss), line(loss)));
@@ -80,7 +80,7 @@ TEST_CASE("a tree arrives identical, whatever the line loses") {
 }
 
 TEST_CASE("SHA-256 instead of XXH3 works the same") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     write_file(temp / "f", random_content(2'500'000, 3));
     fs::create_directory(temp / "dst");
     Scenario s(symmetric("sha-256", line(0)));
@@ -92,7 +92,7 @@ TEST_CASE("SHA-256 instead of XXH3 works the same") {
 }
 
 TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directory(temp / "src");
     write_file(temp / "src/blocked", "x");
     write_file(temp / "src/fine", "y");
@@ -113,7 +113,7 @@ TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
 
 TEST_CASE("an interrupted transfer leaves only complete files") {
     for (const bool sender_ends : {true, false}) {
-        const TempDir temp;
+        const TemporaryDirectory temp;
         fs::create_directory(temp / "src");
         for (std::uint32_t i = 0; i < 40; ++i) {
             write_file(temp / "src" / std::to_string(i), random_content(1'000'000, i));
@@ -147,7 +147,7 @@ TEST_CASE("an interrupted transfer leaves only complete files") {
 }
 
 TEST_CASE("a destination through a symbolic link is refused, nothing lands outside") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directories(temp / "outside");
     fs::create_directories(temp / "dst");
     fs::create_symlink("../outside", temp / "dst/link");
@@ -164,7 +164,7 @@ TEST_CASE("a destination through a symbolic link is refused, nothing lands outsi
 TEST_CASE("a stream goes from a pipe to a file and from a file to a pipe") {
     const std::string content = random_content(5'000'003, 9);
     for (const bool to_pipe : {false, true}) {
-        const TempDir temp;
+        const TemporaryDirectory temp;
         fs::create_directory(temp / "dst");
         std::array<int, 2> ends{};
         REQUIRE(::pipe(ends.data()) == 0);

@@ -80,19 +80,6 @@ void forbid_fragments([[maybe_unused]] int fd, [[maybe_unused]] int family) {
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-    if (this != &other) {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = other.fd_;
-        other.fd_ = -1;
-    }
-    return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
 Address BoundSocket::reply_from() const noexcept {
     const bool wildcard = std::all_of(local.ip.begin(), local.ip.end(), [](std::uint8_t byte) { return byte == 0; });
     return wildcard ? Address{} : local;
@@ -128,7 +115,7 @@ bool is_reported_icmp(int error) noexcept {
 Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options) {
     BoundSocket result;
     result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
-    result.fd = FileDescriptor(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
+    result.fd = UniqueFd(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
     const int fd = result.fd.get();
     if (fd < 0) return socket_error("cannot create a UDP socket", errno);
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {

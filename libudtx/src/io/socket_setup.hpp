@@ -5,26 +5,14 @@
 #include <string>
 
 #include "io/udp_socket.hpp"
+#include "os/unique_fd.hpp"
 #include "udtx/address.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
 
-/// Owns a file descriptor.
-class FileDescriptor {
-  public:
-    explicit FileDescriptor(int fd = -1) noexcept : fd_(fd) {}
-    FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-    FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-    ~FileDescriptor();
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-  private:
-    int fd_;
-};
-
 struct BoundSocket {
-    FileDescriptor fd;
+    UniqueFd fd;
     int family = 0;  ///< AF_INET or AF_INET6
     Address local;
     std::string buffer_advice;

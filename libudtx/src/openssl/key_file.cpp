@@ -13,25 +13,12 @@
 #include <utility>
 
 #include "openssl/handles.hpp"
+#include "os/unique_fd.hpp"
 
 namespace udtx::openssl {
 namespace {
 
 constexpr std::size_t kKeyText = 44;  // Base64 of 32 bytes
-
-class FileDescriptor {
-  public:
-    explicit FileDescriptor(int fd) : fd_(fd) {}
-    ~FileDescriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-  private:
-    int fd_;
-};
 
 Error io_error(std::string what, const std::filesystem::path& path) {
     return {ErrorCode::file_io, std::move(what) + " " + path.string() + ": " + std::generic_category().message(errno)};
@@ -67,8 +54,8 @@ SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
 SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
 
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) return io_error("cannot open key file", path);
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return io_error("cannot open key file", path);
     if (access == Access::secret) {
         if (auto good = check_rights(file.get(), path); !good) return good.error();
     }
@@ -95,8 +82,8 @@ Result<SecretText> read_key_file(const std::filesystem::path& path, Access acces
 
 Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text) {
     const mode_t mode = access == Access::secret ? 0600 : 0644;
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file.get() < 0) {
+    const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file) {
         if (errno == EEXIST) {
             return Error{ErrorCode::invalid_argument,
                          path.string() + " exists and is not overwritten: remove it or choose another name"};

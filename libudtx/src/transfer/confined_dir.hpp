@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "transfer/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "transfer/unique_fd.hpp"
+#include "os/unique_fd.hpp"
 
 namespace udtx::transfer {
 

@@ -33,7 +33,7 @@ const std::string kZeroKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 TEST_CASE("A pre-shared key file is made once, for its owner only, and can be read") {
     const TemporaryDirectory directory;
-    const auto path = directory.file("key");
+    const auto path = directory / "key";
     REQUIRE(Credentials::write_psk_file(path).ok());
     CHECK(mode_of(path) == 0600);
     const std::string text = read(path);
@@ -53,13 +53,13 @@ TEST_CASE("A pre-shared key file is made once, for its owner only, and can be re
     pair.run();
     CHECK(pair.connected());
 
-    REQUIRE(Credentials::write_psk_file(directory.file("other")).ok());
-    CHECK(read(directory.file("other")) != text);
+    REQUIRE(Credentials::write_psk_file(directory / "other").ok());
+    CHECK(read(directory / "other") != text);
 }
 
 TEST_CASE("A key file that others can read is refused with the remedy") {
     const TemporaryDirectory directory;
-    const auto path = directory.file("key");
+    const auto path = directory / "key";
     REQUIRE(Credentials::write_psk_file(path).ok());
     for (const mode_t mode : {0640U, 0604U, 0660U, 0644U}) {
         REQUIRE(::chmod(path.c_str(), mode) == 0);
@@ -74,7 +74,7 @@ TEST_CASE("A key file that others can read is refused with the remedy") {
 
 TEST_CASE("Malformed key files are refused, and their content is not repeated") {
     const TemporaryDirectory directory;
-    const auto path = directory.file("key");
+    const auto path = directory / "key";
     for (const std::string& text :
          {std::string(), std::string("\n"), kZeroKey, "udtx-psk-1 " + kZeroKey.substr(1), "udtx-psk-2 " + kZeroKey,
           "udtx-psk-1 " + kZeroKey + kZeroKey, "udtx-psk-1 " + std::string(44, '*'),
@@ -93,34 +93,34 @@ TEST_CASE("Malformed key files are refused, and their content is not repeated") 
 
 TEST_CASE("Missing files and directories are file errors that name the path") {
     const TemporaryDirectory directory;
-    for (const auto& path : {directory.file("none"), directory.file("")}) {
+    for (const auto& path : {directory / "none", directory / ""}) {
         for (const auto& result : {Credentials::from_psk_file(path), Credentials::from_identity_file(path)}) {
             REQUIRE_FALSE(result.ok());
             CHECK(result.error().code == ErrorCode::file_io);
-            CHECK(result.error().message.find(directory.file("").string()) != std::string::npos);
+            CHECK(result.error().message.find((directory / "").string()) != std::string::npos);
         }
     }
-    const auto made = Credentials::write_psk_file(directory.file("no/such/key"));
+    const auto made = Credentials::write_psk_file(directory / "no/such/key");
     REQUIRE_FALSE(made.ok());
     CHECK(made.error().code == ErrorCode::file_io);
 }
 
 TEST_CASE("An identity is made in two files and keeps its public key") {
     const TemporaryDirectory directory;
-    const auto path = directory.file("id");
+    const auto path = directory / "id";
     REQUIRE(Credentials::write_identity(path).ok());
     CHECK(mode_of(path) == 0600);
-    CHECK((mode_of(directory.file("id.pub")) & 0600U) == 0600U);
+    CHECK((mode_of(directory / "id.pub") & 0600U) == 0600U);
     const auto identity = Credentials::from_identity_file(path);
     REQUIRE(identity.ok());
     CHECK_FALSE(identity->uses_psk());
-    CHECK(read(directory.file("id.pub")) == identity->public_key()->to_string() + "\n");
+    CHECK(read(directory / "id.pub") == identity->public_key()->to_string() + "\n");
     CHECK_FALSE(Credentials::write_identity(path).ok());
 
-    write(directory.file("taken.pub"), "mine");
-    CHECK_FALSE(Credentials::write_identity(directory.file("taken")).ok());
-    CHECK_FALSE(std::filesystem::exists(directory.file("taken")));
-    CHECK(read(directory.file("taken.pub")) == "mine");
+    write(directory / "taken.pub", "mine");
+    CHECK_FALSE(Credentials::write_identity(directory / "taken").ok());
+    CHECK_FALSE(std::filesystem::exists(directory / "taken"));
+    CHECK(read(directory / "taken.pub") == "mine");
 
     REQUIRE(::chmod(path.c_str(), 0644) == 0);
     CHECK(Credentials::from_identity_file(path).error().code == ErrorCode::authentication);
@@ -141,7 +141,7 @@ TEST_CASE("A file of trusted keys is taken as a whole or not at all") {
     const TemporaryDirectory directory;
     Credentials client = identity(directory, "client");
     Credentials server = identity(directory, "server");
-    const auto path = directory.file("authorized");
+    const auto path = directory / "authorized";
     write(path, "# people\n\n  " + client.public_key()->to_string() + " client@host\r\nnonsense\n", 0644);
     const auto bad = server.trust_file(path);
     REQUIRE_FALSE(bad.ok());

@@ -1,10 +1,7 @@
 // A client and a server handshake, and the wire between them.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,25 +9,9 @@
 #include "openssl/tls_handshake.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
 
 namespace udtx::test {
-
-/// A directory that goes with the object.
-class TemporaryDirectory {
-  public:
-    TemporaryDirectory() {
-        std::string name = (std::filesystem::temp_directory_path() / "udtx-test-XXXXXX").string();
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    [[nodiscard]] std::filesystem::path file(const std::string& name) const { return path_ / name; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 inline Credentials psk(unsigned char fill) {
     std::array<std::byte, Credentials::kPskBytes> key{};
@@ -39,8 +20,8 @@ inline Credentials psk(unsigned char fill) {
 }
 
 inline Credentials identity(const TemporaryDirectory& directory, const std::string& name) {
-    REQUIRE(Credentials::write_identity(directory.file(name)).ok());
-    auto result = Credentials::from_identity_file(directory.file(name));
+    REQUIRE(Credentials::write_identity(directory / name).ok());
+    auto result = Credentials::from_identity_file(directory / name);
     REQUIRE(result.ok());
     return *result;
 }

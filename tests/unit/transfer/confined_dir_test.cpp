@@ -6,10 +6,10 @@
 #include <cerrno>
 
 #include "test/catch.hpp"
-#include "unit/transfer/temp_dir.hpp"
+#include "test/temporary_directory.hpp"
 
 using namespace udtx::transfer;
-using namespace udtx::transfer::test;
+using namespace udtx::test;
 
 namespace {
 
@@ -18,7 +18,7 @@ int try_open(const ConfinedDir& dir, const std::string& path, int flags = O_RDON
     return dir.open_at(path, flags, 0600, error) ? 0 : error;
 }
 
-void check_attacks(const TempDir& temp, ConfinedDir::Resolve resolve) {
+void check_attacks(const TemporaryDirectory& temp, ConfinedDir::Resolve resolve) {
     auto opened = ConfinedDir::open((temp / "root").string(), resolve);
     REQUIRE(opened.ok());
     const ConfinedDir& dir = *opened;
@@ -49,7 +49,7 @@ void check_attacks(const TempDir& temp, ConfinedDir::Resolve resolve) {
 }  // namespace
 
 TEST_CASE("no path leads out of a confined directory") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directories(temp / "root/sub");
     fs::create_directories(temp / "outside");
     write_file(temp / "outside/secret", "s");
@@ -65,7 +65,7 @@ TEST_CASE("no path leads out of a confined directory") {
 }
 
 TEST_CASE("the directory itself may be reached over a link") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directory(temp / "real");
     fs::create_symlink("real", temp / "link");
     CHECK(ConfinedDir::open((temp / "link").string()).ok());

@@ -7,12 +7,12 @@
 #include <map>
 
 #include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
 #include "transfer/extent_cursor.hpp"
-#include "unit/transfer/temp_dir.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
-using namespace udtx::transfer::test;
+using namespace udtx::test;
 
 namespace {
 
@@ -35,7 +35,7 @@ struct Scan {
 }  // namespace
 
 TEST_CASE("the scanner finds everything, parents first, links as links") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directories(temp / "t/a/b");
     fs::create_directories(temp / "t/empty");
     write_file(temp / "t/a/file", "12345");
@@ -63,14 +63,14 @@ TEST_CASE("the scanner finds everything, parents first, links as links") {
 }
 
 TEST_CASE("a source that is a dot sends its contents") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     write_file(temp / "f", "1");
     const Scan scan({(temp.path() / ".").string()});
     CHECK(scan.order == std::vector<std::string>{"f"});
 }
 
 TEST_CASE("sources that are missing or collide are named") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     fs::create_directories(temp / "a");
     fs::create_directories(temp / "b");
     write_file(temp / "a/x", "1");
@@ -86,7 +86,7 @@ TEST_CASE("sources that are missing or collide are named") {
 }
 
 TEST_CASE("the cursor finds data between holes and cuts it to size") {
-    const TempDir temp;
+    const TemporaryDirectory temp;
     const std::string path = (temp / "sparse").string();
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
     REQUIRE(::ftruncate(fd.get(), 200 << 20) == 0);

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
 #include "transfer/names.hpp"
-#include "unit/transfer/temp_dir.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
-using namespace udtx::transfer::test;
+using namespace udtx::test;
 
 namespace {
 
@@ -74,7 +74,7 @@ struct Rig {
         end(index, content);
     }
 
-    TempDir temp;
+    TemporaryDirectory temp;
     std::mutex mutex;
     std::vector<std::string> delivered;
     std::vector<std::string> failed;
@@ -174,7 +174,7 @@ TEST_CASE("altered, changed and incomplete files fail and keep what was there be
 
 TEST_CASE("links and FIFOs in the way are replaced or refused, never followed") {
     Rig rig;
-    const TempDir outside;
+    const TemporaryDirectory outside;
     write_file(outside / "canary", "alive");
     fs::create_symlink(outside / "canary", rig.temp / "leaf");
     fs::create_symlink(outside.path(), rig.temp / "dir");

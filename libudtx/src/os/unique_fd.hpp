@@ -1,11 +1,11 @@
-// Owner of a file descriptor.
+// Owner of a file descriptor, the only one there is.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace udtx::transfer {
+namespace udtx {
 
 class UniqueFd {
   public:
@@ -30,4 +30,4 @@ class UniqueFd {
     int fd_ = -1;
 };
 
-}  // namespace udtx::transfer
+}  // namespace udtx

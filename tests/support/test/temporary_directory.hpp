@@ -1,4 +1,4 @@
-// A directory of its own for one test case, gone at its end.
+// A directory of its own for one test case, gone at its end; and what tests do with files in it.
 #pragma once
 
 #include <array>
@@ -10,23 +10,23 @@
 #include <random>
 #include <string>
 
-namespace udtx::transfer::test {
+namespace udtx::test {
 
 namespace fs = std::filesystem;
 
-class TempDir {
+class TemporaryDirectory {
   public:
-    TempDir() {
-        std::string name = (fs::temp_directory_path() / "udtx-transfer-XXXXXX").string();
+    TemporaryDirectory() {
+        std::string name = (fs::temp_directory_path() / "udtx-test-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) std::abort();
         path_ = name;
     }
-    ~TempDir() {
+    ~TemporaryDirectory() {
         std::error_code ignored;
         fs::remove_all(path_, ignored);
     }
-    TempDir(const TempDir&) = delete;
-    TempDir& operator=(const TempDir&) = delete;
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
     [[nodiscard]] const fs::path& path() const noexcept { return path_; }
     [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
 
@@ -57,4 +57,4 @@ inline std::size_t count_files(const fs::path& directory) {
     return n;
 }
 
-}  // namespace udtx::transfer::test
+}  // namespace udtx::test
