@@ -1,0 +1,127 @@
+// udtx-sim-flows: flows through one bottleneck in virtual time (tests/sim/flows.hpp), figures on stdout.
+//
+//     udtx-sim-flows --rate 100M --rtt 100 --queue-bdp 1 --flows cubic bbr:5 udt:10:20 --seconds 40 --csv /tmp/run.csv
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <sstream>
+
+#include "common/units.hpp"
+#include "sim/flows.hpp"
+
+namespace {
+
+using namespace udtx;
+using namespace udtx::sim;
+
+struct Options {
+    std::string rate = "100M";
+    double rtt_ms = 100.0;
+    double queue_bdp = 1.0;
+    std::uint64_t queue_bytes = 0;
+    double loss_percent = 0.0;
+    std::vector<std::string> flows{"udt"};
+    std::string cross;
+    double seconds = 30.0;
+    double from = 5.0;
+    std::uint64_t seed = 1;
+    std::string csv;
+    double step = 0.1;
+};
+
+std::uint64_t bits(const std::string& text) {
+    const auto parsed = apps::parse_rate(text);
+    if (!parsed) throw std::runtime_error(parsed.error().message);
+    return static_cast<std::uint64_t>(parsed.value().bps());
+}
+
+/// cc[:start s[:rtt ms[:bytes]]]
+FlowSpec parse_flow(const std::string& text) {
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+    if (parts.empty() || parts.size() > 4)
+        throw std::runtime_error("--flows: '" + text + "' is not cc[:start[:rtt[:bytes]]]");
+    FlowSpec flow;
+    flow.cc = parts[0];
+    if (parts.size() > 1) flow.start = from_seconds(std::stod(parts[1]));
+    if (parts.size() > 2) flow.rtt = from_seconds(std::stod(parts[2]) / 1e3);
+    if (parts.size() > 3) flow.bytes = static_cast<std::uint64_t>(std::stod(parts[3]));
+    if (const auto made = make_congestion_controller(flow.cc, {}); !made)
+        throw std::runtime_error(made.error().message);
+    return flow;
+}
+
+FlowRigSetup make_setup(const Options& options) {
+    FlowRigSetup setup;
+    setup.name = "flows";
+    setup.seed = options.seed;
+    setup.bits_per_second = bits(options.rate);
+    setup.rtt = from_seconds(options.rtt_ms / 1e3);
+    setup.queue_bdp = options.queue_bdp;
+    setup.queue_bytes = options.queue_bytes;
+    setup.loss = options.loss_percent / 100.0;
+    for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
+    if (!options.cross.empty()) setup.cross.bits_per_second = bits(options.cross);
+    return setup;
+}
+
+void write_csv(const FlowRig& rig, const Options& options) {
+    std::ofstream out(options.csv);
+    out << "time_s,queue_ms";
+    for (std::size_t i = 0; i < rig.flow_count(); ++i)
+        for (const char* column : {"goodput_mbps", "pacing_mbps", "window_kb", "mtr_mbps", "cd", "srtt_ms", "lost"})
+            out << ',' << rig.setup().flows[i].cc << i << '_' << column;
+    out << '\n';
+    const Duration step = std::max(from_seconds(options.step) / FlowRig::kSample * FlowRig::kSample, FlowRig::kSample);
+    for (Duration t = step; t <= rig.elapsed(); t += step) {
+        const RigSample& now = rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample));
+        const RigSample& before = rig.samples().at(static_cast<std::size_t>((t - step) / FlowRig::kSample));
+        out << to_seconds(t) << ','
+            << static_cast<double>(now.queue_bytes) * 8e3 / static_cast<double>(rig.setup().bits_per_second);
+        for (std::size_t i = 0; i < rig.flow_count(); ++i) {
+            const FlowSample& f = now.flows[i];
+            out << ',' << rig.goodput(i, t - step, t).bps() / 1e6 << ',' << f.pacing_bps / 1e6 << ','
+                << static_cast<double>(f.window) / 1e3 << ',' << f.mtr_bps / 1e6 << ',' << f.congestion_degree << ','
+                << to_seconds(f.smoothed_rtt) * 1e3 << ',' << f.lost_packets - before.flows[i].lost_packets;
+        }
+        out << '\n';
+    }
+    if (!out.flush()) throw std::runtime_error("cannot write " + options.csv);
+}
+
+void run(const Options& options) {
+    FlowRig rig(make_setup(options));
+    rig.run_for(from_seconds(options.seconds));
+    std::fputs(rig.table(from_seconds(options.from), rig.elapsed()).c_str(), stdout);
+    if (!options.csv.empty()) write_csv(rig, options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        Options options;
+        CLI::App app("Flows through one drop-tail bottleneck, in virtual time");
+        app.add_option("--rate", options.rate, "The line: 100M, 1G")->capture_default_str();
+        app.add_option("--rtt", options.rtt_ms, "Propagation there and back, ms")->capture_default_str();
+        app.add_option("--queue-bdp", options.queue_bdp, "Queue in units of rate x RTT")->capture_default_str();
+        app.add_option("--queue-bytes", options.queue_bytes, "Queue in bytes, instead of --queue-bdp");
+        app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
+        app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow")->capture_default_str();
+        app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");
+        app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
+        app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();
+        app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
+        app.add_option("--csv", options.csv, "Write a line for each step to this file");
+        app.add_option("--step", options.step, "Step of the CSV file, s")->capture_default_str();
+        CLI11_PARSE(app, argc, argv);
+        run(options);
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "udtx-sim-flows: %s\n", e.what());
+        return 1;
+    }
+}
