@@ -1,0 +1,42 @@
+// What happened on the lines, every so often, as CSV: one row a line and moment, and one a flow. Counters run from the
+// start; queue_peak and wait_ms are those of the interval before. time is that of the machine's monotonic clock.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "line.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::wan {
+
+class Trace {
+  public:
+    /// Empty names: not written.
+    static Result<Trace> open(const std::string& line_file, const std::string& flow_file, Duration interval);
+
+    [[nodiscard]] Duration interval() const noexcept { return interval_; }
+    void sample(Instant now, const std::string& name, Line& line);
+
+  private:
+    struct Close {
+        void operator()(std::FILE* file) const noexcept;
+    };
+    using File = std::unique_ptr<std::FILE, Close>;
+    struct Before {
+        LineCounters counters;
+        std::array<std::uint64_t, kFlows> flows{};
+    };
+
+    explicit Trace(Duration interval) : interval_(interval) {}
+    static Result<File> open_file(const std::string& name, const char* heading);
+
+    Duration interval_;
+    File lines_;
+    File flows_;
+    std::map<std::string, Before> before_;
+};
+
+}  // namespace udtx::wan
