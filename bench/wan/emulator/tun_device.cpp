@@ -17,7 +17,7 @@ Result<TunDevice> TunDevice::make(const std::string& name) {
         return Error{ErrorCode::network, what + " for TUN device " + name + ": " + std::strerror(errno)};
     };
     UniqueFd fd(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
-    if (fd.get() < 0) return failed("cannot open /dev/net/tun");
+    if (!fd) return failed("cannot open /dev/net/tun");
     ifreq request{};
     request.ifr_flags = IFF_TUN | IFF_NO_PI;
     if (name.size() >= sizeof request.ifr_name) return Error{ErrorCode::invalid_argument, name + " is too long"};
