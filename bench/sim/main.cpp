@@ -24,6 +24,7 @@ struct Options {
     double loss_percent = 0.0;
     std::vector<std::string> flows{"udt"};
     std::string cross;
+    std::string access;
     double seconds = 30.0;
     double from = 5.0;
     std::uint64_t seed = 1;
@@ -65,6 +66,7 @@ FlowRigSetup make_setup(const Options& options) {
     setup.loss = options.loss_percent / 100.0;
     for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
     if (!options.cross.empty()) setup.cross.bits_per_second = bits(options.cross);
+    if (!options.access.empty()) setup.access_bits_per_second = bits(options.access);
     return setup;
 }
 
@@ -112,6 +114,7 @@ int main(int argc, char** argv) {
         app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
         app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow")->capture_default_str();
         app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");
+        app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
         app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
         app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();
         app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();

@@ -139,7 +139,9 @@ void FlowRig::add_flow(const FlowSpec& spec) {
     const LinkParams way{.bits_per_second = 0, .delay = flow->spec.rtt / 2, .mtu = kMtu};
     Link& there = network_.add_link(name + " there", way);
     Link& back = network_.add_link(name + " back", way);
-    network_.connect(flow->client->node(), flow->server->node(), {bottleneck_, &there});
+    const LinkParams access{.bits_per_second = setup_.access_bits_per_second, .delay = {}, .queue_bytes = kEndless};
+    Link& own = network_.add_link(name + " access", access);
+    network_.connect(flow->client->node(), flow->server->node(), {&own, bottleneck_, &there});
     network_.connect(flow->server->node(), flow->client->node(), {&back});
 
     flow->sender = std::make_shared<Sender>(Sender::Options{.bytes = spec.bytes > 0 ? spec.bytes : kEndless});

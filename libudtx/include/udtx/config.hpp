@@ -12,6 +12,8 @@ namespace udtx {
 struct TransportConfig {
     std::string congestion = "udt";
     Rate max_rate = Rate::infinite();  ///< cap on what leaves, all paths together
+    double cd_alpha = 0.3;             ///< thresholds of the congestion degree (controller `cd`)
+    double cd_beta = 0.7;
 
     Duration idle_timeout = std::chrono::seconds(30);       ///< nothing heard for so long: the connection ends
     Duration handshake_timeout = std::chrono::seconds(10);  ///< from the first packet to the finished handshake

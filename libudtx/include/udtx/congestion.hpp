@@ -98,6 +98,8 @@ struct CongestionOptions {
     std::uint64_t max_window = 64U << 20U;  ///< upper bound of window(), bytes
     std::uint64_t seed = 1;                 ///< for controllers that draw random numbers (UDT's DecRandom)
     Rate max_rate = Rate::infinite();       ///< user's cap (--rate)
+    double cd_alpha = 0.3;                  ///< `cd`: congestion degrees below are no congestion ...
+    double cd_beta = 0.7;                   ///< ... and above are a severe one
 };
 
 /// Creates the controller called `name` ("udt"); invalid_argument names the known ones.

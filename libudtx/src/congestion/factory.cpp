@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "congestion/congestion_degree.hpp"
 #include "congestion/udt.hpp"
 #include "udtx/congestion.hpp"
 
@@ -19,6 +20,11 @@ constexpr std::array kControllers{
     Entry{"udt",
           [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
               return std::make_unique<congestion::Udt>(options);
+          }},
+    Entry{"cd",
+          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
+              return std::make_unique<congestion::Udt>(
+                  options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
           }},
 };
 

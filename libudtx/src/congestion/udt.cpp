@@ -19,8 +19,11 @@ double microseconds(Duration d) { return to_seconds(d) * 1e6; }
 
 }  // namespace
 
-Udt::Udt(const CongestionOptions& options)
-    : options_(options), datagram_bytes_(std::max(options.datagram_bytes, 1U)), random_state_(options.seed) {}
+Udt::Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter)
+    : options_(options),
+      datagram_bytes_(std::max(options.datagram_bytes, 1U)),
+      random_state_(options.seed),
+      mtr_filter_(std::move(mtr_filter)) {}
 
 void Udt::on_sent(const CongestionSent&) {}
 
@@ -61,6 +64,7 @@ Rate Udt::pacing_rate() const {
 CongestionReport Udt::report() const {
     CongestionReport report;
     report.slow_start = slow_start_;
+    report.congestion_degree = mtr_filter_->congestion_degree();
     report.mtr = Rate::bytes_per_second(mtr_pps_ * datagram_bytes_);
     const Rate sending = slow_start_ ? Rate::bytes_per_second(arrival_pps_ * datagram_bytes_) : pacing_rate();
     report.available = sending < report.mtr ? report.mtr - sending : Rate();
@@ -75,14 +79,18 @@ double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss) {
 
 // The receiver reports with every ACK, UDT4's only with the full one of each SYN: the weights 7/8 are per SYN.
 void Udt::update_estimates(const CongestionFeedback& feedback) {
-    if (!feedback.rate || (estimates_time_ && feedback.now - *estimates_time_ < kSynInterval)) return;
+    if (!feedback.rate) return;
+    const RateFeedback& rate = *feedback.rate;
+    if (rate.pair_gap > Duration::zero()) newest_pair_ = Rate::from_bytes(rate.pair_bytes, rate.pair_gap);
+    if (estimates_time_ && feedback.now - *estimates_time_ < kSynInterval) return;
     estimates_time_ = feedback.now;
-    const auto smooth = [](double& value, double sample) {
-        if (sample > 0.0) value = value > 0.0 ? (7.0 * value + sample) / 8.0 : sample;
-    };
-    const double pair_scale = static_cast<double>(feedback.rate->pair_bytes) / datagram_bytes_;
-    smooth(arrival_pps_, feedback.rate->arrival_pps);
-    smooth(mtr_pps_, feedback.rate->capacity_pps * pair_scale);
+    if (rate.arrival_pps > 0.0)
+        arrival_pps_ = arrival_pps_ > 0.0 ? (7.0 * arrival_pps_ + rate.arrival_pps) / 8.0 : rate.arrival_pps;
+    const Rate mtr = Rate::bytes_per_second(mtr_pps_ * datagram_bytes_);
+    const MtrSample sample{.now = feedback.now,
+                           .filtered = Rate::bytes_per_second(rate.capacity_pps * rate.pair_bytes),
+                           .raw = std::exchange(newest_pair_, Rate())};
+    mtr_pps_ = mtr_filter_->update(mtr, sample).bytes_per_second() / datagram_bytes_;
 }
 
 void Udt::on_ack(const CongestionFeedback& feedback) {

@@ -5,15 +5,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "congestion/mtr_filter.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
 
 class Udt final : public CongestionController {
   public:
-    explicit Udt(const CongestionOptions& options);
+    explicit Udt(const CongestionOptions& options) : Udt(options, std::make_unique<UdtMtr>()) {}
+    Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter);
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
@@ -48,6 +51,7 @@ class Udt final : public CongestionController {
     CongestionOptions options_;
     std::uint32_t datagram_bytes_;
     std::uint64_t random_state_;
+    std::unique_ptr<MtrFilter> mtr_filter_;
 
     bool slow_start_ = true;
     double window_packets_ = 16.0;
@@ -55,6 +59,7 @@ class Udt final : public CongestionController {
     double period_at_decrease_us_ = 1.0;
     double arrival_pps_ = 0.0;  // 0 = unknown
     double mtr_pps_ = 0.0;      // 0 = unknown
+    Rate newest_pair_;          // zero: no pair since the last estimate
     std::optional<Instant> estimates_time_;
     std::optional<Instant> control_time_;
     std::uint64_t acked_since_control_ = 0;  // packets

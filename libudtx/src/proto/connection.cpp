@@ -64,6 +64,8 @@ void Connection::make_congestion_controller() {
     options.datagram_bytes = path_.mtu.current();
     options.seed = congestion_seed_;
     options.max_rate = max_rate_;
+    options.cd_alpha = config_.cd_alpha;
+    options.cd_beta = config_.cd_beta;
     options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
     auto made = udtx::make_congestion_controller(config_.congestion, options);
     if (!made) made = udtx::make_congestion_controller("udt", options);

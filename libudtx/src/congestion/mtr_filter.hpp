@@ -1,0 +1,34 @@
+// How the maximum transfer rate (MTR) follows the receiver's packet pairs: the one thing in which UDT's relatives
+// differ.
+#pragma once
+
+#include "udtx/rate.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+/// What one SYN interval brought; bytes are UDP payload.
+struct MtrSample {
+    Instant now;
+    Rate filtered{};  ///< the receiver's median-filtered capacity, zero: unknown
+    Rate raw{};       ///< from the newest pair alone, zero: no new pair
+};
+
+class MtrFilter {
+  public:
+    virtual ~MtrFilter() = default;
+    /// The MTR after this SYN; `mtr` is zero while unknown.
+    [[nodiscard]] virtual Rate update(Rate mtr, const MtrSample& sample) = 0;
+    [[nodiscard]] virtual double congestion_degree() const { return 0.0; }
+};
+
+/// UDT: MTR = 7/8 MTR + 1/8 filtered capacity.
+class UdtMtr final : public MtrFilter {
+  public:
+    [[nodiscard]] Rate update(Rate mtr, const MtrSample& sample) override {
+        if (sample.filtered.is_zero()) return mtr;
+        return mtr.is_zero() ? sample.filtered : mtr * 0.875 + sample.filtered * 0.125;
+    }
+};
+
+}  // namespace udtx::congestion
