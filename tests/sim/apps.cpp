@@ -4,6 +4,8 @@
 #include <array>
 #include <variant>
 
+#include "sim/event_queue.hpp"
+
 namespace udtx::sim {
 
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/pattern.hpp"
-#include "sim/sim_host.hpp"
+#include "sim/protocol_host.hpp"
 
 namespace udtx::sim {
 

@@ -1,111 +1,35 @@
-// A machine in the simulation: an Endpoint, its applications, and the same turns that io::Driver makes over a socket.
+// A machine in the simulated network.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "proto/application.hpp"
-#include "proto/endpoint.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/network.hpp"
-#include "sim/prng.hpp"
-#include "udtx/config.hpp"
-#include "udtx/stats.hpp"
+#include "sim/protocol_host.hpp"
 
 namespace udtx::sim {
 
-class SimHost;
-
-/// Application of one connection. on_tick comes after each delivery of events and before the host sends.
-class App : public proto::ConnectionHandler {
-  public:
-    void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& /*event*/) override {}
-    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
-    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
-    virtual void on_tick(Instant /*now*/, proto::Connection& /*connection*/) {}
-
-    /// Leads to on_wake() at that time.
-    std::function<void(Instant)> wake_at;
-};
-
-struct HostCounters {
-    std::uint64_t datagrams_sent = 0;
-    std::uint64_t bytes_sent = 0;
-    std::uint64_t datagrams_received = 0;
-    std::uint64_t bytes_received = 0;
-    friend bool operator==(const HostCounters&, const HostCounters&) = default;
-};
-
-struct Session {
-    std::shared_ptr<proto::Connection> connection;  ///< null once closed
-    std::shared_ptr<App> app;
-    std::optional<Instant> connected_at;
-    std::optional<Instant> closed_at;
-    std::optional<proto::CloseReason> closed;
-    std::vector<Address> moves;  ///< where PeerMoved said the peer went
-    ConnectionStats final_stats;
-    [[nodiscard]] ConnectionStats stats() const { return connection ? connection->stats() : final_stats; }
-};
-
-struct HostSetup {
-    std::string name;
-    Address address;
-    TransportConfig config{};
-    std::uint64_t seed = 1;
-    crypto::Provider* provider = nullptr;
-    crypto::HandshakeFactory* handshakes = nullptr;
-    std::size_t max_segments = 44;  ///< of one poll_transmit
-};
-
-class SimHost final : public Host, EventSink {
+class SimHost final : public ProtocolHost, public Host, EventSink {
   public:
     SimHost(EventQueue& events, Network& network, HostSetup setup);
-    ~SimHost() override;
-    SimHost(const SimHost&) = delete;
-    SimHost& operator=(const SimHost&) = delete;
-
-    using Accept = std::function<std::shared_ptr<App>(proto::Connection&)>;
-    void listen(std::size_t max_connections, Accept accept);
-    Session& connect(const Address& remote, std::shared_ptr<App> app);
-    /// Does what a turn of the driver does; to be called after an application call from outside.
-    void pump();
 
     [[nodiscard]] NodeId node() const noexcept { return node_; }
-    [[nodiscard]] const Address& address() const noexcept { return setup_.address; }
-    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return endpoint_; }
-    [[nodiscard]] const std::vector<std::unique_ptr<Session>>& sessions() const noexcept { return sessions_; }
-    [[nodiscard]] Session& session(std::size_t i = 0) { return *sessions_.at(i); }
-    [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
 
   private:
     void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) override;
     void on_due(Instant now, std::uint64_t tag) override;
-    Session& adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<App> app);
-    bool deliver(Instant now);
-    void deliver(Instant now, Session& session);
-    bool transmit(Instant now);
-    void set_timer(Instant now);
 
-    HostSetup setup_;
+    [[nodiscard]] Instant now() const override { return events_.now(); }
+    void send(const Address& to, std::span<const std::byte> datagram) override { network_.send(node_, to, datagram); }
+    void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
+    void call_at(Instant at, std::function<void()> action) override { events_.call_at(at, std::move(action)); }
+
     EventQueue& events_;
     Network& network_;
-    SimRng rng_;
-    proto::Endpoint endpoint_;
-    Accept accept_;
     NodeId node_;
-    std::vector<std::unique_ptr<Session>> sessions_;
-    HostCounters counters_;
-    std::vector<std::byte> buffer_;
-    std::optional<Instant> timer_;
-    Instant last_fired_{};
-    unsigned fired_at_once_ = 0;
-    bool pumping_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace udtx::sim

@@ -198,6 +198,7 @@ ConnectionStats Connection::stats() const {
     p.in_flight = path_.recovery.in_flight();
     p.pacing_rate = std::min(path_.congestion->pacing_rate(), max_rate_);
     p.congestion = path_.congestion->report();
+    p.measured = path_.last_feedback;
     p.sent_packets = path_.sent_packets;
     p.sent_bytes = path_.sent_bytes;
     p.received_packets = path_.received_packets;

@@ -240,6 +240,10 @@ void Connection::apply_outcome(Instant now, bool timeout) {
         const auto& f = *path_.feedback;
         fb.rate = RateFeedback{static_cast<double>(f.arrival_pps), static_cast<double>(f.capacity_pps),
                                std::chrono::nanoseconds(f.pair_gap_ns), static_cast<std::uint32_t>(f.pair_bytes)};
+        const RateFeedback pair = fb.rate->pair_gap > Duration::zero() ? *fb.rate : path_.last_feedback;
+        path_.last_feedback = *fb.rate;
+        path_.last_feedback.pair_gap = pair.pair_gap;
+        path_.last_feedback.pair_bytes = pair.pair_bytes;
         if (outcome_.largest_newly_acked) {
             fb.one_way_delay = Instant(std::chrono::microseconds(f.receive_time_us)) - outcome_.largest_sent_time;
         }

@@ -1,0 +1,162 @@
+#include "sim/protocol_host.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+namespace udtx::sim {
+namespace {
+
+constexpr std::size_t kBatchBytes = 65000;
+constexpr unsigned kMostTurnsAtOnce = 10000;  // more without time moving is a livelock
+
+}  // namespace
+
+ProtocolHost::ProtocolHost(HostSetup setup)
+    : setup_(std::move(setup)),
+      rng_(setup_.seed),
+      endpoint_({.provider = setup_.provider, .handshakes = setup_.handshakes, .rng = &rng_}, setup_.config),
+      buffer_(kBatchBytes) {}
+
+ProtocolHost::~ProtocolHost() {
+    *alive_ = false;
+    for (const auto& s : sessions_) {
+        if (s->connection) s->connection->set_placed_sink(nullptr);
+    }
+}
+
+void ProtocolHost::listen(std::size_t max_connections, Accept accept) {
+    accept_ = std::move(accept);
+    endpoint_.listen(max_connections);
+}
+
+Session& ProtocolHost::connect(const Address& remote, std::shared_ptr<App> app) {
+    Session& session = adopt(endpoint_.connect(now(), remote), std::move(app));
+    pump();
+    return session;
+}
+
+Session& ProtocolHost::adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<App> app) {
+    sessions_.push_back(std::make_unique<Session>());
+    Session& session = *sessions_.back();
+    connection->set_placed_sink(app.get());
+    app->wake_at = [this, &session, alive = alive_](Instant at) {
+        call_at(at, [this, &session, alive] {
+            if (!*alive || !session.connection) return;
+            session.app->on_wake(now(), *session.connection);
+            pump();
+        });
+    };
+    session.connection = std::move(connection);
+    session.app = std::move(app);
+    return session;
+}
+
+void ProtocolHost::receive(const Address& local, const Address& remote, std::span<std::byte> data) {
+    const Instant at = now();
+    ++counters_.datagrams_received;
+    counters_.bytes_received += data.size();
+    endpoint_.handle_datagram(at, {.local = local, .remote = remote, .data = data, .received = at});
+    pump();
+}
+
+void ProtocolHost::pump() {
+    if (pumping_) return;  // an application that calls connect() from a handler is already inside a turn
+    pumping_ = true;
+    const Instant at = now();
+    unsigned turns = 0;
+    bool moved = true;
+    while (moved) {
+        moved = deliver(at);
+        moved = transmit(at) || moved;
+        if (++turns > kMostTurnsAtOnce) throw std::runtime_error(setup_.name + ": the turn does not end");
+    }
+    set_timer(at);
+    pumping_ = false;
+}
+
+bool ProtocolHost::deliver(Instant now) {
+    bool any = false;
+    while (const auto connection = endpoint_.poll_touched()) {
+        const auto found = std::find_if(sessions_.rbegin(), sessions_.rend(),
+                                        [&](const auto& s) { return s->connection == connection; });
+        if (found == sessions_.rend()) continue;
+        any = true;
+        deliver(now, **found);
+    }
+    while (const auto connection = endpoint_.accept()) {
+        any = true;
+        auto app = accept_ ? accept_(*connection) : nullptr;
+        if (!app) {
+            connection->close(now, 1, "not accepted");
+            continue;
+        }
+        deliver(now, adopt(connection, std::move(app)));
+    }
+    return any;
+}
+
+void ProtocolHost::deliver(Instant now, Session& session) {
+    const auto connection = session.connection;
+    while (const auto event = connection->poll_event()) {
+        if (std::holds_alternative<proto::event::Connected>(*event)) session.connected_at = now;
+        if (const auto* moved = std::get_if<proto::event::PeerMoved>(&*event)) session.moves.push_back(moved->to);
+        if (const auto* closed = std::get_if<proto::event::Closed>(&*event)) {
+            session.closed = closed->reason;
+            session.closed_at = now;
+            session.final_stats = connection->stats();
+            connection->set_placed_sink(nullptr);
+            session.connection.reset();
+            session.app->on_event(now, *connection, *event);
+            return;
+        }
+        session.app->on_event(now, *connection, *event);
+    }
+    session.app->on_tick(now, *connection);
+}
+
+bool ProtocolHost::transmit(Instant now) {
+    bool any = false;
+    while (const auto t = endpoint_.poll_transmit(now, setup_.max_segments, buffer_)) {
+        any = true;
+        const auto batch = std::span<const std::byte>(buffer_).first(t->size);
+        for (std::size_t at = 0; at < t->size; at += t->segment) {
+            const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
+            ++counters_.datagrams_sent;
+            counters_.bytes_sent += datagram.size();
+            send(t->remote, datagram);
+        }
+    }
+    return any;
+}
+
+void ProtocolHost::set_timer(Instant now) {
+    const auto due = endpoint_.poll_timeout();
+    if (!due) {
+        timer_.reset();
+        return;
+    }
+    const Instant at = std::max(*due, now);
+    if (timer_ && *timer_ <= at) return;  // the earlier one looks again when it fires
+    timer_ = at;
+    set_alarm(at, static_cast<std::uint64_t>(at.time_since_epoch().count()));
+}
+
+void ProtocolHost::on_alarm(std::uint64_t tag) {
+    if (!timer_ || static_cast<std::uint64_t>(timer_->time_since_epoch().count()) != tag) return;
+    timer_.reset();
+    const Instant at = now();
+    fired_at_once_ = at == last_fired_ ? fired_at_once_ + 1 : 0;
+    last_fired_ = at;
+    if (fired_at_once_ > kMostTurnsAtOnce) throw std::runtime_error(setup_.name + ": a timer that never clears");
+    const auto due = endpoint_.poll_timeout();
+    if (due && *due <= at) {
+        endpoint_.handle_timeout(at);
+        pump();
+    } else {
+        set_timer(at);
+    }
+}
+
+}  // namespace udtx::sim

@@ -1,0 +1,115 @@
+// An Endpoint with its applications, and the same turns that io::Driver makes over a socket. What keeps the virtual
+// time and carries the datagrams comes from a derived class: SimHost for the simulator, an ns-3 Application in
+// bench/papers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proto/application.hpp"
+#include "proto/endpoint.hpp"
+#include "sim/prng.hpp"
+#include "udtx/config.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::sim {
+
+/// Application of one connection. on_tick comes after each delivery of events and before the host sends.
+class App : public proto::ConnectionHandler {
+  public:
+    void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& /*event*/) override {}
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+    virtual void on_tick(Instant /*now*/, proto::Connection& /*connection*/) {}
+
+    /// Leads to on_wake() at that time.
+    std::function<void(Instant)> wake_at;
+};
+
+struct HostCounters {
+    std::uint64_t datagrams_sent = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t datagrams_received = 0;
+    std::uint64_t bytes_received = 0;
+    friend bool operator==(const HostCounters&, const HostCounters&) = default;
+};
+
+struct Session {
+    std::shared_ptr<proto::Connection> connection;  ///< null once closed
+    std::shared_ptr<App> app;
+    std::optional<Instant> connected_at;
+    std::optional<Instant> closed_at;
+    std::optional<proto::CloseReason> closed;
+    std::vector<Address> moves;  ///< where PeerMoved said the peer went
+    ConnectionStats final_stats;
+    [[nodiscard]] ConnectionStats stats() const { return connection ? connection->stats() : final_stats; }
+};
+
+struct HostSetup {
+    std::string name;
+    Address address;
+    TransportConfig config{};
+    std::uint64_t seed = 1;
+    crypto::Provider* provider = nullptr;
+    crypto::HandshakeFactory* handshakes = nullptr;
+    std::size_t max_segments = 44;  ///< of one poll_transmit
+};
+
+class ProtocolHost {
+  public:
+    explicit ProtocolHost(HostSetup setup);
+    virtual ~ProtocolHost();
+    ProtocolHost(const ProtocolHost&) = delete;
+    ProtocolHost& operator=(const ProtocolHost&) = delete;
+
+    using Accept = std::function<std::shared_ptr<App>(proto::Connection&)>;
+    void listen(std::size_t max_connections, Accept accept);
+    Session& connect(const Address& remote, std::shared_ptr<App> app);
+    /// Does what a turn of the driver does; to be called after an application call from outside.
+    void pump();
+
+    [[nodiscard]] const Address& address() const noexcept { return setup_.address; }
+    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return endpoint_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<Session>>& sessions() const noexcept { return sessions_; }
+    [[nodiscard]] Session& session(std::size_t i = 0) { return *sessions_.at(i); }
+    [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
+
+  protected:
+    /// A datagram came; `data` may be overwritten.
+    void receive(const Address& local, const Address& remote, std::span<std::byte> data);
+    /// An alarm that set_alarm() asked for is due.
+    void on_alarm(std::uint64_t tag);
+
+  private:
+    [[nodiscard]] virtual Instant now() const = 0;
+    virtual void send(const Address& to, std::span<const std::byte> datagram) = 0;
+    /// Calls on_alarm(tag) at that time; alarms are never taken back.
+    virtual void set_alarm(Instant at, std::uint64_t tag) = 0;
+    virtual void call_at(Instant at, std::function<void()> action) = 0;
+
+    Session& adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<App> app);
+    bool deliver(Instant now);
+    void deliver(Instant now, Session& session);
+    bool transmit(Instant now);
+    void set_timer(Instant now);
+
+    HostSetup setup_;
+    SimRng rng_;
+    proto::Endpoint endpoint_;
+    Accept accept_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    HostCounters counters_;
+    std::vector<std::byte> buffer_;
+    std::optional<Instant> timer_;
+    Instant last_fired_{};
+    unsigned fired_at_once_ = 0;
+    bool pumping_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace udtx::sim
