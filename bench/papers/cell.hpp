@@ -1,0 +1,33 @@
+// One cell of the matrix: what runs over which line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace udtx::papers {
+
+// Topology of the papers: A --access-- B --bottleneck-- C. Flows go from A to C, cross traffic from B to C.
+struct Cell {
+    std::string controller = "udt";
+    double alpha = 0.3;  ///< of `cd`
+    double beta = 0.7;
+
+    double access_mbps = 100.0;
+    double access_delay_ms = 10.0;
+    double line_mbps = 100.0;
+    double line_delay_ms = 50.0;
+    std::uint32_t queue_packets = 2500;  ///< drop-tail, of A and of B
+    double cross_mbps = 0.0;             ///< on the line, 2 s on and 1 s off
+    double cross_from_s = 5.0;
+
+    std::uint32_t flows = 1;
+    double join_every_s = 5.0;
+    double seconds = 40.0;
+    std::uint64_t seed = 1;  ///< of the protocol; also shifts each flow's start by up to a SYN interval
+};
+
+/// Bytes on the line of a full packet: 1472 of UDP payload, UDP, IPv4 and PPP headers.
+inline constexpr std::uint32_t kPayloadBytes = 1472;
+inline constexpr std::uint32_t kLineBytes = kPayloadBytes + 8 + 20 + 2;
+
+}  // namespace udtx::papers

@@ -1,0 +1,45 @@
+// The protocol in an ns-3 node: an Application that owns one UdpSocket and drives the very same core as io::Driver and
+// the simulator do, in ns-3's virtual time.
+#pragma once
+
+#include <ns3/application.h>
+#include <ns3/ipv4-address.h>
+#include <ns3/ptr.h>
+#include <ns3/socket.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "sim/protocol_host.hpp"
+
+namespace udtx::papers {
+
+[[nodiscard]] Address address_of(ns3::Ipv4Address ip, std::uint16_t port);
+
+/// The core's time now: ns-3's, from the simulator's epoch on.
+[[nodiscard]] Instant virtual_now();
+
+class Ns3Host final : public ns3::Application, public sim::ProtocolHost {
+  public:
+    static ns3::TypeId GetTypeId();
+    /// `setup.address` is where the socket is bound; `on_start` listens or connects.
+    Ns3Host(sim::HostSetup setup, std::function<void(Ns3Host&)> on_start);
+
+  private:
+    void StartApplication() override;
+    void StopApplication() override;
+    void on_readable(ns3::Ptr<ns3::Socket> socket);
+
+    [[nodiscard]] Instant now() const override { return virtual_now(); }
+    void send(const Address& to, std::span<const std::byte> datagram) override;
+    void set_alarm(Instant at, std::uint64_t tag) override;
+    void call_at(Instant at, std::function<void()> action) override;
+
+    std::function<void(Ns3Host&)> on_start_;
+    ns3::Ptr<ns3::Socket> socket_;
+    std::vector<std::byte> received_;
+};
+
+}  // namespace udtx::papers
