@@ -39,6 +39,20 @@ TEST_CASE("F74 MTU falls from 9000 to 1280 silently in mid-transfer: recovers wi
     }
 }
 
+TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come with little delay") {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        Scenario s(symmetric("large black hole", {.bits_per_second = 20'000'000, .delay = 20ms, .mtu = 65000}, seed));
+        const Bulk bulk = start_bulk(s, {.bytes = 12'000'000});
+        s.at(2s, "MTU falls to 1250 both ways", [&] {
+            for (Link* l : {&s.up(), &s.down()}) l->change([](LinkParams& p) { p.mtu = 1250; });
+        });
+        SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > 2500ms; }, 3s));
+        const std::uint64_t settled = bulk.receiver->received();  // the queue has emptied
+        SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > settled + 100'000; }, 5s));
+        SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 12s));
+    }
+}
+
 TEST_CASE("F72 a blackout of 2 s in every 7") {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         LinkParams l{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 200'000};

@@ -11,6 +11,10 @@ constexpr std::array<std::uint32_t, 9> kCommon{1232, 1392, 1452, 1472, 8932, 895
 }  // namespace
 
 std::uint32_t MtuSearch::next_size() const {
+    if (previous_ > current_) return previous_;
+    for (const std::uint32_t size : kCommon) {
+        if (size > current_ && size <= ceiling_) return size;
+    }
     const bool searched = ceiling_ < current_ + kStep;  // asked again only after kRaiseAgain
     if (ceiling_ < maximum_ && !searched) return current_ + (ceiling_ - current_ + 1) / 2;
     for (const std::uint32_t size : kCommon) {
@@ -46,13 +50,14 @@ void MtuSearch::rest_if_searched(Instant now) {
 
 void MtuSearch::refuse(Instant now, std::uint32_t size) {
     tries_ = 0;
+    previous_ = 0;
     ceiling_ = std::max(current_, std::min(ceiling_, size - 1));
     rest_if_searched(now);
 }
 
 void MtuSearch::on_probe_lost(Instant now, std::uint32_t size) {
     in_flight_ = false;
-    if (size <= current_) return;
+    if (size <= current_ || size != next_size()) return;  // of a search that has been given up
     if (++tries_ >= kTries) refuse(now, size);
 }
 
@@ -63,14 +68,33 @@ void MtuSearch::on_too_large(Instant now, std::uint32_t size) {
     refuse(now, size);
 }
 
-bool MtuSearch::on_black_hole(Instant now) {
-    if (current_ == minimum_) return false;
+void MtuSearch::on_acked(Instant now, PacketNumber number, std::uint32_t size) {
+    if (size <= minimum_) return;
+    large_acked_ = std::max(large_acked_.value_or(number), number);
+    large_losses_ = 0;
+    if (size <= current_) return;
+    current_ = size;
+    if (ceiling_ < current_) ceiling_ = maximum_;
+    rest_if_searched(now);
+}
+
+void MtuSearch::on_lost(Instant sent, PacketNumber number, std::uint32_t size, Duration patience) {
+    if (size <= minimum_ || current_ == minimum_ || (large_acked_ && number < *large_acked_)) return;
+    if (large_losses_++ == 0) first_large_loss_ = sent;
+    if (large_losses_ < kBlackHoleLosses || sent - first_large_loss_ < patience) return;
+    const std::uint32_t before = current_;
+    restart();
+    previous_ = before;
+}
+
+void MtuSearch::restart() {
     current_ = minimum_;
     ceiling_ = maximum_;
+    previous_ = 0;
     tries_ = 0;
     in_flight_ = false;
-    resume_ = now + kAfterBlackHole;
-    return true;
+    resume_.reset();
+    large_losses_ = 0;
 }
 
 }  // namespace udtx::path

@@ -49,7 +49,10 @@ struct PathContext {
     Instant last_pair{};
     std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
 
-    int probes = 0;  ///< packets to send whatever the window says (probe timeout)
+    /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
+    /// that swallows large datagrams from one that is silent.
+    static constexpr int kProbes = 2;
+    int probes = 0;
     bool ping_due = false;
     std::optional<std::uint64_t> response_due;        ///< PATH_RESPONSE to send
     std::optional<wire::RateFeedbackFrame> feedback;  ///< of the packet being processed, until its ACK frame

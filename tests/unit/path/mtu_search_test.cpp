@@ -51,18 +51,65 @@ TEST_CASE("one lost probe is not the path's last word") {
     CHECK(s.probe_due(Instant{}) == size);
 }
 
-TEST_CASE("a black hole takes the size to the minimum at once, and the search begins again later") {
+namespace {
+
+/// Loses `count` packets of this size, `apart` from each other, from number `first` on.
+void lose(MtuSearch& s, udtx::PacketNumber first, int count, std::uint32_t size, udtx::Duration apart) {
+    for (int i = 0; i < count; ++i) s.on_lost(Instant{i * apart}, first + static_cast<unsigned>(i), size, 100ms);
+}
+
+MtuSearch found(std::uint32_t limit) {
     MtuSearch s(1200, 9000);
-    search(s, Instant{}, 9000);
-    REQUIRE(s.current() == 9000);
-    CHECK(s.on_black_hole(Instant{1s}));
+    search(s, Instant{}, limit);
+    REQUIRE(s.current() == limit);
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("large packets lost over more than the patience are a black hole; the old size is asked for first") {
+    MtuSearch s = found(9000);
+    lose(s, 10, 3, 9000, 60ms);
     CHECK(s.current() == 1200);
-    CHECK_FALSE(s.on_black_hole(Instant{1s}));
-    CHECK_FALSE(s.probe_due(Instant{1s}));
-    REQUIRE(s.deadline());
-    search(s, *s.deadline(), 1280);
+    CHECK(s.probe_due(Instant{1s}) == 9000U);
+    search(s, Instant{1s}, 1280);
     CHECK(s.current() <= 1280);
     CHECK(s.current() > 1264);
+}
+
+TEST_CASE("a black hole that was none costs one probe") {
+    MtuSearch s = found(9000);
+    lose(s, 10, 3, 9000, 60ms);
+    CHECK(search(s, Instant{1s}, 9000) == 1);
+    CHECK(s.current() == 9000);
+}
+
+TEST_CASE("one flight lost, small packets lost, and losses older than what arrived are no black hole") {
+    MtuSearch s = found(9000);
+    lose(s, 10, 50, 9000, 1ms);
+    CHECK(s.current() == 9000);
+    s.on_acked(Instant{}, 100, 9000);
+    lose(s, 60, 40, 9000, 60ms);
+    CHECK(s.current() == 9000);
+    lose(s, 101, 50, 1200, 60ms);
+    CHECK(s.current() == 9000);
+}
+
+TEST_CASE("a large packet that was only late takes the size back at once") {
+    MtuSearch s = found(9000);
+    lose(s, 10, 3, 9000, 60ms);
+    REQUIRE(s.current() == 1200);
+    s.on_acked(Instant{1s}, 11, 9000);
+    CHECK(s.current() == 9000);
+    CHECK_FALSE(s.probe_due(Instant{1s}));
+}
+
+TEST_CASE("another path starts anew") {
+    MtuSearch s = found(9000);
+    s.restart();
+    CHECK(s.current() == 1200);
+    CHECK(search(s, Instant{}, 1472) > 0);
+    CHECK(s.current() > 1456);
 }
 
 TEST_CASE("a searched path is asked again after ten minutes") {
