@@ -42,7 +42,7 @@ double median_mtr(const FlowRig& rig) {
 }  // namespace
 
 TEST_CASE("cd: the MTR follows cross traffic of half the line, UDT's stays above") {
-    for (const std::uint64_t seed : {1U, 2U}) {
+    for (const std::uint64_t seed : some_seeds(2)) {
         FlowRig udt(papers_line("udt", seed));
         FlowRig cd(papers_line("cd", seed));
         udt.run_for(30s);

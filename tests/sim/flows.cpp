@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -45,6 +46,12 @@ std::string row(const std::string& name, const char* format, auto... values) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> some_seeds(std::uint64_t n) {
+    std::vector<std::uint64_t> seeds(size_scale() < 1.0 ? 1 : n);
+    std::iota(seeds.begin(), seeds.end(), 1U);
+    return seeds;
+}
 
 struct FlowRig::Flow {
     FlowSpec spec;

@@ -86,6 +86,9 @@ struct QueueDelay {
     Duration max{};
 };
 
+/// 1 to n; in builds that sanitizers slow down only 1.
+[[nodiscard]] std::vector<std::uint64_t> some_seeds(std::uint64_t n);
+
 class FlowRig {
   public:
     static constexpr Duration kSample = std::chrono::milliseconds(10);

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "congestion/congestion_degree.hpp"
+#include "congestion/cubic.hpp"
 #include "congestion/udt.hpp"
 #include "udtx/congestion.hpp"
 
@@ -16,16 +17,19 @@ struct Entry {
     Maker make;
 };
 
+template <class Controller>
+std::unique_ptr<CongestionController> make(const CongestionOptions& options) {
+    return std::make_unique<Controller>(options);
+}
+
 constexpr std::array kControllers{
-    Entry{"udt",
-          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-              return std::make_unique<congestion::Udt>(options);
-          }},
+    Entry{"udt", make<congestion::Udt>},
     Entry{"cd",
           [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
               return std::make_unique<congestion::Udt>(
                   options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
           }},
+    Entry{"cubic", make<congestion::Cubic>},
 };
 
 }  // namespace
