@@ -34,12 +34,20 @@ struct CongestionLost {
     Instant sent;
 };
 
+/// One-way delay of one packet.
+struct ArrivalSample {
+    PacketNumber number = 0;
+    Instant sent;
+    Duration delay{};  ///< receive stamp - send stamp; the clocks' difference is unknown, and constant but for drift
+};
+
 /// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame; ALGORITHMS section 1).
 struct RateFeedback {
     double arrival_pps = 0.0;      ///< arrival speed, packets/s, 0 = unknown
     double capacity_pps = 0.0;     ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown
     Duration pair_gap{};           ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
     std::uint32_t pair_bytes = 0;  ///< UDP payload size of the second packet of the pair
+    double line_pps = 0.0;         ///< line rate by trains, else the 20th percentile of the pairs' gaps; 0 = unknown
 };
 
 /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
@@ -64,6 +72,7 @@ struct CongestionFeedback {
     Duration rtt_variance{};
     Duration min_rtt{};
     std::optional<Duration> one_way_delay;  ///< receive stamp - send stamp of largest_acked; unknown constant offset
+    std::vector<ArrivalSample> arrivals;    ///< ascending numbers; some of those acknowledged, both sides of each gap
     std::optional<DeliverySample> delivery;
     std::optional<RateFeedback> rate;
     std::uint64_t free_window = 0;     ///< bytes that flow control would still let us send
@@ -90,6 +99,8 @@ class CongestionController {
     [[nodiscard]] virtual std::uint64_t window() const = 0;
     /// Rate at which packets leave; infinite when the controller does not pace.
     [[nodiscard]] virtual Rate pacing_rate() const = 0;
+    /// Packets that leave back to back as the next probe of the line: 2 a pair, more a train.
+    [[nodiscard]] virtual std::uint32_t probe_packets() const { return 2; }
     [[nodiscard]] virtual CongestionReport report() const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "congestion/congestion_degree.hpp"
 #include "congestion/cubic.hpp"
 #include "congestion/udt.hpp"
+#include "congestion/udtx.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx {
@@ -22,14 +23,19 @@ std::unique_ptr<CongestionController> make(const CongestionOptions& options) {
     return std::make_unique<Controller>(options);
 }
 
-constexpr std::array kControllers{
+constexpr std::array kControllers {
     Entry{"udt", make<congestion::Udt>},
-    Entry{"cd",
-          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-              return std::make_unique<congestion::Udt>(
-                  options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
-          }},
-    Entry{"cubic", make<congestion::Cubic>},
+        Entry{"cd",
+              [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
+                  return std::make_unique<congestion::Udt>(
+                      options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
+              }},
+        Entry{"cubic", make<congestion::Cubic>},
+}
+}
+, Entry{"udtx", [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
+            return std::make_unique<congestion::Udtx>(options);
+        }},
 };
 
 }  // namespace

@@ -198,10 +198,13 @@ Result<void> Connection::on_ack(Instant now, const wire::AckFrame& frame) {
 
 void Connection::apply_outcome(Instant now, bool timeout) {
     CongestionFeedback& fb = congestion_feedback_;
-    std::vector<CongestionLost> lost = std::move(fb.lost);  // keeps its capacity
+    std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
+    std::vector<ArrivalSample> arrivals = std::move(fb.arrivals);
     lost.clear();
+    arrivals.clear();
     fb = CongestionFeedback{};
     fb.lost = std::move(lost);
+    fb.arrivals = std::move(arrivals);
     fb.now = now;
     for (const auto& packet : outcome_.acked) {
         fb.largest_acked = packet.number;
@@ -239,13 +242,18 @@ void Connection::apply_outcome(Instant now, bool timeout) {
     if (path_.feedback && !timeout) {
         const auto& f = *path_.feedback;
         fb.rate = RateFeedback{static_cast<double>(f.arrival_pps), static_cast<double>(f.capacity_pps),
-                               std::chrono::nanoseconds(f.pair_gap_ns), static_cast<std::uint32_t>(f.pair_bytes)};
+                               std::chrono::nanoseconds(f.pair_gap_ns), f.pair_bytes, static_cast<double>(f.line_pps)};
         const RateFeedback pair = fb.rate->pair_gap > Duration::zero() ? *fb.rate : path_.last_feedback;
         path_.last_feedback = *fb.rate;
         path_.last_feedback.pair_gap = pair.pair_gap;
         path_.last_feedback.pair_bytes = pair.pair_bytes;
+        const Duration largest_time = std::chrono::microseconds(f.receive_time_us);
+        for (ArrivalSample sample : outcome_.arrivals) {
+            sample.delay += largest_time;
+            fb.arrivals.push_back(sample);
+        }
         if (outcome_.largest_newly_acked) {
-            fb.one_way_delay = Instant(std::chrono::microseconds(f.receive_time_us)) - outcome_.largest_sent_time;
+            fb.one_way_delay = Instant(largest_time) - outcome_.largest_sent_time;
         }
     }
     path_.congestion->on_feedback(fb);

@@ -13,7 +13,9 @@ using recovery::SentPacket;
 namespace {
 constexpr PacketNumber kPairEvery = 16;                          // UDT4: sequence & 15 == 0
 constexpr Duration kPairSpacing = std::chrono::milliseconds(1);  // pairs leave outside batches: not too often
-constexpr std::size_t kPairStep = 16;  // each packet around a pair is larger than the one before: GRO cannot merge them
+constexpr std::size_t kPairStep = 16;  // each packet of a pair or train is larger than the one before: GRO cannot merge
+constexpr std::uint32_t kMaxTrain = 16;
+constexpr Duration kTrainSpacing = std::chrono::milliseconds(200);  // a train is a burst: seldom, pairs in between
 constexpr std::size_t kMaxAckRangesSent = 32;
 }  // namespace
 
@@ -76,8 +78,8 @@ std::optional<Transmit> Connection::transmit_challenge(Instant now, std::span<st
 
 // A probe that is lost says something about its size only on a path that works.
 bool Connection::mtu_probe_allowed(std::uint32_t size) const {
-    return path_.pair_stage == PathContext::PairStage::none && path_.recovery.probe_count() == 0 &&
-           path_.recovery.rtt().has_sample() && path_.recovery.in_flight() + size <= path_.congestion->window();
+    return path_.train_left == 0 && path_.recovery.probe_count() == 0 && path_.recovery.rtt().has_sample() &&
+           path_.recovery.in_flight() + size <= path_.congestion->window();
 }
 
 std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, std::span<std::byte> out) {
@@ -112,31 +114,33 @@ std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_s
     std::size_t segment = 0;
     for (std::size_t i = 0; i < max_segments && used + mtu <= out.size(); ++i) {
         const bool probe = path_.probes > 0;
-        const bool second = path_.pair_stage == PathContext::PairStage::second_next;
-        const bool allowed = probe || second || (path_.recovery.in_flight() + mtu <= window && used + mtu <= budget);
+        const bool follows = path_.train_left > 0;  // behind the first packet of a pair or train
+        const bool allowed = probe || follows || (path_.recovery.in_flight() + mtu <= window && used + mtu <= budget);
         const bool wants = wants_to_send();
         if (!(allowed && (wants || probe)) && !path_.acks.due(now)) {
             if (!wants && !probe) path_.recovery.set_application_limited(true);
             break;
         }
         PacketPlan plan{.size = mtu, .eliciting = allowed};
-        const bool opens = allowed && !second && wants && pair_opens_here(now);
-        if ((opens || second) && i > 0) break;
-        if (opens) plan.size = mtu - 2 * kPairStep;
-        if (second) {
-            plan.size = mtu - kPairStep;
-            plan.pair_second = true;
-            path_.pair_stage = PathContext::PairStage::none;
+        const bool opens = allowed && !follows && wants && pair_opens_here(now);
+        if ((opens || follows) && i > 0) break;
+        if (opens) {
+            const std::uint32_t most = now - path_.last_train >= kTrainSpacing ? kMaxTrain : 2U;
+            path_.train_left = std::clamp(path_.congestion->probe_packets(), 2U, most);
+            path_.last_pair = now;
+            if (path_.train_left > 2) path_.last_train = now;
+        }
+        if (opens || follows) {
+            plan.size = mtu - path_.train_left-- * kPairStep;
+            plan.pair_second = follows;
         }
         const std::size_t size = build_packet(now, out.subspan(used, mtu), plan);
+        const bool train_ends = size != plan.size || !streams_.data_pending();
+        if (train_ends) path_.train_left = 0;
         if (size == 0) break;
         used += size;
         if (segment == 0) segment = size;
-        if (opens || second) {
-            if (opens && size == plan.size && streams_.data_pending()) {
-                path_.pair_stage = PathContext::PairStage::second_next;
-                path_.last_pair = now;
-            }
+        if (opens || follows) {
             Transmit t = transmit_of(used, segment);
             t.may_batch = false;
             return t;
@@ -152,12 +156,14 @@ void Connection::fill_acks(Instant now, wire::Writer& out, SentPacket& packet) {
     const std::size_t start = out.size();
     const RateFeedback measured = path_.pairs.take_feedback();
     if (!path_.acks.build(now, kMaxAckRangesSent, ack_scratch_)) return;
+    path_.acks.add_arrivals(ack_scratch_);
     wire::RateFeedbackFrame feedback;
     feedback.path = path_.id;
     feedback.arrival_pps = static_cast<std::uint64_t>(measured.arrival_pps);
     feedback.capacity_pps = static_cast<std::uint64_t>(measured.capacity_pps);
     feedback.pair_gap_ns = static_cast<std::uint64_t>(measured.pair_gap.count());
     feedback.pair_bytes = measured.pair_bytes;
+    feedback.line_pps = static_cast<std::uint64_t>(measured.line_pps);
     feedback.receive_time_us = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(path_.acks.largest_time().time_since_epoch()).count());
     if (!wire::write_frame(out, feedback) || !wire::write_ack(out, ack_scratch_)) {

@@ -44,9 +44,9 @@ struct PathContext {
     path::Validator validator;
 
     // Packet pairs: every 16th packet opens one, at most one a millisecond (docs/congestion.md).
-    enum class PairStage : std::uint8_t { none, second_next };
-    PairStage pair_stage = PairStage::none;
+    std::uint32_t train_left = 0;  ///< packets of the pair or train under way that are still to leave
     Instant last_pair{};
+    Instant last_train{};
     std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
 
     /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path

@@ -21,6 +21,7 @@ bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_elicitin
     if (!ack_eliciting) return true;
     if (pending_eliciting_++ == 0) oldest_pending_ = now;
     if (before && number != *before + 1) immediate_ = true;
+    if (!before || number > *before) arrivals_.on_newest(now, number, before && number != *before + 1);
     return true;
 }
 
@@ -45,6 +46,7 @@ bool AckTracker::build(Instant now, std::size_t max_ranges, wire::AckFrame& fram
         const Range& range = intervals[intervals.size() - 1 - i];
         frame.ranges[i] = wire::AckRange{.first = range.begin, .last = range.end - 1};
     }
+    frame.arrival_count = 0;
     pending_eliciting_ = 0;
     pending_any_ = false;
     immediate_ = false;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/range_set.hpp"
+#include "recovery/arrival_samples.hpp"
 #include "udtx/time.hpp"
 #include "wire/frame.hpp"
 
@@ -30,6 +31,8 @@ class AckTracker {
     [[nodiscard]] bool pending() const noexcept { return pending_any_; }
     /// Builds the frame with at most `max_ranges` newest ranges and clears due(). false: nothing ever came.
     bool build(Instant now, std::size_t max_ranges, wire::AckFrame& frame);
+    /// Adds the arrival times collected since the last call to a frame just built.
+    void add_arrivals(wire::AckFrame& frame) { arrivals_.take(largest_time_, frame); }
     /// The peer acknowledged a packet that carried our ACK with this largest number: older ranges may go.
     void on_ack_acknowledged(PacketNumber ack_largest);
     [[nodiscard]] std::optional<PacketNumber> largest() const noexcept;
@@ -41,6 +44,7 @@ class AckTracker {
     PathId path_;
     Duration interval_;
     RangeSet received_;
+    ArrivalSamples arrivals_;
     PacketNumber floor_ = 0;  // numbers below fell out of the capped set: received or not is no longer known
     Instant largest_time_;
     Instant oldest_pending_;

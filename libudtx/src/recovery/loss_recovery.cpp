@@ -18,6 +18,7 @@ void Outcome::clear() {
     spurious = 0;
     rtt_sample.reset();
     delivery.reset();
+    arrivals.clear();
     in_flight_before = 0;
     largest_sent_time = Instant();
     largest_newly_acked = false;
@@ -79,6 +80,7 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
     out.in_flight_before = bytes_in_flight_;
     const PacketNumber largest = frame.largest();
     largest_acked_ = std::max(largest_acked_.value_or(largest), largest);
+    take_arrivals(frame, out);
 
     const auto ranges = frame.view();
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
@@ -101,6 +103,16 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
     detect_losses(now, out);
     forget_finished(now);
     return {};
+}
+
+void LossRecovery::take_arrivals(const wire::AckFrame& frame, Outcome& out) const {
+    for (const wire::AckArrival& arrival : frame.arrival_view()) {
+        if (!sent_.contains(arrival.number) || sent_[arrival.number].state == State::skipped) continue;
+        const Instant sent = sent_[arrival.number].packet.sent;
+        out.arrivals.push_back({.number = arrival.number,
+                                .sent = sent,
+                                .delay = Instant() - sent - std::chrono::microseconds(arrival.before_us)});
+    }
 }
 
 void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {

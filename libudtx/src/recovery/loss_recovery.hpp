@@ -31,6 +31,7 @@ struct Outcome {
     std::uint32_t spurious = 0;       ///< packets acknowledged after they had been declared lost
     std::optional<Duration> rtt_sample;
     std::optional<DeliverySample> delivery;
+    std::vector<ArrivalSample> arrivals;  ///< delays up to the arrival of the frame's largest number, see on_ack
     std::uint64_t in_flight_before = 0;
     Instant largest_sent_time;  ///< send time of the frame's largest number, when that is newly acknowledged
     bool largest_newly_acked = false;
@@ -53,6 +54,7 @@ class LossRecovery {
     /// `packet.number` must be next_number().
     void on_sent(SentPacket packet);
 
+    /// The receiver's clock is not known here: `out.arrivals` has delays less the stamp of the largest number.
     /// protocol error when a number never sent or skipped is acknowledged; then the outcome is empty.
     Result<void> on_ack(Instant now, const wire::AckFrame& frame, Duration ack_delay, Outcome& out);
     void on_timeout(Instant now, Outcome& out);
@@ -94,6 +96,7 @@ class LossRecovery {
     [[nodiscard]] Result<void> check(const wire::AckFrame& frame) const;
     [[nodiscard]] bool acknowledges_skipped(const wire::AckFrame& frame) const;
     void acknowledge(Instant now, PacketNumber number, Outcome& out);
+    void take_arrivals(const wire::AckFrame& frame, Outcome& out) const;
     void take_rtt_sample(Instant now, PacketNumber largest, bool any_eliciting, Duration ack_delay, Outcome& out);
     void adapt_to_spurious(Instant now, const Slot& slot);
     void detect_losses(Instant now, Outcome& out);

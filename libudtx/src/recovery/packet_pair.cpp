@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace udtx::recovery {
 
@@ -19,6 +20,7 @@ bool near_median(double value, double median) { return value > median / 8.0 && v
 }  // namespace
 
 void PacketPairMonitor::on_arrival(const Arrival& arrival) {
+    count_train(arrival);
     if (arrival.pair_second) count_pair(arrival);
     count_arrival(arrival.time);
     previous_ = arrival;
@@ -26,7 +28,7 @@ void PacketPairMonitor::on_arrival(const Arrival& arrival) {
 
 void PacketPairMonitor::count_pair(const Arrival& second) {
     if (!previous_ || second.bytes == 0 || second.coalesced || previous_->coalesced) return;
-    if (previous_->number + 1 != second.number) return;
+    if (previous_->number + 1 != second.number || previous_->pair_second) return;
     Duration gap = second.time - previous_->time;
     if (gap >= kMinPairGap) {
         too_close_ = 0;
@@ -40,6 +42,30 @@ void PacketPairMonitor::count_pair(const Arrival& second) {
     ++pair_count_;
     newest_gap_ = gap;
     newest_bytes_ = second.bytes;
+}
+
+void PacketPairMonitor::count_train(const Arrival& arrival) {
+    if (arrival.pair_second && train_.packets > 0) {
+        train_.last = arrival.time;
+        ++train_.packets;
+        train_.bytes_after += arrival.bytes;
+        train_.spoilt = train_.spoilt || arrival.coalesced;
+        return;
+    }
+    finish_train();
+    train_ =
+        Train{.first = arrival.time, .last = arrival.time, .packets = 1, .bytes_after = 0, .spoilt = arrival.coalesced};
+}
+
+void PacketPairMonitor::finish_train() {
+    const Train train = std::exchange(train_, Train{});
+    if (train.packets < kMinTrain || train.spoilt) return;
+    const Duration length = train.last - train.first;
+    if (length < kMinPairGap * (train.packets - 1)) return;
+    if (train.last - last_train_ > kTrainLife) train_count_ = 0;
+    trains_[train_count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
+    ++train_count_;
+    last_train_ = train.last;
 }
 
 // A span ends with the last packet of its stamp, which is known when a later stamp comes.
@@ -93,10 +119,28 @@ double PacketPairMonitor::gap_ns_per_byte() const {
     return sum / count;
 }
 
+double PacketPairMonitor::line_ns_per_byte() const {
+    const bool fresh = previous_ && previous_->time - last_train_ <= kTrainLife;
+    if (const std::size_t known = std::min(train_count_, kTrains); known > 0 && fresh) {
+        std::array<double, kTrains> sorted = trains_;
+        return median_of(std::span(sorted.data(), known));
+    }
+    const std::size_t known = std::min(pair_count_, kPairs);
+    if (known == 0) return 0.0;
+    std::array<double, kPairs> sorted = pairs_;
+    const auto rank = sorted.begin() + static_cast<std::ptrdiff_t>(known / 5);
+    std::nth_element(sorted.begin(), rank, sorted.begin() + static_cast<std::ptrdiff_t>(known));
+    return *rank;
+}
+
 RateFeedback PacketPairMonitor::take_feedback() {
+    if (train_.packets >= kMinTrain) finish_train();
     RateFeedback feedback;
     feedback.arrival_pps = arrival_pps();
     if (const double gap = gap_ns_per_byte(); gap > 0.0) feedback.capacity_pps = 1e9 / (gap * newest_bytes_);
+    if (const double gap = line_ns_per_byte(); gap > 0.0 && newest_bytes_ > 0) {
+        feedback.line_pps = 1e9 / (gap * newest_bytes_);
+    }
     feedback.pair_gap = newest_gap_;
     feedback.pair_bytes = newest_bytes_;
     newest_gap_ = Duration::zero();

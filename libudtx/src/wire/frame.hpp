@@ -17,6 +17,7 @@ enum class FrameType : std::uint8_t {
     ping = 0x01,
     ack = 0x02,
     crypto = 0x03,
+    ack_timed = 0x04,
     stream = 0x08,
     stream_fin = 0x09,
     max_data = 0x0a,
@@ -33,6 +34,8 @@ enum class FrameType : std::uint8_t {
 
 /// Most ACK ranges that a frame may carry; more is malformed.
 inline constexpr std::size_t kMaxAckRanges = 256;
+/// Most arrival times that an ACK may carry; more is malformed.
+inline constexpr std::size_t kMaxAckArrivals = 16;
 /// Times in microseconds stay below this, so that they fit a Duration (nanoseconds in 63 bits).
 inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 53U) - 1;
 inline constexpr std::uint64_t kMaxPairBytes = 65535;
@@ -43,6 +46,13 @@ struct AckRange {
     PacketNumber first = 0;
     PacketNumber last = 0;
     friend constexpr bool operator==(AckRange, AckRange) noexcept = default;
+};
+
+/// When a packet arrived, counted back from the arrival of the largest acknowledged.
+struct AckArrival {
+    PacketNumber number = 0;
+    std::uint64_t before_us = 0;  ///< at most kMaxMicroseconds
+    friend constexpr bool operator==(AckArrival, AckArrival) noexcept = default;
 };
 
 struct PaddingFrame {
@@ -56,6 +66,10 @@ struct AckFrame {
     /// Descending, disjoint, not adjacent; ranges[0].last is the largest acknowledged. count >= 1.
     std::array<AckRange, kMaxAckRanges> ranges;
     std::size_t count = 0;
+    /// Written as ACK_TIMED when there are any. Ascending, none above the largest.
+    std::array<AckArrival, kMaxAckArrivals> arrivals;
+    std::size_t arrival_count = 0;
+    [[nodiscard]] std::span<const AckArrival> arrival_view() const noexcept { return {arrivals.data(), arrival_count}; }
     [[nodiscard]] std::span<const AckRange> view() const noexcept { return {ranges.data(), count}; }
     [[nodiscard]] PacketNumber largest() const noexcept { return ranges[0].last; }
 };
@@ -96,10 +110,11 @@ struct StopSendingFrame {
 /// UDT's receiver measurements, beside the ACK that they belong to (ALGORITHMS section 1).
 struct RateFeedbackFrame {
     PathId path;
+    std::uint32_t pair_bytes = 0;    ///< UDP payload of the pair's second packet, at most kMaxPairBytes
     std::uint64_t arrival_pps = 0;   ///< 0 = unknown
     std::uint64_t capacity_pps = 0;  ///< 0 = unknown
     std::uint64_t pair_gap_ns = 0;   ///< 0 = no new pair
-    std::uint64_t pair_bytes = 0;    ///< UDP payload of the pair's second packet, at most kMaxPairBytes
+    std::uint64_t line_pps = 0;      ///< by packet trains, else a low percentile of the pairs; 0 = unknown
     /// Receiver's clock when the largest acknowledged packet arrived; at most kMaxMicroseconds.
     std::uint64_t receive_time_us = 0;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "wire/codec.hpp"
 
 namespace udtx::wire {
@@ -42,6 +44,7 @@ Result<Frame> read_padding(Reader& in) {
 // cannot be said; what is left to refuse is falling below zero.
 Result<Frame> read_ack(Reader& in, AckFrame& frame) {
     frame.count = 0;
+    frame.arrival_count = 0;
     std::uint64_t largest = 0;
     std::uint64_t more = 0;
     std::uint64_t length = 0;
@@ -63,6 +66,27 @@ Result<Frame> read_ack(Reader& in, AckFrame& frame) {
     }
     frame.count = static_cast<std::size_t>(more) + 1;
     return Frame(AckFrameView{&frame});
+}
+
+Result<Frame> read_ack_timed(Reader& in, AckFrame& frame) {
+    auto ack = read_ack(in, frame);
+    if (!ack) return ack;
+    std::uint64_t count = 0;
+    if (!read_varint(in, count)) return malformed("ACK_TIMED truncated");
+    if (count == 0 || count > kMaxAckArrivals) return malformed("ACK_TIMED with a wrong number of arrivals");
+    PacketNumber below = frame.largest();
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t distance = 0;
+        AckArrival& arrival = frame.arrivals[i];
+        if (!read_varint(in, distance) || !read_varint(in, arrival.before_us)) return malformed("ACK_TIMED truncated");
+        if (distance > below) return malformed("ACK_TIMED number below zero");
+        if (arrival.before_us > kMaxMicroseconds) return malformed("ACK_TIMED time too large");
+        below -= distance;
+        arrival.number = below;
+    }
+    std::reverse(frame.arrivals.begin(), frame.arrivals.begin() + static_cast<std::ptrdiff_t>(count));
+    frame.arrival_count = static_cast<std::size_t>(count);
+    return ack;
 }
 
 Result<Frame> read_crypto(Reader& in) {
@@ -116,14 +140,16 @@ Result<Frame> read_stop_sending(Reader& in) {
 
 Result<Frame> read_rate_feedback(Reader& in) {
     RateFeedbackFrame frame;
+    std::uint64_t pair_bytes = 0;
     if (!read_path(in, frame.path) || !read_varint(in, frame.arrival_pps) || !read_varint(in, frame.capacity_pps) ||
-        !read_varint(in, frame.pair_gap_ns) || !read_varint(in, frame.pair_bytes) ||
+        !read_varint(in, frame.pair_gap_ns) || !read_varint(in, pair_bytes) || !read_varint(in, frame.line_pps) ||
         !read_varint(in, frame.receive_time_us)) {
         return malformed("RATE_FEEDBACK truncated");
     }
-    if (frame.pair_bytes > kMaxPairBytes || frame.receive_time_us > kMaxMicroseconds) {
+    if (pair_bytes > kMaxPairBytes || frame.receive_time_us > kMaxMicroseconds) {
         return malformed("RATE_FEEDBACK value too large");
     }
+    frame.pair_bytes = static_cast<std::uint32_t>(pair_bytes);
     return Frame(frame);
 }
 
@@ -156,6 +182,8 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
             return read_padding(in);
         case FrameType::ping:
             return Frame(PingFrame{});
+        case FrameType::ack_timed:
+            return read_ack_timed(in, scratch);
         case FrameType::ack:
             return read_ack(in, scratch);
         case FrameType::crypto:

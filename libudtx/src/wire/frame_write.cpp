@@ -16,11 +16,26 @@ bool put(Writer& out, const PaddingFrame& f) { return f.length > 0 && out.zeros(
 
 bool put(Writer& out, const PingFrame&) { return put_type(out, FrameType::ping); }
 
+// Newest first, each as the distance from the one before (the first: from the largest acknowledged).
+bool put_arrivals(Writer& out, const AckFrame& f) {
+    assert(f.arrival_count <= kMaxAckArrivals);
+    if (!out.varint(f.arrival_count)) return false;
+    PacketNumber above = f.largest();
+    for (std::size_t i = f.arrival_count; i != 0; --i) {
+        const AckArrival& arrival = f.arrivals[i - 1];
+        assert(arrival.number <= above);
+        if (arrival.before_us > kMaxMicroseconds) return false;
+        if (!out.varint(above - arrival.number) || !out.varint(arrival.before_us)) return false;
+        above = arrival.number;
+    }
+    return true;
+}
+
 bool put(Writer& out, const AckFrame& f) {
     assert(f.count >= 1 && f.count <= kMaxAckRanges);
     const AckRange& top = f.ranges[0];
-    if (f.delay_us > kMaxMicroseconds || !put_type(out, FrameType::ack) || !out.u8(f.path.value) ||
-        !out.varint(f.delay_us) || !out.varint(top.last) || !out.varint(f.count - 1) ||
+    if (f.delay_us > kMaxMicroseconds || !put_type(out, f.arrival_count > 0 ? FrameType::ack_timed : FrameType::ack) ||
+        !out.u8(f.path.value) || !out.varint(f.delay_us) || !out.varint(top.last) || !out.varint(f.count - 1) ||
         !out.varint(top.last - top.first)) {
         return false;
     }
@@ -30,7 +45,7 @@ bool put(Writer& out, const AckFrame& f) {
         assert(range.first <= range.last && range.last + 2 <= above);
         if (!out.varint(above - range.last - 2) || !out.varint(range.last - range.first)) return false;
     }
-    return true;
+    return f.arrival_count == 0 || put_arrivals(out, f);
 }
 
 bool put(Writer& out, const AckFrameView& f) { return put(out, *f.frame); }
@@ -64,7 +79,7 @@ bool put(Writer& out, const RateFeedbackFrame& f) {
     return f.pair_bytes <= kMaxPairBytes && f.receive_time_us <= kMaxMicroseconds &&
            put_type(out, FrameType::rate_feedback) && out.u8(f.path.value) && out.varint(f.arrival_pps) &&
            out.varint(f.capacity_pps) && out.varint(f.pair_gap_ns) && out.varint(f.pair_bytes) &&
-           out.varint(f.receive_time_us);
+           out.varint(f.line_pps) && out.varint(f.receive_time_us);
 }
 
 bool put(Writer& out, const PathChallengeFrame& f) {

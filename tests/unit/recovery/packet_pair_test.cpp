@@ -86,6 +86,57 @@ TEST_CASE("packet pair: a change of the datagram size keeps the window") {
     CHECK(feedback.capacity_pps == Approx(12'500));
 }
 
+TEST_CASE("packet pair: the line rate of pairs is their 20th percentile") {
+    Line line;
+    for (int i = 0; i < 3; ++i) line.pair(10us);
+    for (int i = 0; i < 7; ++i) line.pair(40us);  // cross traffic came in between
+    CHECK(line.monitor.take_feedback().line_pps == Approx(100'000));
+}
+
+TEST_CASE("packet train: the line rate is that of eight packets and more") {
+    Line line;
+    const auto train = [&line](int packets, Duration gap) {
+        line.arrive(1ms);
+        for (int i = 1; i < packets; ++i) line.arrive(gap, true);
+    };
+    line.pair(100us);
+    SECTION("seven are too few") {
+        train(7, 10us);
+        line.arrive(1ms);
+        // Its first two count as a pair: 10 and 100 us, the 20th percentile is the smaller.
+        CHECK(line.monitor.take_feedback().line_pps == Approx(100'000));
+        CHECK(line.monitor.take_feedback().capacity_pps < 50'000);
+    }
+    SECTION("one blurred gap among many hardly shows") {
+        line.arrive(1ms);
+        line.arrive(2us, true);
+        line.arrive(38us, true);
+        for (int i = 3; i < 16; ++i) line.arrive(20us, true);
+        CHECK(line.monitor.take_feedback().line_pps == Approx(50'000));
+    }
+    SECTION("what was lost before the queue took no time on the line") {
+        line.arrive(1ms);
+        for (int i = 1; i < 12; ++i) {
+            if (i % 4 == 0) ++line.number;
+            line.arrive(20us, true);
+        }
+        CHECK(line.monitor.take_feedback().line_pps == Approx(50'000));
+    }
+    SECTION("a coalesced packet spoils it") {
+        line.arrive(1ms);
+        for (int i = 1; i < 16; ++i) line.arrive(20us, true, 1000, i == 9);
+        line.arrive(1ms);
+        CHECK(line.monitor.take_feedback().line_pps == Approx(50'000));  // the pair at its head remains
+        CHECK(line.monitor.take_feedback().capacity_pps < 50'000);
+    }
+    SECTION("old trains make room for pairs") {
+        train(16, 20us);
+        line.arrive(3s);
+        line.pair(10us);
+        CHECK(line.monitor.take_feedback().line_pps == Approx(100'000));
+    }
+}
+
 TEST_CASE("arrival speed: as UDT4 where every packet is an interval") {
     Line line;
     line.arrive(0ms);

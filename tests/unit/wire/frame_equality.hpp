@@ -16,7 +16,9 @@ inline bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 inline bool same(const AckFrame& a, const AckFrame& b) {
     return a.path == b.path && a.delay_us == b.delay_us &&
-           std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end());
+           std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end()) &&
+           std::equal(a.arrival_view().begin(), a.arrival_view().end(), b.arrival_view().begin(),
+                      b.arrival_view().end());
 }
 
 struct SameFrame {
@@ -42,7 +44,8 @@ struct SameFrame {
     }
     bool operator()(const RateFeedbackFrame& a, const RateFeedbackFrame& b) const {
         return a.path == b.path && a.arrival_pps == b.arrival_pps && a.capacity_pps == b.capacity_pps &&
-               a.pair_gap_ns == b.pair_gap_ns && a.pair_bytes == b.pair_bytes && a.receive_time_us == b.receive_time_us;
+               a.pair_gap_ns == b.pair_gap_ns && a.pair_bytes == b.pair_bytes && a.line_pps == b.line_pps &&
+               a.receive_time_us == b.receive_time_us;
     }
     bool operator()(const PathChallengeFrame& a, const PathChallengeFrame& b) const { return a.data == b.data; }
     bool operator()(const PathResponseFrame& a, const PathResponseFrame& b) const { return a.data == b.data; }

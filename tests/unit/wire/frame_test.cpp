@@ -15,7 +15,7 @@ const std::vector<std::byte> kData(300, std::byte{0x5a});
 const std::string kReason(kMaxCloseReason, 'r');
 
 std::vector<AckFrame> make_acks() {
-    std::vector<AckFrame> acks(4);
+    std::vector<AckFrame> acks(5);
     acks[0].ranges[0] = {0, 0};
     acks[0].count = 1;
     acks[1].path = PathId{255};
@@ -31,6 +31,12 @@ std::vector<AckFrame> make_acks() {
         acks[3].ranges[i] = {n - i % 90, n};
     }
     acks[3].count = kMaxAckRanges;
+    acks[4].ranges[0] = {kVarintMax - 5, kVarintMax};
+    acks[4].count = 1;
+    for (std::size_t i = 0; i < kMaxAckArrivals; ++i) {
+        acks[4].arrivals[i] = {i == 0 ? 0 : kVarintMax - 300 + 20 * i, i == 0 ? kMaxMicroseconds : 15 - i};
+    }
+    acks[4].arrival_count = kMaxAckArrivals;
     return acks;
 }
 
@@ -59,7 +65,7 @@ std::vector<Frame> samples() {
         StopSendingFrame{StreamId{0}, 0},
         StopSendingFrame{top, kVarintMax},
         RateFeedbackFrame{},
-        RateFeedbackFrame{PathId{255}, kVarintMax, kVarintMax, kVarintMax, kMaxPairBytes, kMaxMicroseconds},
+        RateFeedbackFrame{PathId{255}, kMaxPairBytes, kVarintMax, kVarintMax, kVarintMax, kVarintMax, kMaxMicroseconds},
         PathChallengeFrame{0},
         PathChallengeFrame{~std::uint64_t{0}},
         PathResponseFrame{0x0123456789abcdefULL},

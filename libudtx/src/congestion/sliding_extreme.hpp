@@ -1,0 +1,54 @@
+// Extreme value of the last so many seconds, in slices: memory and time per sample are constant.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+/// Keeps the value that `Better` puts first (std::less: the minimum). A value is forgotten after `length`, or up to
+/// 1/kSlices of it later.
+template <class T, class Better>
+class SlidingExtreme {
+  public:
+    explicit SlidingExtreme(Duration length) : slice_(length / kSlices) {}
+
+    void add(Instant now, T value) {
+        const std::int64_t index = now.time_since_epoch() / slice_;
+        Slice& slice = slices_[static_cast<std::size_t>(index) % slices_.size()];
+        if (!slice.used || slice.index != index) {
+            slice = {index, value, true};
+        } else if (Better()(value, slice.value)) {
+            slice.value = value;
+        }
+    }
+
+    [[nodiscard]] std::optional<T> value(Instant now) const {
+        const std::int64_t oldest = now.time_since_epoch() / slice_ - kSlices;
+        std::optional<T> best;
+        for (const Slice& slice : slices_) {
+            if (!slice.used || slice.index < oldest) continue;
+            if (!best || Better()(slice.value, *best)) best = slice.value;
+        }
+        return best;
+    }
+
+    void clear() { slices_ = {}; }
+
+  private:
+    static constexpr std::int64_t kSlices = 10;
+    struct Slice {
+        std::int64_t index = 0;
+        T value{};
+        bool used = false;
+    };
+
+    Duration slice_;
+    std::array<Slice, kSlices + 1> slices_{};
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,236 @@
+#include "congestion/udtx.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace udtx::congestion {
+
+namespace {
+
+constexpr double kHalfDelay = 4e-3;        // s, q_h of a short path
+constexpr double kHalfDelayPerRtt = 0.02;  // q_h grows with the base RTT
+constexpr double kHalfDelayPackets = 3.0;  // and is no less than so many Lp
+constexpr double kRest = 0.12;             // of q_h: the queue that a flow alone keeps, so that the line never runs dry
+constexpr double kMaxShare = 1.05;         // x above C: how an error of C and a freed line are found out
+constexpr double kHalfLoss = 0.0125;       // P_h: congestion loss that halves the share
+constexpr double kLoopGain = 0.6;
+constexpr double kMaxBeta = 0.25;
+constexpr double kMaxStep = 0.2;
+constexpr double kInitialPackets = 18.0;
+constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
+
+}  // namespace
+
+Udtx::Udtx(const CongestionOptions& options)
+    : options_(options),
+      datagram_bytes_(std::max(options.datagram_bytes, 1U)),
+      blind_window_(kInitialPackets * datagram_bytes_) {}
+
+double Udtx::packet_time() const { return mtr_.known() ? datagram_bytes_ / mtr_.mtr() : 0.0; }
+
+double Udtx::half_delay() const {
+    return std::max(kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt(), kHalfDelayPackets * packet_time());
+}
+
+double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), 0.5)); }
+
+double Udtx::equilibrium_delay() const {
+    return half_delay() * (kRest + std::log2(std::max(1.0, capacity() / std::max(rate_, 1.0))));
+}
+
+void Udtx::on_sent(const CongestionSent& packet) {
+    sent_ = packet.now;
+    if (drain_until_ && packet.now >= *drain_until_) end_drain(packet.now);
+}
+
+void Udtx::on_feedback(const CongestionFeedback& feedback) {
+    const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, 0.1) : 0.0;
+    updated_ = feedback.now;
+    mtr_.on_feedback(feedback, degree_);
+    delay_.on_feedback(feedback, packet_time());
+    count_packets(feedback);
+    degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
+    if (feedback.persistent_timeout && phase_ != Phase::blind) {
+        rate_ = std::min(rate_, mtr_.mtr() / 8.0);
+        phase_ = Phase::ramp;
+        at_line_since_.reset();
+    }
+    switch (phase_) {
+        case Phase::blind:
+            blind_window_ += static_cast<double>(feedback.acked_bytes);
+            if (mtr_.known() && delay_.base_rtt() > 0.0) start_ramp(feedback.now);
+            break;
+        case Phase::ramp:
+            ramp(feedback, dt);
+            break;
+        case Phase::steady:
+            consider_drain(feedback.now);
+            if (!drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
+            break;
+    }
+    if (phase_ != Phase::blind) bound_rate(feedback);
+}
+
+void Udtx::count_packets(const CongestionFeedback& feedback) {
+    if (!delay_.known()) return;
+    const double high_from = std::max({0.6 * delay_.highest(), 1e-3, 2.0 * packet_time()});
+    UdtxLoss::Counts counts;
+    double high_share = delay_.queue() >= high_from ? 1.0 : 0.0;
+    if (!feedback.arrivals.empty()) {
+        const auto high = std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(),
+                                        [&](const ArrivalSample& s) { return delay_.queue_of(s) >= high_from; });
+        high_share = static_cast<double>(high) / static_cast<double>(feedback.arrivals.size());
+    }
+    counts.high = high_share * feedback.acked_packets;
+    counts.low = (1.0 - high_share) * feedback.acked_packets;
+    for (const CongestionLost& lost : feedback.lost) {
+        const bool high = delay_.queue_around(lost.number) >= high_from;
+        (high ? counts.high : counts.low) += 1.0;
+        (high ? counts.high_lost : counts.low_lost) += 1.0;
+    }
+    loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
+}
+
+void Udtx::start_ramp(Instant now) {
+    phase_ = Phase::ramp;
+    rate_ = mtr_.mtr() / 2.0;
+    at_line_since_.reset();
+    last_low_ = now;
+    last_drain_ = now;
+}
+
+void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
+    const double rtt = delay_.base_rtt();
+    const bool crowded = delay_.queue() > half_delay();
+    if (crowded || loss_.congestion() > 0.005) {
+        if (crowded) rate_ = std::min(rate_, std::max(0.9 * mtr_.delivered(), rate_ / 4.0));
+        phase_ = Phase::steady;
+        last_low_ = feedback.now;
+        return;
+    }
+    rate_ = std::min(rate_ * std::exp2(2.0 * dt / rtt), capacity());
+    if (rate_ < capacity()) {
+        at_line_since_.reset();
+        return;
+    }
+    if (!at_line_since_) at_line_since_ = feedback.now;
+    const bool long_enough = to_seconds(feedback.now - *at_line_since_) > 3.0 * rtt;
+    if (long_enough || mtr_.delivered() > 0.85 * mtr_.mtr()) {
+        phase_ = Phase::steady;
+        last_low_ = feedback.now;
+    }
+}
+
+// x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative
+// one, beta x.
+void Udtx::steer(const CongestionFeedback& feedback, double dt) {
+    const double rtt = delay_.base_rtt();
+    const double half = half_delay();
+    const double share = std::exp2(kRest - delay_.smoothed() / half - loss_.congestion() / kHalfLoss);
+    const double target = capacity() * std::min(share, kMaxShare);
+    const double loop_time = rtt + to_seconds(kSynInterval);
+    const double gain = kLoopGain * std::clamp(delay_.smoothed() / half, 0.2, 1.0);
+    const double beta = std::min(kMaxBeta, gain * half / (loop_time * std::numbers::ln2));
+    rate_ += std::min(kMaxStep, beta * dt / loop_time) * (target - rate_);
+    fill(feedback, dt);
+}
+
+// An empty queue says that nobody wants the rest of the line.
+void Udtx::fill(const CongestionFeedback& feedback, double dt) {
+    const double rtt = delay_.base_rtt();
+    if (delay_.queue() >= 0.5 * kRest * half_delay() || feedback.application_limited) {
+        low_ = false;
+        return;
+    }
+    if (!low_) {
+        low_ = true;
+        low_since_ = feedback.now;
+        gain_ = 0.05;
+    }
+    if (to_seconds(feedback.now - low_since_) <= 1.2 * rtt + to_seconds(kSynInterval)) return;
+    gain_ = rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : 0.02;
+    rate_ *= std::pow(1.0 + gain_, dt / rtt);
+}
+
+void Udtx::bound_rate(const CongestionFeedback& feedback) {
+    rate_ = std::min(rate_, kMaxShare * capacity());
+    if (phase_ == Phase::steady && !feedback.application_limited && mtr_.delivered() > 0.0) {
+        rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), 0.5)));
+    }
+    rate_ = std::max(rate_, 4.0 * datagram_bytes_ / std::max(delay_.base_rtt(), 1e-3));
+}
+
+void Udtx::consider_drain(Instant now) {
+    const double half = half_delay();
+    const double rtt = delay_.base_rtt();
+    if (delay_.queue() <= 0.25 * half) last_low_ = now;
+    if (drain_until_) {
+        if (now >= *drain_until_) end_drain(now);
+        return;
+    }
+    const bool fell = drain_base_ && to_seconds(*drain_base_ - delay_.base()) > 0.25 * half;
+    const double since = to_seconds(now - last_drain_);
+    const bool stands = to_seconds(now - last_low_) > 2.0 && since > std::max(1.0, 4.0 * rtt);
+    const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
+    if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
+    if (!stands && !joined) return;
+    const double length = std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3));
+    drain_until_ = now + from_seconds(length);
+    last_drain_ = now;
+}
+
+void Udtx::end_drain(Instant now) {
+    drain_until_.reset();
+    frozen_until_ = now + from_seconds(delay_.base_rtt());
+}
+
+void Udtx::on_mtu(std::uint32_t bytes) {
+    if (bytes == 0) return;
+    datagram_bytes_ = bytes;
+}
+
+std::uint64_t Udtx::window() const {
+    double bytes = blind_window_;
+    if (phase_ != Phase::blind) {
+        const double interval = std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
+        const double slack = phase_ == Phase::ramp ? 0.5 * delay_.base_rtt() : 0.0;
+        // Since the last ACK the receiver has taken more, which still counts as in flight here.
+        // A sender that stands still until the next ACK is no harm while the queue keeps the line busy.
+        const double most = 1.2 * interval;
+        const double least = std::max(0.0, most - 2.0 * delay_.queue());
+        const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
+        bytes = rate_ * (delay_.base_rtt() + equilibrium_delay() + held + slack) + 4.0 * datagram_bytes_;
+    }
+    const auto limit = static_cast<double>(options_.max_window);
+    return static_cast<std::uint64_t>(std::clamp(bytes, 2.0 * datagram_bytes_, std::max(limit, 2.0 * datagram_bytes_)));
+}
+
+Rate Udtx::pacing_rate() const {
+    if (phase_ == Phase::blind) return options_.max_rate;
+    double pace = rate_;
+    if (phase_ == Phase::steady) {
+        const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + to_seconds(kSynInterval));
+        pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);
+    }
+    if (drain_until_) pace *= 0.25;
+    return std::min(Rate::bytes_per_second(pace), options_.max_rate);
+}
+
+std::uint32_t Udtx::probe_packets() const {
+    if (phase_ == Phase::blind) return 16;
+    const double fit = 1e-3 / packet_time();
+    return fit < 8.0 ? 2U : static_cast<std::uint32_t>(std::min(fit, 16.0));
+}
+
+CongestionReport Udtx::report() const {
+    CongestionReport report;
+    report.slow_start = phase_ != Phase::steady;
+    report.mtr = Rate::bytes_per_second(mtr_.mtr());
+    const Rate sending = Rate::bytes_per_second(rate_);
+    report.available = sending < report.mtr ? report.mtr - sending : Rate();
+    report.congestion_degree = degree_;
+    return report;
+}
+
+}  // namespace udtx::congestion

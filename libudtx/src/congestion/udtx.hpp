@@ -1,0 +1,76 @@
+// udtx, the default controller: UDT's packet-pair MTR and D-AIMD, governed by congestion degree and delay.
+//
+// With a common capacity C (MTR) and a common queueing delay q, every flow aims at the share 2^(-q/q_h): N flows rest
+// at C/N with q = q_h log2 N, whatever their round-trip times. docs/congestion.md has equations and parameters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "congestion/udtx_delay.hpp"
+#include "congestion/udtx_loss.hpp"
+#include "congestion/udtx_mtr.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+class Udtx final : public CongestionController {
+  public:
+    explicit Udtx(const CongestionOptions& options);
+
+    void on_sent(const CongestionSent& packet) override;
+    void on_feedback(const CongestionFeedback& feedback) override;
+    void on_mtu(std::uint32_t bytes) override;
+    [[nodiscard]] std::uint64_t window() const override;
+    [[nodiscard]] Rate pacing_rate() const override;
+    [[nodiscard]] std::uint32_t probe_packets() const override;
+    [[nodiscard]] CongestionReport report() const override;
+
+    // For reports and tests.
+    [[nodiscard]] double rate() const noexcept { return rate_; }  ///< x, bytes/s
+    [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
+    [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
+    [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
+    [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
+
+  private:
+    enum class Phase : std::uint8_t { blind, ramp, steady };
+
+    void count_packets(const CongestionFeedback& feedback);
+    void start_ramp(Instant now);
+    void ramp(const CongestionFeedback& feedback, double dt);
+    void steer(const CongestionFeedback& feedback, double dt);
+    void fill(const CongestionFeedback& feedback, double dt);
+    void bound_rate(const CongestionFeedback& feedback);
+    void consider_drain(Instant now);
+    void end_drain(Instant now);
+    [[nodiscard]] double half_delay() const;         // q_h
+    [[nodiscard]] double packet_time() const;        // Lp
+    [[nodiscard]] double equilibrium_delay() const;  // q_eq
+    [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
+
+    CongestionOptions options_;
+    std::uint32_t datagram_bytes_;
+    UdtxDelay delay_;
+    UdtxLoss loss_;
+    UdtxMtr mtr_;
+
+    Phase phase_ = Phase::blind;
+    double rate_ = 0.0;          // x
+    double blind_window_ = 0.0;  // bytes
+    double degree_ = 0.0;        // CD
+    double gain_ = 0.0;          // G of fill
+    std::optional<Instant> updated_;
+    Instant sent_;
+    std::optional<Instant> at_line_since_;  // ramp: x has reached C
+    Instant low_since_;                     // q < 0.15 q_h since
+    Instant last_low_;                      // q <= 0.25 q_h
+    bool low_ = false;
+
+    std::optional<Instant> drain_until_;
+    Instant frozen_until_;
+    Instant last_drain_;
+    std::optional<Duration> drain_base_;  // base delay when drains were last considered
+};
+
+}  // namespace udtx::congestion

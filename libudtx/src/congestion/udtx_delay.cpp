@@ -1,0 +1,77 @@
+#include "congestion/udtx_delay.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+namespace {
+constexpr double kDeadZone = 0.4e-3;     // s: timers, interrupts, own bursts
+constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our own pair
+constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
+constexpr double kSmoothingRtts = 0.25;  // qf
+}  // namespace
+
+void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time) {
+    if (feedback.rtt_sample) rtts_.add(feedback.now, *feedback.rtt_sample);
+    if (const auto rtt = rtts_.value(feedback.now)) base_rtt_ = std::max(to_seconds(*rtt), 1e-4);
+    if (feedback.arrivals.empty()) return;
+    take_arrivals(feedback, packet_time);
+    highest_ = highs_.value(feedback.now).value_or(0.0);
+
+    const double dt = updated_ ? to_seconds(feedback.now - *updated_) : 0.0;
+    updated_ = feedback.now;
+    const double tau = std::max(kSmoothingRtts * base_rtt_, 1e-3);
+    smoothed_ += (1.0 - std::exp(-dt / tau)) * (queue_ - smoothed_);
+}
+
+void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time) {
+    const ArrivalSample& newest = feedback.arrivals.back();
+    const Instant newest_time = newest.sent + newest.delay;
+    const Duration window = from_seconds(std::max(kNewestWindow, 3.0 * packet_time));
+    Duration now_delay = newest.delay;
+    for (const ArrivalSample& sample : feedback.arrivals) {
+        bases_.add(feedback.now, sample.delay);
+        if (newest_time - (sample.sent + sample.delay) <= window) now_delay = std::min(now_delay, sample.delay);
+        const bool ascends = point_count_ == 0 || points_[(point_count_ - 1) % kPoints].number < sample.number;
+        if (ascends) points_[point_count_++ % kPoints] = {sample.number, sample.delay};
+    }
+    base_ = bases_.value(feedback.now);
+    const double dead = std::max(kDeadZone, kDeadPackets * packet_time);
+    queue_ = std::max(0.0, to_seconds(now_delay - *base_) - dead);
+    for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, queue_of(sample));
+}
+
+double UdtxDelay::queue_of(const ArrivalSample& sample) const {
+    return base_ ? std::max(0.0, to_seconds(sample.delay - *base_)) : 0.0;
+}
+
+double UdtxDelay::queue_around(PacketNumber number) const {
+    if (point_count_ == 0 || !base_) return 0.0;
+    const std::size_t known = std::min(point_count_, kPoints);
+    std::size_t low = point_count_ - known;  // first point above `number` is searched in [low, high]
+    std::size_t high = point_count_;
+    const std::size_t first = low;
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (points_[middle % kPoints].number > number) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Duration delay = *base_;
+    if (low < point_count_) delay = std::max(delay, points_[low % kPoints].delay);
+    if (low > first) delay = std::max(delay, points_[(low - 1) % kPoints].delay);
+    return to_seconds(delay - *base_);
+}
+
+void UdtxDelay::forget_base() {
+    bases_.clear();
+    rtts_.clear();
+    highs_.clear();
+    base_.reset();
+    queue_ = smoothed_ = highest_ = 0.0;
+}
+
+}  // namespace udtx::congestion

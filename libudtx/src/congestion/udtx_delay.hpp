@@ -1,0 +1,63 @@
+// What udtx knows of delays: the base, the queue above it, and the queue around each lost packet.
+//
+// All from one-way delays, so that a busy way back does not look like a queue. docs/congestion.md, `udtx`.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "congestion/sliding_extreme.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+class UdtxDelay {
+  public:
+    /// `packet_time`: line time of one packet (Lp), seconds; 0 when unknown.
+    void on_feedback(const CongestionFeedback& feedback, double packet_time);
+
+    [[nodiscard]] bool known() const noexcept { return base_.has_value(); }
+    /// Queueing delay now (q), and smoothed over rb/4 (qf), seconds.
+    [[nodiscard]] double queue() const noexcept { return queue_; }
+    [[nodiscard]] double smoothed() const noexcept { return smoothed_; }
+    /// Largest q of the last 5 s, seconds.
+    [[nodiscard]] double highest() const noexcept { return highest_; }
+    /// Smallest RTT of the last 10 s (rb), seconds.
+    [[nodiscard]] double base_rtt() const noexcept { return base_rtt_; }
+    /// Base one-way delay; only differences mean anything.
+    [[nodiscard]] Duration base() const noexcept { return base_.value_or(Duration::zero()); }
+    /// The larger queueing delay of the packets seen before and after this (lost) one.
+    [[nodiscard]] double queue_around(PacketNumber number) const;
+    /// Queueing delay of a sample, without the dead zone.
+    [[nodiscard]] double queue_of(const ArrivalSample& sample) const;
+    /// The path has changed: what is measured from now on is the base.
+    void forget_base();
+
+  private:
+    struct Point {
+        PacketNumber number = 0;
+        Duration delay{};
+    };
+    static constexpr std::size_t kPoints = 512;
+    static constexpr Duration kBaseLife = std::chrono::seconds(10);
+    static constexpr Duration kHighestLife = std::chrono::seconds(5);
+
+    void take_arrivals(const CongestionFeedback& feedback, double packet_time);
+
+    SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
+    SlidingExtreme<Duration, std::less<>> rtts_{kBaseLife};
+    SlidingExtreme<double, std::greater<>> highs_{kHighestLife};
+    std::optional<Duration> base_;
+    double base_rtt_ = 0.0;
+    double queue_ = 0.0;
+    double smoothed_ = 0.0;
+    double highest_ = 0.0;
+    std::optional<Instant> updated_;
+
+    std::array<Point, kPoints> points_{};  // a circle of ascending numbers
+    std::size_t point_count_ = 0;
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,39 @@
+#include "congestion/udtx_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+namespace {
+constexpr double kMemory = 2.0;         // s, time constant of the counts
+constexpr double kEnough = 30.0;        // packets in the class before it is believed
+constexpr double kSmoothingRtts = 2.0;  // p_c
+}  // namespace
+
+void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
+    const double dt = updated_ ? std::max(0.0, to_seconds(now - *updated_)) : 0.0;
+    updated_ = now;
+    const double keep = std::exp(-dt / kMemory);
+    seen_.high = seen_.high * keep + counts.high;
+    seen_.high_lost = seen_.high_lost * keep + counts.high_lost;
+    seen_.low = seen_.low * keep + counts.low;
+    seen_.low_lost = seen_.low_lost * keep + counts.low_lost;
+    if (seen_.low > kEnough) random_ = seen_.low_lost / seen_.low;
+
+    double sample = 0.0;
+    if (seen_.high > kEnough) {
+        const double ratio = seen_.high_lost / seen_.high;
+        const double deviation = std::sqrt(std::max(random_, 1.0 / seen_.high) / seen_.high);
+        const double excess = std::max(0.0, ratio - random_ - 2.0 * deviation);
+        sample = excess * seen_.high / (seen_.high + seen_.low);
+    }
+    congestion_ += (1.0 - std::exp(-dt / (kSmoothingRtts * std::max(rtt, 1e-3)))) * (sample - congestion_);
+}
+
+double UdtxLoss::total() const noexcept {
+    const double all = seen_.high + seen_.low;
+    return all > kEnough ? (seen_.high_lost + seen_.low_lost) / all : 0.0;
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,39 @@
+// Random loss told apart from congestion loss by the delay at which packets are lost.
+//
+// Random loss strikes at any queue length alike; a drop-tail queue drops when it is full, so that what it drops has
+// neighbours with the longest delays. Packets are counted in two classes, with and without a long queue around them;
+// the loss ratio of the class without is the random loss p_rand, and what the other class loses beyond that (less
+// two standard deviations) is congestion.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+class UdtxLoss {
+  public:
+    /// What one ACK told: packets (arrived or lost) with (`high`) and without (`low`) a long queue around them.
+    struct Counts {
+        double high = 0.0;
+        double high_lost = 0.0;
+        double low = 0.0;
+        double low_lost = 0.0;
+    };
+    void on_feedback(Instant now, const Counts& counts, double rtt);
+
+    [[nodiscard]] double random() const noexcept { return random_; }          ///< p_rand, 0..1
+    [[nodiscard]] double congestion() const noexcept { return congestion_; }  ///< p_c, 0..1
+    [[nodiscard]] double total() const noexcept;                              ///< of all packets lately
+    void clear() { *this = UdtxLoss(); }
+
+  private:
+    Counts seen_;
+    double random_ = 0.0;
+    double congestion_ = 0.0;
+    std::optional<Instant> updated_;
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,42 @@
+#include "congestion/udtx_mtr.hpp"
+
+#include <algorithm>
+
+namespace udtx::congestion {
+
+namespace {
+// ALGORITHMS 2.1: alpha, beta; weights of a new estimate below the old one.
+constexpr double kAlpha = 0.3;
+constexpr double kBeta = 0.7;
+constexpr double kSlow = 1.0 / 8.0;
+constexpr double kFast = 7.0 / 8.0;
+constexpr double kCrossCheck = 1.0;  // of what was delivered: MTR cannot be less
+}  // namespace
+
+void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
+    if (feedback.delivery) {
+        const double rate = feedback.delivery->rate.bytes_per_second();
+        deliveries_.add(feedback.now, rate);
+        recent_.add(feedback.now, rate);
+    }
+    delivered_ = recent_.value(feedback.now).value_or(0.0);
+    if (feedback.rate && feedback.rate->line_pps > 0.0) {
+        const double estimate = feedback.rate->line_pps * feedback.rate->pair_bytes;
+        if (mtr_ <= 0.0) {
+            mtr_ = estimate;
+            smoothed_at_ = feedback.now;
+        } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
+            smoothed_at_ = feedback.now;
+            smooth(estimate, degree);
+        }
+    }
+    if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * deliveries_.value(feedback.now).value_or(0.0));
+}
+
+void UdtxMtr::smooth(double estimate, double degree) {
+    double weight = kSlow;
+    if (estimate < mtr_) weight = degree < kAlpha ? kSlow : degree <= kBeta ? kFast : 1.0;
+    mtr_ += weight * (estimate - mtr_);
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,42 @@
+#include "recovery/arrival_samples.hpp"
+
+#include <algorithm>
+
+namespace udtx::recovery {
+
+void ArrivalSamples::on_newest(Instant time, PacketNumber number, bool after_gap) {
+    if (after_gap && newest_) {
+        newest_->beside_gap = true;
+        keep(*newest_);
+    }
+    newest_ = Sample{time, number, after_gap};
+    const bool due = count_ == 0 || number - kept_[count_ - 1].number >= kEvery;
+    if (after_gap || due || kept_[count_ - 1].time == time) keep(*newest_);
+}
+
+void ArrivalSamples::keep(const Sample& sample) {
+    if (count_ > 0) {
+        Sample& last = kept_[count_ - 1];
+        if (last.number == sample.number) return;
+        if (last.time == sample.time && !last.beside_gap) {
+            last = sample;
+            return;
+        }
+    }
+    // One place is left for the newest.
+    if (count_ + 1 < kept_.size()) kept_[count_++] = sample;
+}
+
+void ArrivalSamples::take(Instant largest_time, wire::AckFrame& frame) {
+    if (count_ > 0 && newest_ && kept_[count_ - 1].number != newest_->number) kept_[count_++] = *newest_;
+    frame.arrival_count = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (kept_[i].number > frame.largest()) continue;
+        const auto before = std::chrono::duration_cast<std::chrono::microseconds>(largest_time - kept_[i].time).count();
+        frame.arrivals[frame.arrival_count++] = {kept_[i].number,
+                                                 static_cast<std::uint64_t>(std::max<std::int64_t>(before, 0))};
+    }
+    count_ = 0;
+}
+
+}  // namespace udtx::recovery
