@@ -23,19 +23,15 @@ std::unique_ptr<CongestionController> make(const CongestionOptions& options) {
     return std::make_unique<Controller>(options);
 }
 
-constexpr std::array kControllers {
+constexpr std::array kControllers{
     Entry{"udt", make<congestion::Udt>},
-        Entry{"cd",
-              [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-                  return std::make_unique<congestion::Udt>(
-                      options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
-              }},
-        Entry{"cubic", make<congestion::Cubic>},
-}
-}
-, Entry{"udtx", [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-            return std::make_unique<congestion::Udtx>(options);
-        }},
+    Entry{"cd",
+          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
+              return std::make_unique<congestion::Udt>(
+                  options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
+          }},
+    Entry{"cubic", make<congestion::Cubic>},
+    Entry{"udtx", make<congestion::Udtx>},
 };
 
 }  // namespace
