@@ -16,8 +16,9 @@ struct Cell {
     double access_delay_ms = 10.0;
     double line_mbps = 100.0;
     double line_delay_ms = 50.0;
-    std::uint32_t queue_packets = 2500;  ///< drop-tail, of A and of B
-    double cross_mbps = 0.0;             ///< on the line, 2 s on and 1 s off
+    std::uint32_t queue_packets = 2500;      ///< drop-tail, of B
+    std::uint32_t access_queue_packets = 0;  ///< the same of A; 0: as B's
+    double cross_mbps = 0.0;                 ///< on the line, 2 s on and 1 s off
     double cross_from_s = 5.0;
 
     std::uint32_t flows = 1;

@@ -24,6 +24,7 @@ void add_options(CLI::App& app, udtx::papers::Cell& cell) {
     app.add_option("--line-mbps", cell.line_mbps);
     app.add_option("--line-delay-ms", cell.line_delay_ms);
     app.add_option("--queue-packets", cell.queue_packets)->check(CLI::PositiveNumber);
+    app.add_option("--access-queue-packets", cell.access_queue_packets, "0: as on the line");
     app.add_option("--cross-mbps", cell.cross_mbps, "UDP on the line, 2 s on and 1 s off");
     app.add_option("--cross-from-s", cell.cross_from_s);
     app.add_option("--flows", cell.flows)->check(CLI::Range(1, 100));

@@ -76,6 +76,7 @@ void write_summary(std::ostream& out, const Cell& cell, const Run& run) {
         out << "null";
     }
     out << ",\"sent_packets\":" << sum.sent_packets << ",\"dropped\":" << sum.dropped
+        << ",\"dropped_from_10\":" << dropped_between(run, 10.0, cell.seconds)
         << ",\"dropped_20_30\":" << dropped_between(run, 20.0, 30.0)
         << ",\"dropped_25_30\":" << dropped_between(run, 25.0, 30.0)
         << ",\"dropped_joined\":" << dropped_between(run, joined + 5.0, joined + 10.0)

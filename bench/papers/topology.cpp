@@ -84,7 +84,8 @@ Topology::Topology(const Cell& cell, std::function<void(std::uint16_t port)> on_
 }
 
 void Topology::connect(const Cell& cell) {
-    const auto a_b = line({nodes_.Get(0), nodes_.Get(1)}, cell.access_mbps, cell.access_delay_ms, cell.queue_packets);
+    const std::uint32_t queue = cell.access_queue_packets > 0 ? cell.access_queue_packets : cell.queue_packets;
+    const auto a_b = line({nodes_.Get(0), nodes_.Get(1)}, cell.access_mbps, cell.access_delay_ms, queue);
     const auto b_c = line({nodes_.Get(1), nodes_.Get(2)}, cell.line_mbps, cell.line_delay_ms, cell.queue_packets);
     ns3::Ipv4AddressHelper addresses("10.1.1.0", "255.255.255.0");
     sender_address_ = addresses.Assign(a_b).GetAddress(0);

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Runs the cells of the congestion-degree paper's experiments in ns-3, each in a process of its own, and writes
+results.csv, table.md and the figures (SVG).
+
+    ./dev bench papers                      everything (see docs/benchmarks.md for how long that takes)
+    ./dev bench papers --quick              one cell of each figure, one seed
+    ./dev bench papers --only fairness      mtr, throughput, fairness, join: these experiments only
+    ./dev bench papers --sweep              thresholds alpha and beta of `cd` over the fairness cells
+"""
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import cells
+import tables
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, os.pardir, "plot"))
+import figures  # noqa: E402  needs bench/plot
+
+WANTED = ["udt", "cd", "udtx"]
+CELL_TIMEOUT_S = 900
+
+
+def run_cell(binary, out, cell, controller, seed, extra=()):
+    """The summary of one run. Samples stay in files, for the figures."""
+    stem = os.path.join(out, "runs", f"{cell.slug}-{controller}-{seed}" + "".join(extra))
+    command = [binary, *cell.args, "--controller", controller, "--seed", str(seed), *extra, "--out", stem]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CELL_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\nfailed: {done.stderr.strip()}")
+    summary = json.loads(done.stdout)
+    if not summary["intact"]:
+        raise SystemExit(f"{' '.join(command)}\nbytes arrived damaged")
+    summary.update(cell=cell, stem=stem)
+    if cell.experiment == "mtr":
+        summary.update(tables.mtr_means(stem + ".samples.csv"))
+    return summary
+
+
+def run_all(args, jobs):
+    """jobs: (cell, controller, seed, extra arguments). Results in the order of the jobs."""
+    with ThreadPoolExecutor(max_workers=args.jobs) as pool:
+        pending = [pool.submit(run_cell, args.binary, args.out, *job) for job in jobs]
+        results = []
+        for done, future in enumerate(pending, 1):
+            results.append(future.result())
+            if sys.stderr.isatty() or done % 20 == 0 or done == len(pending):
+                print(f"{done} of {len(pending)} runs", file=sys.stderr)
+    return results
+
+
+def write_csv(path, results):
+    columns = [key for key in results[0] if key not in ("cell", "stem")]
+    columns += [key for r in results for key in r if key.startswith("mtr_") and key not in columns]
+    columns = list(dict.fromkeys(columns))
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["experiment", "name", *columns], restval="", extrasaction="ignore")
+        writer.writeheader()
+        for r in results:
+            writer.writerow({"experiment": r["cell"].experiment, "name": r["cell"].name, **r})
+
+
+def known_controllers(binary, wanted):
+    known = subprocess.run([binary, "--controllers"], capture_output=True, text=True, check=True).stdout.split()
+    for name in wanted:
+        if name not in known:
+            print(f"skipped: this build has no controller '{name}' (it has {', '.join(known)})", file=sys.stderr)
+    return [name for name in wanted if name in known]
+
+
+def matrix(args, controllers):
+    chosen = cells.quick_cells() if args.quick else cells.all_cells()
+    chosen = [c for c in chosen if not args.only or c.experiment in args.only]
+    seeds = range(1, args.seeds + 1)
+    results = run_all(args, [(c, name, seed) for c in chosen for name in controllers for seed in seeds])
+    write_csv(os.path.join(args.out, "results.csv"), results)
+    drawn = figures.draw(args.out, chosen, controllers, results)
+    return tables.report(chosen, controllers, results, len(seeds)), drawn
+
+
+def sweep(args):
+    chosen = cells.sweep_cells()
+    seeds = range(1, args.seeds + 1)
+    pairs = [(a, b) for a in (0.1, 0.3, 0.5) for b in (0.5, 0.7, 0.9)]
+    plain = run_all(args, [(c, "udt", seed) for c in chosen for seed in seeds])
+    jobs = [(c, "cd", seed, (f"--alpha={a}", f"--beta={b}")) for a, b in pairs for c in chosen for seed in seeds]
+    results = run_all(args, jobs)
+    for job, result in zip(jobs, results):
+        result["thresholds"] = tuple(float(text.split("=")[1]) for text in job[3])
+    return tables.sweep_report(chosen, pairs, plain, results, len(seeds)), []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="build/release/bench/papers/udtx-papers")
+    parser.add_argument("--out", default="build/bench/papers")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--only", action="append", choices=["mtr", "throughput", "fairness", "join"])
+    parser.add_argument("--controllers", default=",".join(WANTED))
+    parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, with --quick 1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
+    args = parser.parse_args()
+    args.seeds = args.seeds or (1 if args.quick else 3)
+    os.makedirs(os.path.join(args.out, "runs"), exist_ok=True)
+
+    if args.sweep:
+        text, drawn = sweep(args)
+    else:
+        text, drawn = matrix(args, known_controllers(args.binary, args.controllers.split(",")))
+    table = os.path.join(args.out, "sweep.md" if args.sweep else "table.md")
+    with open(table, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(text)
+    print(f"written: {table}" + "".join(f", {path}" for path in drawn), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
