@@ -50,6 +50,11 @@ void Udt::on_mtu(std::uint32_t bytes) {
     set_period(period_us_ * scale);
 }
 
+void Udt::set_max_rate(Rate rate) {
+    options_.max_rate = rate;
+    set_period(period_us_);
+}
+
 std::uint64_t Udt::window() const {
     const double bytes = window_packets_ * datagram_bytes_;
     const auto limit = static_cast<double>(options_.max_window);

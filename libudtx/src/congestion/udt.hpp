@@ -21,6 +21,7 @@ class Udt final : public CongestionController {
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
     void on_mtu(std::uint32_t bytes) override;
+    void set_max_rate(Rate rate) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
     [[nodiscard]] CongestionReport report() const override;

@@ -2,6 +2,7 @@
 #include "proto/connection.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "proto/close_reason.hpp"
@@ -68,7 +69,7 @@ void Connection::make_congestion_controller() {
     options.cd_beta = config_.cd_beta;
     options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
     auto made = udtx::make_congestion_controller(config_.congestion, options);
-    if (!made) made = udtx::make_congestion_controller("udt", options);
+    assert(made.ok() && "TransportConfig was not checked");
     path_.congestion = std::move(made).value();
 }
 
@@ -131,10 +132,13 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 
 void Connection::set_max_rate(Rate rate) {
     max_rate_ = rate;
+    path_.congestion->set_max_rate(rate);
     touch();
 }
 
 // --- the end
+
+void Connection::refuse(Instant now, std::string message) { fail(now, {ErrorCode::refused, std::move(message)}); }
 
 void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     if (state_ == State::closing || state_ == State::drained) return;
@@ -166,6 +170,18 @@ void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason 
     close_next_ = now;
     drain_deadline_ = now + kCloseRepeats * probe_interval();
     events_.push_back(event::Closed{std::move(reason)});
+    touch();
+}
+
+// One answer, so that the peer need not repeat its CLOSE until it gives up waiting (RFC 9000, section 10.2.2).
+void Connection::answer_close(Instant now, CloseReason reason) {
+    events_.push_back(event::Closed{std::move(reason)});
+    state_ = State::closing;
+    peer_closed_ = true;
+    close_frame_ = {};
+    close_sends_ = 1;
+    close_next_ = now;
+    drain_deadline_ = now + kSynInterval;
     touch();
 }
 

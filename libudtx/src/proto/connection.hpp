@@ -89,6 +89,8 @@ class Connection {
     void stop_receiving(StreamId id, std::uint64_t code);
     /// Application close. What was not acknowledged is given up; use StreamDelivered to know.
     void close(Instant now, std::uint64_t code, std::string reason);
+    /// The endpoint has no room for one more: closes with a transport code, as Endpoint::listen() promised.
+    void refuse(Instant now, std::string message);
     /// Changes the cap of what leaves.
     void set_max_rate(Rate rate);
 
@@ -97,6 +99,7 @@ class Connection {
     [[nodiscard]] ConnectionStats stats() const;
     [[nodiscard]] const Address& remote() const noexcept { return path_.remote; }
     [[nodiscard]] Role role() const noexcept { return setup_.role; }
+    [[nodiscard]] Instant started() const noexcept { return started_; }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
     /// The endpoint is done with this connection; whoever still holds it may ask, but nothing moves any more.
     void forget_owner() noexcept { setup_.on_touched = nullptr; }
@@ -108,6 +111,7 @@ class Connection {
     void touch() const;
     void fail(Instant now, const Error& error);
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
+    void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);
     void make_congestion_controller();
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
@@ -122,8 +126,9 @@ class Connection {
     Result<void> on_payload(Instant now, std::span<const std::byte> payload, bool& eliciting);
     Result<void> on_frame(Instant now, const wire::Frame& frame);
     Result<void> on_ack(Instant now, const wire::AckFrame& frame);
+    void on_close_answered(std::span<const std::byte> payload);
     void on_address_change(Instant now, const RxDatagram& datagram);
-    void on_path_response(Instant now, std::uint64_t value);
+    void on_path_response(std::uint64_t value);
     void apply_outcome(Instant now, bool timeout);
 
     // connection_tx.cpp
@@ -182,6 +187,7 @@ class Connection {
     std::string close_text_;
     wire::CloseFrame close_frame_;
     int close_sends_ = 0;
+    bool peer_closed_ = false;  // ours is the answer
     Instant close_next_;
     Instant drain_deadline_;
     std::optional<Instant> previous_keys_until_;

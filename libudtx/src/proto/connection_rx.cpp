@@ -100,22 +100,37 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     last_received_ = now;
     ++path_.received_packets;
     path_.received_bytes += datagram.data.size();
-    if (state_ == State::closing) return;
+    const std::size_t end = datagram.data.size() - wire::kTagBytes;
+    const auto payload =
+        std::span<const std::byte>(datagram.data).subspan(wire::kShortHeaderBytes, end - wire::kShortHeaderBytes);
+    if (state_ == State::closing) {
+        on_close_answered(payload);
+        return;
+    }
     const bool newest = !path_.acks.largest() || number > *path_.acks.largest();
     if (newest && datagram.remote != path_.remote) on_address_change(now, datagram);
 
     const Instant arrival = std::min(now, datagram.received.value_or(now));
     path_.pairs.on_arrival(
         {arrival, number, static_cast<std::uint32_t>(datagram.data.size()), header->pair_second, datagram.coalesced});
-    const std::size_t end = datagram.data.size() - wire::kTagBytes;
     bool eliciting = false;
-    const auto payload =
-        std::span<const std::byte>(datagram.data).subspan(wire::kShortHeaderBytes, end - wire::kShortHeaderBytes);
     if (const auto ok = on_payload(now, payload, eliciting); !ok) {
         fail(now, ok.error());
         return;
     }
     path_.acks.on_received(arrival, number, eliciting);
+    if (path_.recovery.overgrown()) fail(now, {ErrorCode::protocol, "the peer sends but acknowledges nothing"});
+}
+
+/// The peer's CLOSE, be it the answer to ours or its own: both ends know.
+void Connection::on_close_answered(std::span<const std::byte> payload) {
+    if (peer_closed_) return;
+    wire::Reader in(payload);
+    while (!in.empty()) {
+        const auto frame = wire::read_frame(in, ack_scratch_);
+        if (!frame) return;
+        if (std::holds_alternative<wire::CloseFrame>(*frame)) state_ = State::drained;
+    }
 }
 
 Result<void> Connection::on_payload(Instant now, std::span<const std::byte> payload, bool& eliciting) {
@@ -131,7 +146,7 @@ Result<void> Connection::on_payload(Instant now, std::span<const std::byte> payl
                            std::holds_alternative<wire::CloseFrame>(*frame);
         eliciting = eliciting || !quiet;
         if (const auto ok = on_frame(now, *frame); !ok) return ok;
-        if (state_ == State::drained) return {};
+        if (state_ == State::closing) return {};
     }
     return {};
 }
@@ -167,7 +182,7 @@ Result<void> Connection::on_frame(Instant now, const wire::Frame& frame) {
             return {};
         }
         Result<void> operator()(const wire::PathResponseFrame& f) const {
-            c.on_path_response(now, f.data);
+            c.on_path_response(f.data);
             return {};
         }
         Result<void> operator()(const wire::HandshakeDoneFrame&) const {
@@ -176,7 +191,7 @@ Result<void> Connection::on_frame(Instant now, const wire::Frame& frame) {
             return {};
         }
         Result<void> operator()(const wire::CloseFrame& f) const {
-            c.end(close_reason_from_peer(f));
+            c.answer_close(now, close_reason_from_peer(f));
             return {};
         }
     };
@@ -206,11 +221,13 @@ void Connection::apply_outcome(Instant now, bool timeout) {
     fb.lost = std::move(lost);
     fb.arrivals = std::move(arrivals);
     fb.now = now;
+    const std::uint32_t datagram_bytes = path_.mtu.current();
     for (const auto& packet : outcome_.acked) {
         fb.largest_acked = packet.number;
         if (packet.mtu_probe) {
             path_.mtu.on_probe_acked(now, packet.bytes);
-            path_.congestion->on_mtu(path_.mtu.current());
+        } else if (packet.in_flight) {
+            path_.mtu.on_acked(now, packet.number, packet.bytes);
         }
         if (has(packet.control, recovery::Control::ack)) path_.acks.on_ack_acknowledged(packet.ack_largest);
         streams_.on_acked(packet);
@@ -221,10 +238,12 @@ void Connection::apply_outcome(Instant now, bool timeout) {
             continue;
         }
         ++path_.lost_packets;
+        path_.mtu.on_lost(packet.sent, packet.number, packet.bytes, path_.recovery.probe_timeout());
         fb.lost.push_back({packet.number, packet.bytes, packet.sent});
         streams_.on_lost(packet);
         if (has(packet.control, recovery::Control::handshake_done)) handshake_done_due_ = true;
     }
+    if (path_.mtu.current() != datagram_bytes) path_.congestion->on_mtu(path_.mtu.current());
     path_.spurious_losses += outcome_.spurious;
     fb.acked_bytes = outcome_.acked_bytes;
     fb.acked_packets = outcome_.acked_packets;
@@ -264,7 +283,7 @@ void Connection::on_address_change(Instant now, const RxDatagram& datagram) {
     path_.validator.on_packet_from(now, datagram.local, datagram.remote, datagram.data.size(), deps_.rng->next_u64());
 }
 
-void Connection::on_path_response(Instant now, std::uint64_t value) {
+void Connection::on_path_response(std::uint64_t value) {
     if (!path_.validator.on_response(value)) return;
     const Address from = path_.remote;
     const bool host_moved = from.ip != path_.validator.remote().ip || from.family != path_.validator.remote().family;
@@ -274,7 +293,7 @@ void Connection::on_path_response(Instant now, std::uint64_t value) {
     if (host_moved) {
         // Another network: what was learned of the old one says nothing (RFC 9000, section 9.4).
         path_.recovery.reset_rtt();
-        path_.mtu.on_black_hole(now);
+        path_.mtu.restart();
         make_congestion_controller();
     }
     events_.push_back(event::PeerMoved{from, path_.remote});

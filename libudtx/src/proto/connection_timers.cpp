@@ -84,12 +84,11 @@ void Connection::on_path_timeout(Instant now) {
         return;
     }
     ++path_.probe_timeouts;
-    path_.probes = 2;
+    path_.probes = PathContext::kProbes;
     // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
     // section 6.2.4).
     if (const auto* oldest = path_.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
     const bool silent = path_.recovery.probe_count() >= kSilentProbes;
-    if (silent && path_.mtu.on_black_hole(now)) path_.congestion->on_mtu(path_.mtu.current());
     apply_outcome(now, silent);
 }
 

@@ -49,6 +49,7 @@ std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::b
     } else {
         size = handshake_.make_close(now, out, close_frame_);
     }
+    if (peer_closed_) state_ = State::drained;
     if (size == 0) return std::nullopt;
     return transmit_of(size, size);
 }
@@ -76,10 +77,12 @@ std::optional<Transmit> Connection::transmit_challenge(Instant now, std::span<st
     return t;
 }
 
-// A probe that is lost says something about its size only on a path that works.
+// A probe that is lost says something about its size only on a path that works. One that is larger than a small window
+// must not wait for ever.
 bool Connection::mtu_probe_allowed(std::uint32_t size) const {
+    const std::uint64_t window = path_.congestion->window();
     return path_.train_left == 0 && path_.recovery.probe_count() == 0 && path_.recovery.rtt().has_sample() &&
-           path_.recovery.in_flight() + size <= path_.congestion->window();
+           path_.recovery.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
 }
 
 std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, std::span<std::byte> out) {
@@ -122,6 +125,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_s
             break;
         }
         PacketPlan plan{.size = mtu, .eliciting = allowed};
+        if (path_.probes == 1) plan.size = path_.mtu.minimum();
         const bool opens = allowed && !follows && wants && pair_opens_here(now);
         if ((opens || follows) && i > 0) break;
         if (opens) {

@@ -90,6 +90,7 @@ void Endpoint::remove(ConnectionId id) {
     if (it->second.deadline) timers_.erase({*it->second.deadline, id});
     const auto& setup = it->second.connection->setup();
     if (setup.role == Role::server) by_original_.erase(setup.original);
+    std::erase(half_open_, id);
     it->second.connection->forget_owner();
     connections_.erase(it);
 }
@@ -117,12 +118,36 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     }
     const auto it = connections_.find(id);
     if (it == connections_.end()) return;
-    Connection& connection = *it->second.connection;
-    const bool was_connected = connection.connected();
-    connection.handle_datagram(now, datagram);
-    if (connection.role() == Role::server && !was_connected && connection.connected()) {
-        accepted_.push_back(it->second.connection);
+    const auto connection = it->second.connection;
+    const bool was_connected = connection->connected();
+    connection->handle_datagram(now, datagram);
+    after_datagram(now, connection, was_connected);
+}
+
+void Endpoint::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
+    if (connection->role() != Role::server || was_connected || !connection->connected()) return;
+    std::erase(half_open_, connection->setup().local);
+    if (connections_.size() - half_open_.size() > max_connections_) {
+        connection->refuse(now, "the server has as many connections as it takes; try again later");
+    } else {
+        accepted_.push_back(connection);
     }
+}
+
+bool Endpoint::make_room(Instant now, const Address& remote) {
+    const auto host_of = [this](ConnectionId id) -> const Address& {
+        return connections_.at(id).connection->setup().remote_address;
+    };
+    const auto same_host = [&](ConnectionId id) {
+        return host_of(id).family == remote.family && host_of(id).ip == remote.ip;
+    };
+    const bool host_full =
+        static_cast<std::size_t>(std::ranges::count_if(half_open_, same_host)) >= kMaxHalfOpenPerHost;
+    if (!host_full && half_open_.size() < kMaxHalfOpen) return true;
+    const auto oldest = host_full ? std::ranges::find_if(half_open_, same_host) : half_open_.begin();
+    if (now - connections_.at(*oldest).connection->started() < kHalfOpenGrace) return false;
+    remove(*oldest);
+    return true;
 }
 
 void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
@@ -139,7 +164,7 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
         reply_retry(now, datagram, *header);
         return;
     }
-    if (connections_.size() >= max_connections_) return;
+    if (connections_.size() - half_open_.size() >= max_connections_ || !make_room(now, datagram.remote)) return;
     const ConnectionId original = header->destination;
     const auto connection = add(now, {.role = Role::server,
                                       .local = fresh_id(),
@@ -148,6 +173,7 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
                                       .local_address = datagram.local,
                                       .remote_address = datagram.remote});
     by_original_.emplace(original, connection->setup().local);
+    half_open_.push_back(connection->setup().local);
     connection->handle_datagram(now, datagram);
 }
 

@@ -30,7 +30,15 @@ class Endpoint {
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    /// Accepts connections from now on, at most `max_connections` at once.
+    /// Handshakes that may be under way at once, in all and from one host. The cookie has shown that their addresses
+    /// are real, no more: the oldest makes room for a new one once it had time for a round trip, so that a flood does
+    /// not shut out those who mean it.
+    static constexpr std::size_t kMaxHalfOpen = 1024;
+    static constexpr std::size_t kMaxHalfOpenPerHost = 64;
+    static constexpr Duration kHalfOpenGrace = std::chrono::seconds(1);
+
+    /// Accepts connections from now on, at most `max_connections` established ones at once; who finishes a handshake
+    /// too many is told so.
     void listen(std::size_t max_connections);
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote);
     /// A connection whose handshake a client has finished, each once; ask after poll_touched() ran dry.
@@ -45,6 +53,8 @@ class Endpoint {
     /// A connection that was touched since the last call and may have events; null when there is none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
+    /// Of those, accepted ones whose handshake is not finished.
+    [[nodiscard]] std::size_t half_open_count() const noexcept { return half_open_.size(); }
 
   private:
     struct Entry {
@@ -63,6 +73,8 @@ class Endpoint {
     void on_touched(ConnectionId id);
     void file_deadline(ConnectionId id, Entry& entry);
     void remove(ConnectionId id);
+    void after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected);
+    [[nodiscard]] bool make_room(Instant now, const Address& remote);
     void on_hello(Instant now, const RxDatagram& datagram);
     void reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header);
     void reply_versions(const RxDatagram& datagram, const wire::LongHeader& header);
@@ -76,6 +88,7 @@ class Endpoint {
     std::size_t max_connections_ = 0;
     std::unordered_map<ConnectionId, Entry> connections_;         // by our id
     std::unordered_map<ConnectionId, ConnectionId> by_original_;  // server: client's first destination -> our id
+    std::deque<ConnectionId> half_open_;                          // oldest first
     std::deque<ConnectionId> ready_;                              // to be polled for datagrams, round robin
     std::deque<ConnectionId> events_;                             // to be polled for events
     std::set<std::pair<Instant, ConnectionId>> timers_;

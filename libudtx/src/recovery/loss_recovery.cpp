@@ -46,6 +46,7 @@ void LossRecovery::on_sent(SentPacket packet) {
             last_eliciting_ = packet.sent;
         }
     }
+    if (!packet.in_flight) ++quiet_;
     sent_.push_back(Slot{.packet = packet, .state = State::outstanding, .lost_at = {}});
 }
 
@@ -197,14 +198,20 @@ bool LossRecovery::finished(const Slot& slot, Instant now) const {
         case State::lost:
             return now - slot.lost_at > probe_timeout();
         case State::outstanding:
-            return !slot.packet.in_flight && now - slot.packet.sent > 3 * probe_timeout();
+            return !slot.packet.in_flight && (quiet_ > kMaxQuiet || now - slot.packet.sent > 3 * probe_timeout());
     }
     return true;
 }
 
+void LossRecovery::forget_front() {
+    const Slot& slot = sent_[sent_.first()];
+    if (slot.state != State::skipped && !slot.packet.in_flight) --quiet_;
+    sent_.pop_front();
+}
+
 void LossRecovery::forget_finished(Instant now) {
     const PacketNumber before = sent_.first();
-    while (!sent_.empty() && finished(sent_[sent_.first()], now)) sent_.pop_front();
+    while (!sent_.empty() && finished(sent_[sent_.first()], now)) forget_front();
     if (sent_.first() != before) acked_.erase(before, sent_.first());
 }
 
@@ -245,7 +252,7 @@ void LossRecovery::on_timeout(Instant now, Outcome& out) {
 void LossRecovery::abandon(Outcome& out) {
     out.clear();
     out.in_flight_before = bytes_in_flight_;
-    for (; !sent_.empty(); sent_.pop_front()) {
+    for (; !sent_.empty(); forget_front()) {
         const Slot& slot = sent_[sent_.first()];
         if (slot.state != State::outstanding || !slot.packet.in_flight) continue;
         leave_flight(slot.packet);

@@ -78,6 +78,10 @@ class LossRecovery {
     /// Numbers that still take a slot (tests, memory accounting).
     [[nodiscard]] std::size_t remembered() const noexcept { return sent_.size(); }
 
+    /// More packets than any honest peer leaves unacknowledged are stuck behind one that it never acknowledges: it
+    /// keeps us sending ACKs and answers none. The connection is to be closed.
+    [[nodiscard]] bool overgrown() const noexcept { return quiet_ > 2 * kMaxQuiet; }
+
     /// A change of address makes old samples meaningless (RFC 9000, section 9.4).
     void reset_rtt();
     /// true: the application has nothing more to send; delivery samples are marked until what is out now has been
@@ -92,6 +96,7 @@ class LossRecovery {
         Instant lost_at;
     };
     static constexpr std::size_t kSkippedRemembered = 64;
+    static constexpr std::uint64_t kMaxQuiet = 1U << 15U;
 
     [[nodiscard]] Result<void> check(const wire::AckFrame& frame) const;
     [[nodiscard]] bool acknowledges_skipped(const wire::AckFrame& frame) const;
@@ -101,6 +106,7 @@ class LossRecovery {
     void adapt_to_spurious(Instant now, const Slot& slot);
     void detect_losses(Instant now, Outcome& out);
     void leave_flight(const SentPacket& packet);
+    void forget_front();
     void forget_finished(Instant now);
     [[nodiscard]] bool finished(const Slot& slot, Instant now) const;
     [[nodiscard]] Duration time_threshold() const;
@@ -124,6 +130,7 @@ class LossRecovery {
     std::uint64_t bytes_in_flight_ = 0;
     std::uint64_t packets_in_flight_ = 0;
     std::uint64_t eliciting_in_flight_ = 0;
+    std::uint64_t quiet_ = 0;  // slots of packets out of flight (ACKs only)
     std::uint32_t probe_count_ = 0;
 };
 

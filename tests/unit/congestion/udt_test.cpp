@@ -246,3 +246,17 @@ TEST_CASE("udt: reaches most of a clean 1 Gbit/s line in about 7.5 s") {
     CHECK(seconds > 7.0);
     CHECK(seconds < 9.0);
 }
+
+TEST_CASE("a cap set while the connection runs holds in slow start, slows a faster rate and lets it grow again") {
+    Driver d;
+    d.udt.set_max_rate(Rate::bits_per_second(10e6));
+    CHECK(d.udt.pacing_rate().bps() == Approx(10e6));
+    d.settle(pps(100e6), pps(200e6));
+    CHECK(d.udt.pacing_rate().bps() == Approx(10e6));
+    d.udt.set_max_rate(Rate::infinite());
+    for (int i = 0; i < 100; ++i) d.ack(10ms, 10, pps(100e6), pps(200e6));
+    CHECK(d.udt.pacing_rate().bps() > 11e6);
+    const double faster = d.udt.pacing_rate().bps();
+    d.udt.set_max_rate(Rate::bits_per_second(faster / 2));
+    CHECK(d.udt.period_us() == Approx(1472 * 8e6 / (faster / 2)));
+}

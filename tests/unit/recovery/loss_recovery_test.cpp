@@ -239,3 +239,24 @@ TEST_CASE("loss recovery: repeated ranges cost nothing") {
     }
     CHECK(h.recovery.remembered() == 200'000);
 }
+
+TEST_CASE("loss recovery: ACKs that a peer never acknowledges do not pile up") {
+    SECTION("without anything else in flight the oldest are forgotten") {
+        Harness h;
+        for (int i = 0; i < 200'000; ++i) h.send(at(0ms), 60, false);
+        CHECK(h.recovery.remembered() <= 32'769);
+        CHECK_FALSE(h.recovery.overgrown());
+    }
+    SECTION("behind a packet that is never acknowledged they are counted") {
+        Harness h;
+        h.send(at(0ms));
+        int sent = 0;
+        while (!h.recovery.overgrown() && sent < 200'000) {
+            h.send(at(0ms), 60, false);
+            ++sent;
+        }
+        CHECK(sent == 65'537);
+        REQUIRE(h.ack(at(50ms), {{0, 0}}).ok());
+        CHECK_FALSE(h.recovery.overgrown());
+    }
+}

@@ -1,0 +1,38 @@
+#include "proto/config_check.hpp"
+
+#include <string>
+
+#include "crypto/key_schedule.hpp"
+#include "udtx/congestion.hpp"
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+namespace {
+constexpr std::uint32_t kLargestDatagram = 65000;  // what the search goes up to, below an IP packet's limit
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, "TransportConfig: " + std::move(message)}; }
+}  // namespace
+
+Result<void> check(const TransportConfig& config) {
+    const auto controller = make_congestion_controller(config.congestion, {});
+    if (!controller) return controller.error();
+    if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
+    if (config.idle_timeout <= Duration::zero()) return invalid("idle_timeout must be positive");
+    if (config.handshake_timeout <= Duration::zero()) return invalid("handshake_timeout must be positive");
+    if (config.keep_alive < Duration::zero()) return invalid("keep_alive must not be negative");
+    if (config.min_datagram < wire::kMinInitialDatagram || config.min_datagram > config.max_datagram) {
+        return invalid("min_datagram must be from 1200 to max_datagram");
+    }
+    if (config.max_datagram > kLargestDatagram) return invalid("max_datagram must be at most 65000");
+    if (config.connection_window == 0 || config.stream_window == 0 || config.send_buffer == 0) {
+        return invalid("connection_window, stream_window and send_buffer must be positive");
+    }
+    const std::uint64_t most = crypto::limits_for(crypto::Cipher::aes_256_gcm).sealed_per_key;
+    if (config.rekey_after_packets == 0 || config.rekey_after_packets >= most) {
+        return invalid("rekey_after_packets must be from 1 to " + std::to_string(most - 1));
+    }
+    return {};
+}
+
+}  // namespace udtx::proto

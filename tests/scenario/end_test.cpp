@@ -1,0 +1,73 @@
+// The end of a connection: how soon both ends are done with it, and what the parts of a transfer cost besides its
+// bytes.
+#include "sim/check.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+bool both_empty(Scenario& s) {
+    return s.client().endpoint().connection_count() == 0 && s.server().endpoint().connection_count() == 0;
+}
+
+}  // namespace
+
+TEST_CASE("both ends are done one round trip after the last acknowledgement") {
+    for (const Duration delay : {1ms, 50ms, 300ms}) {
+        auto setup = symmetric("end of a transfer", {.bits_per_second = 200'000'000, .delay = delay});
+        setup.client.handshake_timeout = 30s;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = 2'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->complete_at().has_value(); }, 60s));
+        const Duration complete = s.elapsed();
+        SIM_REQUIRE(s, s.run_until([&] { return s.server().session().closed.has_value(); }, 70s));
+        // The acknowledgement goes one way, the CLOSE the other, its answer back.
+        SIM_CHECK(s, s.elapsed() - complete <= 2 * delay + 2 * kSynInterval);
+        SIM_REQUIRE(s, s.run_until([&] { return both_empty(s); }, 70s));
+        SIM_CHECK(s, s.elapsed() - complete <= 3 * delay + 2 * kSynInterval);
+        SIM_CHECK(s, s.client().session().closed->orderly());
+        SIM_CHECK(s, s.server().session().closed->orderly());
+    }
+}
+
+TEST_CASE("both ends close at once: each takes the other's CLOSE for the answer") {
+    Scenario s(symmetric("both close", {.delay = 50ms}));
+    const Bulk bulk = start_bulk(s, {.bytes = 100'000'000, .close_when_delivered = false});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->received() > 50'000; }, 10s));
+    const Duration when = s.elapsed() + 1ms;
+    s.at(when, "both close", [&] {
+        s.client().session().connection->close(s.events().now(), 3, "client");
+        s.server().session().connection->close(s.events().now(), 4, "server");
+    });
+    SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > when && both_empty(s); }, when + 2s));
+    // What lay in the queue before the client's CLOSE takes its time on the line.
+    SIM_CHECK(s, s.elapsed() - when <= 50ms + 100ms);
+}
+
+TEST_CASE("an answer that is lost costs no more than waiting used to") {
+    Scenario s(symmetric("answer lost", {.delay = 20ms}));
+    const Bulk bulk = start_bulk(s, {.bytes = 100'000});
+    SIM_REQUIRE(s, s.run_until([&] { return !s.server().sessions().empty() && s.server().session().closed; }, 10s));
+    const Duration told = s.elapsed();
+    s.down().change([](LinkParams& p) { p.loss = 1.0; });
+    SIM_REQUIRE(s, s.run_until([&] { return both_empty(s); }, told + 5s));
+    SIM_CHECK(s, s.elapsed() - told <= 1500ms);
+}
+
+// The controller is not under test: it is given its rate, so that what is left is round trips.
+TEST_CASE("200 Mbit/s and 100 ms: besides its bytes a transfer takes four and a half round trips") {
+    constexpr std::uint64_t kBytes = 20'000'000;
+    LinkParams line{.bits_per_second = 200'000'000, .delay = 50ms, .queue_bytes = 2'500'000};
+    auto setup = symmetric("dead time", line);
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->received() > 0; }, 5s));
+    // HELLO, RETRY, HELLO with cookie, the server's flight, the client's last flight together with the first data.
+    SIM_CHECK(s, s.elapsed() <= 250ms + 5ms);
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->complete_at().has_value(); }, 60s));
+    const Duration complete = s.elapsed();
+    SIM_REQUIRE(s, s.run_until([&] { return both_empty(s); }, 60s));
+    SIM_CHECK(s, s.elapsed() - complete <= 150ms + 2 * kSynInterval);
+}

@@ -1,0 +1,110 @@
+// Floods: from spoofed addresses without a cookie, and from real ones with it.
+#include <vector>
+
+#include "sim/check.hpp"
+#include "wire/header.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+constexpr std::uint64_t kBytes = 20'000;
+
+/// Hosts that answer RETRY with the cookie and then leave the handshake where it is, again and again.
+class Flood {
+  public:
+    Flood(Scenario& s, std::uint8_t hosts, int handshakes_each) {
+        Prng seeds = Prng::derive(s.seed(), 77);
+        for (std::uint8_t i = 0; i < hosts; ++i) {
+            const Address address = make_address(static_cast<std::uint8_t>(100 + i), 5000);
+            hosts_.push_back(std::make_unique<SimHost>(s.events(), s.network(),
+                                                       HostSetup{.name = "flood " + std::to_string(i),
+                                                                 .address = address,
+                                                                 .seed = seeds.next(),
+                                                                 .provider = &shared_kit().provider(),
+                                                                 .handshakes = &shared_kit().handshakes()}));
+            const NodeId node = hosts_.back()->node();
+            const LinkParams line{.bits_per_second = 1'000'000'000, .delay = 10ms, .queue_bytes = 10'000'000};
+            s.network().connect(node, s.server().node(), {&s.network().add_link("flood in", line)});
+            s.network().connect(s.server().node(), node, {&s.network().add_link("flood out", line)});
+        }
+        // A HELLO passes, what would finish the handshake does not.
+        s.network().set_filter([&s](Instant, NodeId from, const Packet& p) {
+            if (from == s.client().node() || from == s.server().node()) return true;
+            const auto header = wire::parse_long_header(p.data);
+            return header && header->type == wire::LongType::hello;
+        });
+        for (const auto& host : hosts_) {
+            for (int i = 0; i < handshakes_each; ++i) {
+                host->connect(s.server().address(), std::make_shared<Sender>(Sender::Options{.bytes = 1}));
+            }
+        }
+    }
+
+  private:
+    std::vector<std::unique_ptr<SimHost>> hosts_;
+};
+
+}  // namespace
+
+TEST_CASE("F36 a thousand handshakes with valid cookies from one address: capped, and a client connects within 2 s") {
+    Scenario s(symmetric("flood from one address", {}));
+    const auto receiver = std::make_shared<Receiver>();
+    s.server().listen(2, [&](proto::Connection&) { return receiver; });
+    const Flood flood(s, 1, 1000);
+    s.run_for(500ms);
+    SIM_CHECK(s, s.server().endpoint().half_open_count() > 0);
+    SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpenPerHost);
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
+    s.client().connect(s.server().address(), sender);
+    SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 2500ms));
+    SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpenPerHost);
+    s.run_for(25s);  // both ends' handshake time-outs
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
+TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a client connects within 3 s") {
+    Scenario s(symmetric("flood from many addresses", {}));
+    const auto receiver = std::make_shared<Receiver>();
+    s.server().listen(2, [&](proto::Connection&) { return receiver; });
+    const Flood flood(s, 40, 40);
+    s.run_for(500ms);
+    SIM_CHECK(s, s.server().endpoint().half_open_count() == proto::Endpoint::kMaxHalfOpen);
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
+    s.client().connect(s.server().address(), sender);
+    SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 3500ms));
+    SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpen);
+}
+
+// A tenth of the matrix's 50,000 packets a second for 60 s, in time and in rate: the server's work per packet and what
+// it keeps do not depend on how many came before.
+TEST_CASE("F35 a flood of spoofed HELLOs: no state, bounded answers, and a client connects within 2 s") {
+    Scenario s(symmetric("spoofed flood", {}));
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
+    std::vector<std::byte> hello;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
+        if (hello.empty() && from == s.client().node()) hello = p.data;
+        return true;
+    });
+    const auto packets = static_cast<std::uint64_t>(30'000 * std::max(size_scale(), 0.2));
+    Prng prng(s.seed());
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
+    for (std::uint64_t i = 0; i < packets; ++i) {
+        auto data = hello;
+        data[5 + prng.below(8)] ^= static_cast<std::byte>(1 + prng.below(255));
+        const auto port = static_cast<std::uint16_t>(1024 + prng.below(60'000));
+        s.network().inject(Duration(200us) * static_cast<Duration::rep>(i),
+                           make_address(static_cast<std::uint8_t>(100 + prng.below(100)), port), s.server().address(),
+                           std::move(data));
+    }
+    const std::size_t before = s.server().endpoint().connection_count();
+    s.run_for(Duration(100us) * static_cast<Duration::rep>(packets));
+    SIM_CHECK(s, s.server().endpoint().connection_count() == before);
+    const auto second = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
+    const Duration dialled = s.elapsed();
+    const Session& session = s.client().connect(s.server().address(), second);
+    SIM_CHECK(s, s.run_until([&] { return session.connected_at.has_value(); }, dialled + 2s));
+    SIM_CHECK(s, s.server().endpoint().half_open_count() <= 1);
+}
