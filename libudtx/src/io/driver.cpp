@@ -6,6 +6,7 @@
 
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
+#include "proto/config_check.hpp"
 
 namespace udtx::io {
 namespace {
@@ -19,7 +20,10 @@ constexpr std::size_t kMaxBatchBytes = 65000;
 }  // namespace
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
-    : endpoint_(deps, std::move(config)), options_(std::move(options)), send_buffer_(kMaxBatchBytes) {
+    : config_status_(proto::check(config)),
+      endpoint_(deps, std::move(config)),
+      options_(std::move(options)),
+      send_buffer_(kMaxBatchBytes) {
     mailbox_->driver = this;
 }
 
@@ -33,6 +37,7 @@ Driver::Impl::~Impl() {
 }
 
 Result<void> Driver::Impl::open(const Address& bind) {
+    if (!config_status_) return config_status_;
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
     socket_ = std::move(*socket);

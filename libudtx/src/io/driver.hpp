@@ -37,6 +37,7 @@ class Driver {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
+    /// Also says what is wrong with the configuration; without it nothing may be dialled.
     Result<void> open(const Address& bind);
     [[nodiscard]] Result<Address> local_address() const;
     /// See DatagramSocket::buffer_advice().

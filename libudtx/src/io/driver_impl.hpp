@@ -74,6 +74,7 @@ class Driver::Impl {
     boost::asio::steady_timer drain_timer_{context_};
     std::unique_ptr<DatagramSocket> socket_;
     std::optional<boost::asio::posix::stream_descriptor> readiness_;
+    Result<void> config_status_;  // what open() says
     proto::Endpoint endpoint_;
     Options options_;
     AcceptCallback accept_;

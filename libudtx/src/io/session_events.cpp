@@ -103,6 +103,7 @@ void SessionState::pump_in(proto::Connection& connection, SessionStream& stream,
         stream.ended = true;
         stream.readable = false;
     }
+    if (!stream.accepted) return;
     scratch_.resize(kReadBytes);
     while (stream.readable && !stream.ended && stream.buffered() < most) {
         const auto got = connection.read(stream.id, scratch_);
@@ -136,9 +137,8 @@ void SessionState::handle(proto::Connection& connection, const proto::event::Str
     }
     const StreamPtr stream = add(event.id);
     stream->readable = true;
-    if (close_wanted_) return;
-    acceptable_.push_back(stream);
-    pump_in(connection, *stream, kQueueBytes);
+    stream->accepted = false;
+    if (!close_wanted_) acceptable_.push_back(stream);
 }
 
 void SessionState::handle(proto::Connection& connection, const proto::event::Readable& event) {
@@ -183,7 +183,10 @@ void SessionState::handle(proto::Connection& connection, const proto::event::Clo
     stats_answered_ = std::max<std::uint64_t>(stats_asked_, 1);
     // What arrived before the end stays readable; flow control bounds it.
     if (!close_wanted_) {
-        for (const auto& [id, stream] : streams_) pump_in(connection, *stream, SIZE_MAX);
+        for (const auto& [id, stream] : streams_) {
+            stream->accepted = true;
+            pump_in(connection, *stream, SIZE_MAX);
+        }
     }
     if (!over()) {
         end_ = to_error(event.reason);

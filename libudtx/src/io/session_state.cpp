@@ -46,6 +46,8 @@ Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::millise
     if (!acceptable_.empty()) {
         StreamPtr stream = std::move(acceptable_.front());
         acceptable_.pop_front();
+        stream->accepted = true;
+        wake(lock);
         return stream;
     }
     if (!came) return Error{ErrorCode::timeout, "the peer opened no stream in time"};

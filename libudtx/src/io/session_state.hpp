@@ -37,6 +37,7 @@ struct SessionStream {
     bool ended = false;           // `incoming` holds all that will come
     std::optional<Error> read_error;
 
+    bool accepted = true;    // false: opened by the peer, not yet taken: its bytes stay under flow control
     bool abandoned = false;  // no handle is left
     [[nodiscard]] std::size_t buffered() const noexcept { return incoming.size() - incoming_at; }
 };

@@ -140,6 +140,44 @@ TEST_CASE("write blocks while the peer does not read") {
     CHECK(came == sent);
 }
 
+TEST_CASE("what a stream brings stays under flow control until somebody accepts it") {
+    TransportConfig config;
+    config.stream_window = 256U << 10U;
+    Pair pair = connected_pair(config);
+    const auto sent = bytes_of(3, 3U << 20U);
+    auto near = pair.client.open_stream();
+    REQUIRE(near);
+    std::thread writer([&] {
+        (void)near->write(sent);
+        (void)near->finish();
+    });
+    std::uint64_t held = 0;
+    for (int i = 0; i < 100 && held < config.stream_window; ++i) {
+        std::this_thread::sleep_for(20ms);
+        const auto stats = pair.server.stats();
+        held = stats ? stats->stream_bytes_received : 0;
+    }
+    std::this_thread::sleep_for(100ms);  // a receiver that takes more would have done so
+    const auto stats = pair.server.stats();
+    auto far = pair.server.accept_stream(5s);
+    const auto came = far ? read_all(*far) : std::vector<std::byte>{};
+    writer.join();
+    REQUIRE(stats);
+    CHECK(stats->stream_bytes_received <= config.stream_window);
+    CHECK(came == sent);
+}
+
+TEST_CASE("a configuration that makes no sense is refused by both ends") {
+    TransportConfig config;
+    config.congestion = "nonsense";
+    const auto listener = Listener::bind("127.0.0.1:0", psk(1), config);
+    REQUIRE_FALSE(listener);
+    CHECK(listener.error().code == ErrorCode::invalid_argument);
+    const auto session = Session::connect("127.0.0.1", 9, psk(1), config);
+    REQUIRE_FALSE(session);
+    CHECK(session.error().code == ErrorCode::invalid_argument);
+}
+
 TEST_CASE("finish of an empty stream is an end for the reader") {
     Pair pair = connected_pair();
     auto near = pair.client.open_stream();
