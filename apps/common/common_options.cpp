@@ -31,13 +31,14 @@ void CommonOptions::add_to(CLI::App& app) {
         ->group(keys);
 
     const auto transport_group = "Transport";
-    app.add_option("--rate", rate_text, "Send at most so many bits per second (500M, 1.5G)")
+    app.add_option("--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
         ->type_name("RATE")
         ->group(transport_group);
     app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
         ->type_name("SECONDS")
         ->group(transport_group);
-    app.add_option("--cc", congestion, "Congestion control: " + joined(congestion_controller_names()))
+    app.add_option("--cc", congestion,
+                   "Congestion control: " + joined(congestion_controller_names()) + " (default " + congestion + ")")
         ->type_name("NAME")
         ->group(transport_group);
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
@@ -102,8 +103,18 @@ TransportConfig CommonOptions::transport() const {
     return config;
 }
 
+Error key_error(Error error, const std::string& option) {
+    // A damaged key is like a wrong one.
+    if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;
+    if (!option.empty()) error.message = option + ": " + error.message;
+    return error;
+}
+
 Result<Credentials> load_credentials(const CommonOptions& options) {
-    if (!options.identity_text.empty()) return Credentials::from_identity_file(options.identity_text);
+    if (!options.identity_text.empty()) {
+        auto identity = Credentials::from_identity_file(options.identity_text);
+        return identity ? identity : key_error(identity.error(), "--identity");
+    }
     std::string psk = options.psk_file_text;
     if (psk.empty()) {
         const char* from_environment = std::getenv("UDTX_PSK_FILE");
@@ -114,7 +125,8 @@ Result<Credentials> load_credentials(const CommonOptions& options) {
             "no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
             "--psk-file FILE on both");
     }
-    return Credentials::from_psk_file(psk);
+    auto shared = Credentials::from_psk_file(psk);
+    return shared ? shared : key_error(shared.error(), options.psk_file_text.empty() ? "UDTX_PSK_FILE" : "--psk-file");
 }
 
 }  // namespace udtx::apps

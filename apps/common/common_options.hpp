@@ -26,7 +26,7 @@ struct CommonOptions {
     std::string mtu_text = "auto";
     std::string checksum = "xxh128";
     std::string log_text;
-    std::string congestion = "udt";
+    std::string congestion = TransportConfig().congestion;
     bool verbose = false;
     bool quiet = false;
     bool json = false;
@@ -47,6 +47,8 @@ struct CommonOptions {
     [[nodiscard]] TransportConfig transport() const;
 };
 
+/// The error of a key file, with the option that named it.
+[[nodiscard]] Error key_error(Error error, const std::string& option);
 Result<Credentials> load_credentials(const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -5,6 +5,7 @@
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -82,13 +83,22 @@ ExitCode exit_code_for(const transfer::Outcome& outcome) {
     return ExitCode::partial;
 }
 
+void close_books(FinalReport& report) {
+    transfer::Outcome& outcome = report.outcome;
+    const std::uint64_t found = std::max(report.progress.files_total, outcome.files);
+    outcome.failed_count = std::max(outcome.failed_count, found - outcome.files);
+}
+
 std::string describe_delivery(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
     const transfer::Progress& progress = report.progress;
+    const std::string least = outcome.exact ? "" : "at least ";
+    if (report.streaming) return "the stream was cut off after " + least + format_bytes(outcome.sent_bytes);
     const std::uint64_t total = std::max(progress.files_total, outcome.files);
     if (total == 0) return "nothing was delivered";
-    return counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + "), " +
-           counted_files(total - outcome.files) + (progress.totals_final ? "" : " and more") + " not delivered";
+    return least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + "), " +
+           (outcome.exact || !progress.totals_final ? "" : "at most ") + counted_files(total - outcome.files) +
+           (progress.totals_final ? "" : " and more") + " not delivered";
 }
 
 std::string summary_line(const FinalReport& report) {
@@ -128,6 +138,7 @@ std::string to_json(const FinalReport& report) {
     json.key("files").number(outcome.files);
     json.key("directories").number(outcome.directories);
     json.key("symlinks").number(outcome.links);
+    json.key("confirmed").boolean(outcome.exact);
     json.key("sent_bytes").number(outcome.sent_bytes);
     json.key("seconds").number(to_seconds(report.elapsed));
     json.key("goodput_bps").number(goodput(report).bps());
@@ -154,7 +165,10 @@ std::string error_json(ExitCode code, const std::string& error) {
     return to_json(report);
 }
 
-std::string describe(const transfer::FailedFile& file) { return escape_for_terminal(file.path) + ": " + file.reason; }
+std::string describe(const transfer::FailedFile& file) {
+    const bool named = file.reason.find("'" + transfer::escape_name(file.path) + "'") != std::string::npos;
+    return named ? file.reason : escape_for_terminal(file.path) + ": " + file.reason;
+}
 
 void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     total.files += next.files;

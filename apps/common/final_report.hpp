@@ -21,9 +21,12 @@ struct FinalReport {
     Duration elapsed{};                    ///< from the first packet to the confirmation
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
     std::string congestion;                ///< as the user set it
+    bool streaming = false;                ///< one pipe and no files
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 
+/// A transfer that was cut short: what was found and not delivered counts as failed.
+void close_books(FinalReport& report);
 /// The code for an outcome. Where no file at all arrived and all failed for one reason, that reason is the answer and
 /// not "partial"; a failed hash is always said.
 [[nodiscard]] ExitCode exit_code_for(const transfer::Outcome& outcome);
@@ -36,7 +39,7 @@ struct FinalReport {
 [[nodiscard]] std::string to_json(const FinalReport& report);
 /// The object of a run that ended before there was anything to transfer.
 [[nodiscard]] std::string error_json(ExitCode code, const std::string& error);
-/// "NAME: why", safe to print.
+/// "NAME: why", safe to print; only the reason where that names the file.
 [[nodiscard]] std::string describe(const transfer::FailedFile& file);
 /// Adds the counts of `next` to `total`.
 void accumulate(transfer::Outcome& total, const transfer::Outcome& next);

@@ -22,7 +22,10 @@ class Log {
 
     /// Messages start with `program` and a colon. The terminal outlives the log.
     Log(const std::string& program, Terminal& terminal, Verbosity verbosity);
-    Result<void> add_file(const std::filesystem::path& path);
+    /// Appends to the file, beginning with `first`: whether it can be written is known at once.
+    Result<void> add_file(const std::filesystem::path& path, std::string_view first);
+    /// file_io: a message did not get into the file.
+    [[nodiscard]] Result<void> file_status() const;
 
     void error(std::string_view message);   ///< always shown
     void warn(std::string_view message);    ///< not with -q
@@ -30,6 +33,8 @@ class Log {
     void detail(std::string_view message);  ///< only with -v
 
   private:
+    struct FileState;
+    std::shared_ptr<FileState> file_;
     std::shared_ptr<spdlog::logger> logger_;
 };
 

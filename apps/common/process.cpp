@@ -1,10 +1,13 @@
 #include "common/process.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
+#include <cerrno>
+#include <system_error>
 
+#include "common/descriptors.hpp"
 #include "common/units.hpp"
 
 namespace udtx::apps {
@@ -16,11 +19,31 @@ void forbid_core_dumps() noexcept {
 #endif
 }
 
-void print_line(const std::string& line) { std::cout << line << std::endl; }
+ExitCode print_output(Log& log, std::string_view text, ExitCode code) {
+    const int failed = write_all(STDOUT_FILENO, text);
+    if (failed == 0) return code;
+    // EBADF: standard output was closed when we were started.
+    log.error("cannot write to standard output: " +
+              (failed == EBADF ? std::string("it is closed") : std::generic_category().message(failed)));
+    return code == ExitCode::ok ? ExitCode::file_io : code;
+}
 
-int print_text(std::string_view text) {
-    std::cout << text << std::flush;
-    return std::cout ? 0 : 1;
+ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json) {
+    log.error(message);
+    return json ? print_output(log, error_json(code, message) + "\n", code) : code;
+}
+
+Result<void> open_log(Log& log, const CommonOptions& options) {
+    if (options.log_text.empty()) return {};
+    return log.add_file(options.log_text, "started, version " UDTX_VERSION);
+}
+
+void check_log(Log& log, FinalReport& report) {
+    const auto written = log.file_status();
+    if (written || report.code != ExitCode::ok) return;
+    report.code = ExitCode::file_io;
+    report.error = written.error().message;
+    log.error(report.error);
 }
 
 bool wants_json(const std::vector<std::string>& arguments) {

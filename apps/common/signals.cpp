@@ -69,6 +69,13 @@ void SignalWatch::wake() {
     [[maybe_unused]] const ssize_t n = ::write(write_end_, &byte, 1);
 }
 
+Interruption::Wish Interruption::on_signal(int signal, Instant now) noexcept {
+    if (signal_ != 0) return now - first_ < kOneGesture ? Wish::nothing : Wish::leave;
+    signal_ = signal;
+    first_ = now;
+    return Wish::wind_up;
+}
+
 const char* signal_name(int signal) noexcept {
     switch (signal) {
         case SIGINT:

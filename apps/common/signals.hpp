@@ -5,6 +5,8 @@
 #include <chrono>
 #include <optional>
 
+#include "udtx/time.hpp"
+
 namespace udtx::apps {
 
 /// One object a process, made before any thread. SIGPIPE is ignored from then on: a closed pipe is an error of write().
@@ -23,6 +25,26 @@ class SignalWatch {
   private:
     int read_end_ = -1;
     int write_end_ = -1;
+};
+
+/// What signals ask for.
+class Interruption {
+  public:
+    /// Signals so soon after the first are the same wish: one Ctrl-C reaches a tool twice when `timeout` or a script
+    /// hands it on.
+    static constexpr Duration kOneGesture = std::chrono::seconds(1);
+
+    enum class Wish {
+        wind_up,  ///< the first
+        nothing,  ///< the first once more
+        leave,    ///< a later one: at once
+    };
+    [[nodiscard]] Wish on_signal(int signal, Instant now) noexcept;
+    [[nodiscard]] int signal() const noexcept { return signal_; }  ///< the first one; 0: none
+
+  private:
+    int signal_ = 0;
+    Instant first_{};
 };
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;

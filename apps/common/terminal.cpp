@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include "common/descriptors.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -44,12 +44,7 @@ void Terminal::clear_status() {
 
 void Terminal::write(std::string_view bytes) const {
     // A standard error that is gone is no reason to end a transfer: failures are ignored.
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
+    static_cast<void>(write_all(fd_, bytes));
 }
 
 }  // namespace udtx::apps

@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/server.hpp"
@@ -11,7 +12,7 @@
 namespace udtx::apps {
 namespace {
 
-void show_end(const RecvRun& run, const FinalReport& report) {
+ExitCode show_end(const RecvRun& run, FinalReport report) {
     run.terminal.clear_status();
     // A long-running receiver has told about each transfer already.
     if (run.command.one_off || !report.error.empty()) {
@@ -22,44 +23,36 @@ void show_end(const RecvRun& run, const FinalReport& report) {
         }
         show(run, last, {});
     }
-    if (!run.command.common.json) return;
-    if (run.command.to_stdout) {
-        run.terminal.line(to_json(report));
-    } else {
-        print_line(to_json(report));
-    }
+    check_log(run.log, report);
+    if (!run.command.common.json) return report.code;
+    if (!run.command.to_stdout) return print_output(run.log, to_json(report) + "\n", report.code);
+    run.terminal.line(to_json(report));
+    return report.code;
 }
 
 [[noreturn]] void leave(const RecvRun& run, const FinalReport& report) {
-    show_end(run, report);
     // Threads that sit in a disk call cannot be waited for.
-    _exit(static_cast<int>(report.code));
+    _exit(static_cast<int>(show_end(run, report)));
 }
 
-int finish_early(Terminal& terminal, ExitCode code, const std::string& message, bool json) {
-    Log("udtx-recv", terminal, Log::Verbosity::normal).error(message);
-    if (json) print_line(error_json(code, message));
-    return static_cast<int>(code);
-}
-
-int receive(Terminal& terminal, std::vector<std::string> arguments) {
+ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
     RecvCommand command;
     const bool json = wants_json(arguments);
     const auto parsed = parse_recv_command(std::move(arguments), command);
-    if (!parsed) return finish_early(terminal, ExitCode::usage, parsed.error().message, json);
-    if (parsed.value()) return print_text(**parsed);
-
-    Log log("udtx-recv", terminal, command.common.verbosity());
-    if (!command.common.log_text.empty()) {
-        const auto added = log.add_file(command.common.log_text);
-        if (!added) return finish_early(terminal, ExitCode::file_io, added.error().message, json);
+    Log log("udtx-recv", terminal, parsed ? command.common.verbosity() : Log::Verbosity::normal);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, json);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    if (const auto added = open_log(log, command.common); !added) {
+        return finish_early(log, ExitCode::file_io, added.error().message, json);
+    }
+    if (command.to_stdout && standard.was_closed(STDOUT_FILENO)) {
+        return finish_early(log, ExitCode::file_io, "standard output is closed: give '-' a file or a pipe to write",
+                            false);
     }
     if (!command.common.rate.is_infinite()) log.detail(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const RecvRun run{command, log, terminal, signals};
-    const FinalReport report = run_receiver(run, [](const RecvRun& r, const FinalReport& f) { leave(r, f); });
-    show_end(run, report);
-    return static_cast<int>(report.code);
+    return show_end(run, run_receiver(run, [](const RecvRun& r, const FinalReport& f) { leave(r, f); }));
 }
 
 }  // namespace
@@ -67,10 +60,13 @@ int receive(Terminal& terminal, std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
     using namespace udtx::apps;
+    const StandardDescriptors standard;
     try {
         forbid_core_dumps();
+        raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
-        return receive(terminal, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
+        return static_cast<int>(
+            receive(terminal, standard, std::vector<std::string>(argv + 1, argv + std::max(argc, 1))));
     } catch (const std::exception& e) {
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/progress_display.hpp"
+#include "common/show_report.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
@@ -21,10 +22,13 @@ namespace udtx::apps {
 namespace {
 
 /// Ctrl-C promises an end within 2 s.
-constexpr Duration kInterruptGrace = std::chrono::milliseconds(1500);
+constexpr Duration kInterruptGrace = std::chrono::milliseconds(1800);
+/// Between two lines about keys that were refused; with -v all are told.
+constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 64;
+constexpr const char* kFailed = "not received";
 
 Error io_error(const std::string& what, int error) {
     return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
@@ -44,10 +48,8 @@ Result<void> check_directory(const RecvCommand& command) {
 Result<Credentials> receiver_credentials(const RecvCommand& command) {
     auto credentials = load_credentials(command.common);
     if (!credentials || command.authorized_keys.empty()) return credentials;
-    if (const auto trusted = credentials->trust_file(command.authorized_keys); !trusted) {
-        return Error{trusted.error().code, "--authorized-keys: " + trusted.error().message};
-    }
-    return credentials;
+    const auto trusted = credentials->trust_file(command.authorized_keys);
+    return trusted ? credentials : key_error(trusted.error(), "--authorized-keys");
 }
 
 /// The first address of the name on which a socket can be opened.
@@ -79,15 +81,13 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.stats = session.final_stats();
     report.congestion = command.common.congestion;
     report.code = exit_code_for(report.outcome);
+    report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {
+        close_books(report);
         report.error = status.error().message + "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
-        report.error = format_count(report.outcome.failed_count) + " files could not be received";
-        if (!report.outcome.failed.empty()) {
-            const auto& first = report.outcome.failed.front();
-            report.error += ", the first is " + describe(first);
-        }
+        report.error = partial_message(report, kFailed, command.common.quiet);
     }
     return report;
 }
@@ -105,6 +105,7 @@ class Server {
 
     void listen() {
         driver_.listen(kMaxConnections, [this](proto::Connection& connection) { return accept(connection); });
+        driver_.on_refused([this](const Address& remote, const proto::CloseReason& why) { refused(remote, why); });
     }
 
     /// Until the one transfer is over or a signal came. False when transfers had to be left behind.
@@ -115,7 +116,8 @@ class Server {
             if (signal && !interrupt(*signal, now)) return false;
             reap();
             const auto sessions = current();
-            if (sessions.empty() && (signal_ != 0 || (run_.command.one_off && total_.transfers > 0))) return true;
+            if (sessions.empty() && (interruption_.signal() != 0 || (run_.command.one_off && total_.transfers > 0)))
+                return true;
             if (deadline_ && now >= *deadline_) return false;
             display(now, sessions);
             for (const auto& session : sessions) watch(*session, now);
@@ -125,9 +127,10 @@ class Server {
     /// Of the whole run: the one transfer's, or the sum.
     [[nodiscard]] FinalReport report() {
         for (const auto& session : current()) add(report_of(run_.command, *session));
-        if (signal_ != 0) {
+        if (const int signal = interruption_.signal(); signal != 0) {
             total_.code = ExitCode::interrupted;
-            total_.error = std::string("interrupted by ") + signal_name(signal_) + ": " + describe_interruption();
+            close_books(total_);
+            total_.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_interruption();
         }
         return total_;
     }
@@ -159,14 +162,27 @@ class Server {
         return sessions_;
     }
 
+    /// A handshake that failed at our end; protocol thread.
+    void refused(const Address& remote, const proto::CloseReason& why) {
+        const std::string line = "refused " + to_string(remote) + ": " + why.message;
+        // Anyone may try a thousand times a second; a client that went away midway is no news.
+        const Instant now = io::monotonic_now();
+        const bool key = why.code == ErrorCode::authentication;
+        if (!key || (last_refusal_ && now - *last_refusal_ < kBetweenRefusals)) return run_.log.detail(line);
+        last_refusal_ = now;
+        run_.log.warn(line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
+                                                                        : "; see --authorized-keys"));
+    }
+
+    /// False: leave at once.
     bool interrupt(int signal, Instant now) {
-        if (signal_ != 0) return false;
-        signal_ = signal;
+        const auto wish = interruption_.on_signal(signal, now);
+        if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::nothing;
         deadline_ = now + kInterruptGrace;
         const std::lock_guard lock(mutex_);
         closing_ = true;
         for (const auto& session : sessions_) {
-            session->abort(ErrorCode::interrupted,
+            session->abort(now, ErrorCode::interrupted,
                            std::string("interrupted by ") + signal_name(signal) + " at the receiver");
         }
         return true;
@@ -228,7 +244,8 @@ class Server {
     void watch(Session& session, Instant now) {
         const auto& limit = run_.command.common.timeout;
         // Whoever reads our standard output may rest for as long as they like.
-        if (signal_ == 0 && (limit || !run_.command.to_stdout)) session.watch(now, limit.value_or(kDefaultPatience));
+        const std::optional<Duration> patience = run_.command.to_stdout ? limit : limit.value_or(kDefaultPatience);
+        session.watch(now, patience);
     }
 
     const RecvRun& run_;
@@ -236,8 +253,9 @@ class Server {
     ProgressDisplay display_;
     Instant start_ = io::monotonic_now();
     std::optional<Instant> deadline_;
-    int signal_ = 0;
+    Interruption interruption_;
     FinalReport total_;
+    std::optional<Instant> last_refusal_;  // protocol thread
 
     std::mutex mutex_;  // guards what follows
     bool closing_ = false;
@@ -249,16 +267,7 @@ class Server {
 
 void show(const RecvRun& run, const FinalReport& report, const std::string& peer) {
     const std::string from = peer.empty() ? std::string() : "from " + peer + ": ";
-    const auto& outcome = report.outcome;
-    for (const std::string& warning : outcome.warnings) run.log.warn(from + warning);
-    if (outcome.failed.size() > 1) {
-        for (const auto& file : outcome.failed) run.log.warn(from + "not received: " + describe(file));
-    }
-    if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
-        run.log.info(from + summary_line(report));
-        if (const std::string line = transport_line(report); !line.empty()) run.log.detail(from + line);
-    }
-    if (!report.error.empty()) run.log.error(from + report.error);
+    show_report(run.log, report, {from, kFailed, run.command.common.verbose});
 }
 
 FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {

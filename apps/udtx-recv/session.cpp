@@ -8,6 +8,9 @@
 #include "transfer/close_codes.hpp"
 
 namespace udtx::apps {
+namespace {
+constexpr Duration kAnswerWithin = std::chrono::milliseconds(1200);
+}
 
 Session::Session(io::Driver& driver, proto::Connection& connection)
     : driver_(driver), connection_(&connection), peer_(to_string(connection.remote())), start_(io::monotonic_now()) {}
@@ -34,16 +37,28 @@ std::optional<ConnectionStats> Session::final_stats() const {
     return stats_;
 }
 
-void Session::abort(ErrorCode code, const std::string& reason) {
-    driver_.post([self = shared_from_this(), code, reason] {
-        if (self->connection_ != nullptr) self->job_->abort(io::monotonic_now(), *self->connection_, code, reason);
+void Session::abort(Instant now, ErrorCode code, const std::string& reason) {
+    if (aborted_ || done()) return;
+    aborted_ = Error{code, reason};
+    aborted_at_ = now;
+    ask_to_end();
+}
+
+void Session::ask_to_end() {
+    driver_.post([self = shared_from_this(), why = *aborted_] {
+        if (self->connection_ == nullptr) return;
+        self->job_->abort(io::monotonic_now(), *self->connection_, why.code, why.message);
     });
 }
 
-void Session::watch(Instant now, Duration patience) {
-    if (given_up_ || done() || stall_.idle(now - start_, job_->progress()) < patience) return;
-    given_up_ = true;
-    abort(ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
+void Session::watch(Instant now, std::optional<Duration> patience) {
+    if (done()) return;
+    if (aborted_) {
+        // The sender had its time to hear what was delivered and to close.
+        if (now >= aborted_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
+    } else if (patience && stall_.idle(now - start_, job_->progress()) >= *patience) {
+        abort(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(*patience));
+    }
 }
 
 void Session::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {

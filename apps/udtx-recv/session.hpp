@@ -27,15 +27,19 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
     [[nodiscard]] Duration elapsed() const;  ///< until it was done
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
-    void abort(ErrorCode code, const std::string& reason);
-    /// Ends the transfer when nothing has moved for `patience`. One thread only.
-    void watch(Instant now, Duration patience);
+
+    // --- one thread, not the protocol thread
+    /// Ends the transfer in good order; watch() sees to it that it does end.
+    void abort(Instant now, ErrorCode code, const std::string& reason);
+    /// Ends the transfer when nothing has moved for `patience`.
+    void watch(Instant now, std::optional<Duration> patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
+    void ask_to_end();
     Session(io::Driver& driver, proto::Connection& connection);
 
     io::Driver& driver_;
@@ -46,7 +50,9 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
     StallWatch stall_;
-    bool given_up_ = false;
+    std::optional<Error> aborted_;  // why
+    Instant aborted_at_{};
+    bool closed_ = false;
 
     mutable std::mutex mutex_;
     std::optional<ConnectionStats> stats_;

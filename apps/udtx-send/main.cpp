@@ -4,78 +4,59 @@
 #include <exception>
 #include <iostream>
 
+#include "common/descriptors.hpp"
 #include "common/process.hpp"
+#include "common/show_report.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/sender.hpp"
 
 namespace udtx::apps {
 namespace {
 
-int finish_usage(Terminal& terminal, const std::string& message, bool json) {
-    Log(std::string("udtx-send"), terminal, Log::Verbosity::normal).error(message);
-    if (json) print_line(error_json(ExitCode::usage, message));
-    return static_cast<int>(ExitCode::usage);
-}
-
-void show(const SendRun& run, const FinalReport& report) {
+ExitCode show(const SendRun& run, FinalReport report) {
     run.terminal.clear_status();
-    const auto& outcome = report.outcome;
-    for (const std::string& warning : outcome.warnings) run.log.warn(warning);
-    if (outcome.failed.size() > 1) {
-        for (const auto& file : outcome.failed) run.log.warn("not delivered: " + describe(file));
-    }
-    if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
-        run.log.info(summary_line(report));
-        if (const std::string line = transport_line(report); !line.empty()) run.log.info(line);
-    }
-    if (!report.error.empty()) run.log.error(report.error);
-    if (run.command.common.json) print_line(to_json(report));
+    show_report(run.log, report, {{}, "not delivered", run.command.common.verbose});
+    check_log(run.log, report);
+    if (!run.command.common.json) return report.code;
+    return print_output(run.log, to_json(report) + "\n", report.code);
 }
 
 [[noreturn]] void leave(const SendRun& run, const FinalReport& report) {
-    show(run, report);
     // Threads that sit in a disk call cannot be waited for.
-    _exit(static_cast<int>(report.code));
+    _exit(static_cast<int>(show(run, report)));
 }
 
-int keygen(Terminal& terminal, std::vector<std::string> arguments) {
+ExitCode keygen(Log& log, std::vector<std::string> arguments) {
     KeygenCommand command;
     const auto parsed = parse_keygen_command(std::move(arguments), command);
-    if (!parsed) return finish_usage(terminal, parsed.error().message, false);
-    if (parsed.value()) return print_text(**parsed);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
     const auto made =
         command.identity ? Credentials::write_identity(command.file) : Credentials::write_psk_file(command.file);
-    Log log("udtx-send", terminal, Log::Verbosity::normal);
-    if (!made) {
-        log.error(made.error().message);
-        return static_cast<int>(exit_code_for(made.error().code));
-    }
+    if (!made) return finish_early(log, exit_code_for(made.error().code), made.error().message, false);
     log.info(command.identity ? "private key in " + command.file + ", public key in " + command.file + ".pub"
                               : "key in " + command.file + "; copy it to the other machine by a safe way such as scp");
-    return 0;
+    return ExitCode::ok;
 }
 
-int send(Terminal& terminal, std::vector<std::string> arguments) {
+ExitCode send(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
     SendCommand command;
     const bool json = wants_json(arguments);
     const auto parsed = parse_send_command(std::move(arguments), command);
-    if (!parsed) return finish_usage(terminal, parsed.error().message, json);
-    if (parsed.value()) return print_text(**parsed);
-
-    Log log("udtx-send", terminal, command.common.verbosity());
-    if (!command.common.log_text.empty()) {
-        if (const auto added = log.add_file(command.common.log_text); !added) {
-            log.error(added.error().message);
-            if (json) print_line(error_json(ExitCode::file_io, added.error().message));
-            return static_cast<int>(ExitCode::file_io);
-        }
+    Log log("udtx-send", terminal, parsed ? command.common.verbosity() : Log::Verbosity::normal);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, json);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    if (const auto added = open_log(log, command.common); !added) {
+        return finish_early(log, ExitCode::file_io, added.error().message, json);
+    }
+    if (command.streaming() && standard.was_closed(STDIN_FILENO)) {
+        return finish_early(log, ExitCode::file_io, "standard input is closed: give '-' a file or a pipe to read",
+                            json);
     }
     if (!command.common.rate.is_infinite()) log.detail(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const SendRun run{command, log, terminal, signals};
-    const FinalReport report = run_sender(run, [](const SendRun& r, const FinalReport& f) { leave(r, f); });
-    show(run, report);
-    return static_cast<int>(report.code);
+    return show(run, run_sender(run, [](const SendRun& r, const FinalReport& f) { leave(r, f); }));
 }
 
 }  // namespace
@@ -83,15 +64,18 @@ int send(Terminal& terminal, std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
     using namespace udtx::apps;
+    const StandardDescriptors standard;
     try {
         forbid_core_dumps();
+        raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
         std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
         if (!arguments.empty() && arguments.front() == "keygen") {
             arguments.erase(arguments.begin());
-            return keygen(terminal, std::move(arguments));
+            Log log("udtx-send", terminal, Log::Verbosity::normal);
+            return static_cast<int>(keygen(log, std::move(arguments)));
         }
-        return send(terminal, std::move(arguments));
+        return static_cast<int>(send(terminal, standard, std::move(arguments)));
     } catch (const std::exception& e) {
         std::cerr << "udtx-send: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

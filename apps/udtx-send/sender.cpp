@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/progress_display.hpp"
+#include "common/show_report.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
@@ -16,8 +17,10 @@
 namespace udtx::apps {
 namespace {
 
-/// Ctrl-C promises an end within 2 s.
-constexpr Duration kInterruptGrace = std::chrono::milliseconds(1500);
+/// Ctrl-C promises an end within 2 s. So long the receiver has to tidy up and to say what it has ...
+constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
+/// ... and so long we have after that to close without its answer.
+constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
@@ -36,8 +39,10 @@ Result<Credentials> sender_credentials(const SendCommand& command) {
     if (!credentials || command.pin.empty()) return credentials;
     const auto key = PublicKey::parse(command.pin);
     const auto trusted = key ? credentials->trust(*key) : credentials->trust_file(command.pin);
-    if (!trusted) return Error{trusted.error().code, "--pin: " + trusted.error().message};
-    return credentials;
+    if (trusted) return credentials;
+    Error error = key_error(trusted.error(), "--pin");
+    error.message += "; --pin takes the receiver's public key (\"udtx-ed25519 BASE64\") or a file of such lines";
+    return error;
 }
 
 /// A socket that reaches all of `addresses`; those it cannot reach are taken out.
@@ -82,7 +87,8 @@ class Supervisor {
             const auto signal = run_.signals.wait(std::chrono::milliseconds(100));
             const Instant now = io::monotonic_now();
             if (signal && !interrupt(*signal, now)) return false;
-            if (deadline_ && now >= *deadline_) return false;
+            if (given_up_ && now >= given_up_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
+            if (given_up_ && now >= given_up_at_ + kAnswerWithin + kCloseWithin) return false;
             const auto progress = job_.progress();
             display_.update(now - start_, progress, run_.command.streaming());
             watch(now, progress);
@@ -91,26 +97,38 @@ class Supervisor {
         display_.finish();
         return true;
     }
-    [[nodiscard]] int signal() const noexcept { return signal_; }
+    [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
+    /// Why the transfer was ended from here, if it was.
+    [[nodiscard]] const std::optional<Error>& given_up() const noexcept { return given_up_; }
+    [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
     [[nodiscard]] Duration elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
 
   private:
+    /// False: leave at once.
     bool interrupt(int signal, Instant now) {
-        if (signal_ != 0) return false;
-        signal_ = signal;
-        deadline_ = now + kInterruptGrace;
-        dial_.abort(ErrorCode::interrupted, std::string("interrupted by ") + signal_name(signal) + " at the sender");
-        return true;
+        const auto wish = interruption_.on_signal(signal, now);
+        if (wish == Interruption::Wish::wind_up) {
+            give_up(now, ErrorCode::interrupted,
+                    std::string("interrupted by ") + signal_name(signal) + " at the sender");
+        }
+        return wish != Interruption::Wish::leave;
     }
+
+    void give_up(Instant now, ErrorCode code, std::string reason) {
+        if (!given_up_) given_up_at_ = now;
+        given_up_ = Error{code, std::move(reason)};
+        ask_to_end();
+    }
+    /// The first time in good order, the second time at once.
+    void ask_to_end() { dial_.abort(given_up_->code, given_up_->message); }
 
     void watch(Instant now, const transfer::Progress& progress) {
         const auto& limit = run_.command.common.timeout;
         // The handshake has its own limit, and a pipe may rest for as long as its writer likes.
-        if (deadline_ || progress.phase == transfer::Phase::connect || (run_.command.streaming() && !limit)) return;
+        if (given_up_ || progress.phase == transfer::Phase::connect || (run_.command.streaming() && !limit)) return;
         const Duration patience = limit.value_or(kDefaultPatience);
         if (stall_.idle(now - start_, progress) < patience) return;
-        deadline_ = now + kInterruptGrace;
-        dial_.abort(ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
+        give_up(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
     }
 
     const SendRun& run_;
@@ -121,8 +139,10 @@ class Supervisor {
     StallWatch stall_;
     Instant start_ = io::monotonic_now();
     std::optional<Instant> end_;
-    std::optional<Instant> deadline_;
-    int signal_ = 0;
+    Interruption interruption_;
+    std::optional<Error> given_up_;
+    Instant given_up_at_{};
+    bool closed_ = false;
 };
 
 void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& missing) {
@@ -132,27 +152,21 @@ void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& m
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
-std::string partial_message(const FinalReport& report) {
-    std::string message = std::to_string(report.outcome.failed_count) + " of the sources could not be delivered";
-    if (report.outcome.failed.empty()) return message;
-    const auto& first = report.outcome.failed.front();
-    if (report.outcome.failed_count == 1) return "not delivered: " + describe(first);
-    return message + ", the first is " + describe(first);
-}
-
 void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial, int signal) {
     const Result<void>& status = report.outcome.status;
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
+        close_books(report);
         report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         const TransportConfig config = run.command.common.transport();
         const DialContext context{run.command.url, dial.connected(), !run.command.pin.empty(),
                                   config.handshake_timeout};
         report.error = explain(status.error(), context);
+        close_books(report);
         if (dial.connected()) report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report);
+        report.error = partial_message(report, "not delivered", run.command.common.quiet);
     }
 }
 
@@ -161,6 +175,11 @@ FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const 
     FinalReport report;
     report.elapsed = supervisor.elapsed();
     report.outcome = job.result();
+    report.streaming = run.command.streaming();
+    // Left behind before it had come to its end.
+    if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
+        report.outcome.status = *why;
+    }
     report.progress = job.progress();
     report.stats = dial.final_stats();
     report.congestion = run.command.common.congestion;
@@ -175,10 +194,14 @@ FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const 
 FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const FinalReport&)) {
     const SendCommand& command = run.command;
     CheckedSources sources = check_sources(command.sources);
-    for (const auto& file : sources.failed) run.log.warn("cannot send " + describe(file));
+    const bool only_one = command.sources.size() == 1;  // then the error line says it
+    for (const auto& file : sources.failed) {
+        if (!only_one) run.log.warn("cannot send " + describe(file));
+    }
     if (sources.usable.empty()) {
-        FinalReport report =
-            failure(command, {ErrorCode::file_io, "no source can be read: " + describe(sources.failed[0])});
+        FinalReport report = failure(
+            command,
+            {ErrorCode::file_io, only_one ? "cannot send " + describe(sources.failed[0]) : "no source can be read"});
         report.outcome.failed_count = sources.failed.size();
         report.outcome.failed = std::move(sources.failed);
         return report;

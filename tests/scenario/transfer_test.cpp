@@ -9,6 +9,7 @@
 #include "sim/check.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
+#include "transfer/names.hpp"
 
 using namespace udtx;
 using namespace udtx::sim;
@@ -111,6 +112,26 @@ TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
     SIM_CHECK(s, read_file(temp / "dst/src/fine") == "y");
 }
 
+TEST_CASE("what the sender cannot read is counted at both ends") {
+    const TemporaryDirectory temp;
+    fs::path deep = temp / "src";
+    for (std::size_t level = 0; level < transfer::kMaxDepth; ++level) deep /= "d";
+    fs::create_directories(deep);
+    write_file(deep / "far", "x");
+    write_file(temp / "src/near", "y");
+    fs::create_directory(temp / "dst");
+    Scenario s(symmetric("too deep", line(0)));
+    TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = ""},
+                    {.directory = (temp / "dst").string()});
+    SIM_REQUIRE(s, rig.run(s, 600s));
+    for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
+        SIM_REQUIRE(s, !outcome.status.ok());
+        SIM_CHECK(s, outcome.status.error().code == ErrorCode::partial);
+        SIM_CHECK(s, outcome.failed_count == 2);  // the last directory and the file in it
+        SIM_CHECK(s, outcome.files == 1);
+    }
+}
+
 TEST_CASE("an interrupted transfer leaves only complete files") {
     for (const bool sender_ends : {true, false}) {
         const TemporaryDirectory temp;
@@ -142,7 +163,13 @@ TEST_CASE("an interrupted transfer leaves only complete files") {
             SIM_CHECK(s, read_file(entry.path()) == read_file(temp / "src" / entry.path().filename().string()));
         }
         SIM_CHECK(s, complete == received.files);
-        SIM_CHECK(s, sent.files <= received.files);
+        // The sender's figures are the receiver's last word, not what it knew when it was interrupted.
+        SIM_CHECK(s, sent.exact);
+        SIM_CHECK(s, sent.files == received.files);
+        SIM_CHECK(s, sent.directories == received.directories);
+        SIM_CHECK(s, sent.bytes == received.bytes);
+        SIM_CHECK(s, sent.sent_bytes == received.sent_bytes);
+        SIM_CHECK(s, sent.bytes == complete * 1'000'000);
     }
 }
 

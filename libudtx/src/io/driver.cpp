@@ -162,9 +162,20 @@ bool Driver::Impl::deliver() {
     bool any = false;
     while (const auto connection = endpoint_.poll_touched()) {
         any = true;
-        if (const EntryPtr entry = find(connection.get())) deliver(entry);
+        if (const EntryPtr entry = find(connection.get())) {
+            deliver(entry);
+        } else if (!connection->connected()) {
+            tell_refused(*connection);
+        }
     }
     return any;
+}
+
+void Driver::Impl::tell_refused(proto::Connection& connection) {
+    while (const auto event = connection.poll_event()) {
+        const auto* closed = std::get_if<proto::event::Closed>(&*event);
+        if (closed != nullptr && refused_) refused_(connection.remote(), closed->reason);
+    }
 }
 
 void Driver::Impl::deliver(const EntryPtr& entry) {
@@ -208,6 +219,7 @@ std::shared_ptr<proto::Connection> Driver::connect(const Address& remote,
 void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
     impl_->listen(max_connections, std::move(accept));
 }
+void Driver::on_refused(RefusedCallback refused) { impl_->on_refused(std::move(refused)); }
 void Driver::run() { impl_->run(); }
 void Driver::stop() { impl_->stop(); }
 void Driver::stop_when_drained(Duration at_most) { impl_->stop_when_drained(at_most); }

@@ -47,6 +47,9 @@ class Driver {
     std::shared_ptr<proto::Connection> connect(const Address& remote,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
+    /// Tells of handshakes that peers began and that failed at this end: no handler hears of those.
+    using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;
+    void on_refused(RefusedCallback refused);
 
     /// Until stop(). May be called again afterwards.
     void run();

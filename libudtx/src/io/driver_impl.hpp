@@ -27,6 +27,7 @@ class Driver::Impl {
     std::shared_ptr<proto::Connection> connect(const Address& remote,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
+    void on_refused(RefusedCallback refused) { refused_ = std::move(refused); }
     void run();
     void stop();
     void stop_when_drained(Duration at_most);
@@ -59,6 +60,7 @@ class Driver::Impl {
     bool receive();
     bool deliver();
     void deliver(const EntryPtr& entry);
+    void tell_refused(proto::Connection& connection);
     void take_new_connections();
     bool transmit();
     bool send_pending();
@@ -78,6 +80,7 @@ class Driver::Impl {
     proto::Endpoint endpoint_;
     Options options_;
     AcceptCallback accept_;
+    RefusedCallback refused_;
     std::unordered_map<const proto::Connection*, EntryPtr> entries_;
     std::size_t refused_entries_ = 0;
     std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();

@@ -27,7 +27,7 @@ int sync_file_system(int fd) {
 #endif
 }
 
-/// The directories that a batch touches; descriptors of at most kMaxOpen of them at a time.
+/// The directories that a batch touches; descriptors of a few of them at a time.
 class Directories {
   public:
     explicit Directories(const ConfinedDir& root) : root_(root) {}
@@ -37,7 +37,7 @@ class Directories {
         UniqueFd& fd = directories_[path];
         error = 0;
         if (fd) return fd.get();
-        if (++open_ > kMaxOpen) {
+        if (++open_ > max_open_) {
             for (auto& [other, other_fd] : directories_) other_fd.reset();
             open_ = 1;
             all_open_ = false;
@@ -57,9 +57,8 @@ class Directories {
     }
 
   private:
-    static constexpr std::size_t kMaxOpen = 128;
-
     const ConfinedDir& root_;
+    const std::size_t max_open_ = descriptor_share();
     std::map<std::string, UniqueFd> directories_;
     std::size_t open_ = 0;
     bool all_open_ = true;

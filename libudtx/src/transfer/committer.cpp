@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "transfer/file_io.hpp"
+
 namespace udtx::transfer {
 
 namespace {
@@ -11,14 +13,13 @@ constexpr std::size_t kBatchFiles = 1024;
 constexpr std::uint64_t kBatchBytes = 256U << 20U;
 constexpr auto kBatchWait = std::chrono::milliseconds(200);
 constexpr std::size_t kMaxPending = 8192;
-constexpr std::size_t kMaxPendingFds = 64;
 constexpr std::size_t kFewFiles = 16;
 constexpr std::uint64_t kLargeFile = 8U << 20U;
 
 }  // namespace
 
 Committer::Committer(const ConfinedDir& root, CommitCallbacks callbacks)
-    : root_(root), callbacks_(std::move(callbacks)), thread_([this] { run(); }) {}
+    : root_(root), callbacks_(std::move(callbacks)), max_pending_fds_(descriptor_share()), thread_([this] { run(); }) {}
 
 Committer::~Committer() {
     {
@@ -31,7 +32,7 @@ Committer::~Committer() {
 
 void Committer::submit(Commit commit) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return pending_.size() < kMaxPending && pending_fds_ < kMaxPendingFds; });
+    changed_.wait(lock, [&] { return pending_.size() < kMaxPending && pending_fds_ < max_pending_fds_; });
     if (commit.size < kLargeFile && pending_.size() >= kFewFiles) commit.fd.reset();
     if (commit.fd) ++pending_fds_;
     pending_bytes_ += commit.size;
@@ -49,7 +50,7 @@ void Committer::flush() {
 
 bool Committer::batch_is_due() const {
     return hurry_ || closing_ || pending_.size() >= kBatchFiles || pending_bytes_ >= kBatchBytes ||
-           pending_fds_ >= kMaxPendingFds;
+           pending_fds_ >= max_pending_fds_;
 }
 
 void Committer::run() {

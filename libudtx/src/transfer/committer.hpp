@@ -57,6 +57,7 @@ class Committer {
 
     const ConfinedDir& root_;
     CommitCallbacks callbacks_;
+    const std::size_t max_pending_fds_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Commit> pending_;

@@ -1,12 +1,15 @@
 #include "transfer/file_io.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
+#include "os/unique_fd.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -28,6 +31,33 @@ timespec to_timespec(std::int64_t ns) {
 
 }  // namespace
 
+std::size_t descriptor_share() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
+    return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 64, 4, 64);
+}
+
+int open_up_directory(int parent, const std::string& name, std::uint32_t& before) {
+#ifdef O_PATH
+    constexpr int kAccess = O_PATH;  // works without the right to read
+#else
+    constexpr int kAccess = O_RDONLY;
+#endif
+    const UniqueFd fd(::openat(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return errno;
+    before = static_cast<std::uint32_t>(st.st_mode) & 07777U;
+    if ((before & 0700U) == 0700U || st.st_uid != ::geteuid()) return 0;
+    const auto wanted = static_cast<mode_t>(before | 0700U);
+#ifdef O_PATH
+    // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
+    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
+    return ::chmod(by_descriptor.c_str(), wanted) == 0 ? 0 : errno;
+#else
+    return ::fchmod(fd.get(), wanted) == 0 ? 0 : errno;
+#endif
+}
+
 int set_file_time(int fd, std::int64_t mtime_ns) {
     const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
     return ::futimens(fd, times) == 0 ? 0 : errno;
@@ -43,7 +73,7 @@ void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t m
     if (::fstat(fd, &st) != 0) return;
     // Without preserve the umask has already been at work: only the owner's extra rights are to go.
     const mode_t wanted =
-        preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 0077U) & 0777U;
+        preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 07077U) & 07777U;
     if (::fchmod(fd, wanted) != 0) return;
     if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
 }

@@ -22,6 +22,12 @@ namespace udtx::transfer {
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);
 
+/// Descriptors that one part of one job may keep open at a time: a small share of what the process may have.
+[[nodiscard]] std::size_t descriptor_share();
+
+/// Gives the owner all rights to the directory `name` in `parent`, where they are missing and it is ours. 0 or an
+/// errno; `before` gets the permission bits that it had.
+int open_up_directory(int parent, const std::string& name, std::uint32_t& before);
 /// Modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
 [[nodiscard]] int set_file_time(int fd, std::int64_t mtime_ns);
 int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns);

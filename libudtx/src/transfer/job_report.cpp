@@ -20,6 +20,17 @@ void JobReport::fail(FailedFile failure) {
     if (outcome_.failed.size() < kMaxListedFailures) outcome_.failed.push_back(std::move(failure));
 }
 
+void JobReport::fail_unannounced(FailedFile failure) {
+    fail(std::move(failure));
+    const std::lock_guard lock(mutex_);
+    ++unannounced_;
+}
+
+std::uint64_t JobReport::unannounced() const {
+    const std::lock_guard lock(mutex_);
+    return unannounced_;
+}
+
 void JobReport::warn(std::string text) {
     const std::lock_guard lock(mutex_);
     if (outcome_.warnings.size() < kMaxListedFailures) outcome_.warnings.push_back(std::move(text));

@@ -16,6 +16,9 @@ class JobReport {
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] Outcome outcome() const;
     void fail(FailedFile failure);
+    /// Sender: of an entry that was found and cannot be announced to the receiver.
+    void fail_unannounced(FailedFile failure);
+    [[nodiscard]] std::uint64_t unannounced() const;
     void warn(std::string text);
     /// fn(Progress&, Outcome&) under the lock.
     template <class Fn>
@@ -28,6 +31,7 @@ class JobReport {
     mutable std::mutex mutex_;
     Progress progress_;
     Outcome outcome_;
+    std::uint64_t unannounced_ = 0;
 };
 
 /// Status at the end of a transfer that was not cut short: ok, partial, or the cause when nothing at all arrived.

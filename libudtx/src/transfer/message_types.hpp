@@ -16,6 +16,7 @@ enum class MessageType : std::uint8_t {
     file_failed = 17,
     delivered = 18,
     confirm = 19,
+    stopped = 20,
 };
 
 inline constexpr std::uint8_t kEntrySparse = 1;

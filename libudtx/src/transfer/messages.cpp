@@ -74,13 +74,22 @@ bool put_body(Writer& out, const message::FileFailed& m) {
            put_text(out, m.path) && put_text(out, m.reason);
 }
 
+bool put_totals(Writer& out, const message::Totals& t) {
+    return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && out.varint(t.bytes) &&
+           out.varint(t.written_bytes) && out.varint(t.failures);
+}
+
 bool put_body(Writer& out, const message::Delivered& m) {
-    return put_type(out, MessageType::delivered) && out.varint(m.files) && out.varint(m.written_bytes);
+    return put_type(out, MessageType::delivered) && put_totals(out, m.totals);
 }
 
 bool put_body(Writer& out, const message::Confirm& m) {
-    return put_type(out, MessageType::confirm) && out.varint(m.files) && out.varint(m.directories) &&
-           out.varint(m.links) && out.varint(m.bytes) && out.varint(m.failures) && put_bytes(out, m.root.bytes());
+    return put_type(out, MessageType::confirm) && put_totals(out, m.totals) && put_bytes(out, m.root.bytes());
+}
+
+bool put_body(Writer& out, const message::Stopped& m) {
+    return put_type(out, MessageType::stopped) && out.varint(m.code) && put_text(out, m.reason) &&
+           put_totals(out, m.totals);
 }
 
 }  // namespace

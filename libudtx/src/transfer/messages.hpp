@@ -74,7 +74,7 @@ struct FileEnd {
 struct Finish {
     std::uint64_t entries = 0;
     std::uint64_t data_bytes = 0;  ///< of the data stream
-    std::uint64_t unsent = 0;      ///< files that the sender could not read and did not announce
+    std::uint64_t unsent = 0;      ///< entries that the sender could not read or name, and did not announce
     Digest root;
 };
 
@@ -88,25 +88,37 @@ struct FileFailed {
     std::string path;
     std::string reason;
 };
-/// What is safe so far; a statement for progress and for reports of a broken transfer.
-struct Delivered {
-    std::uint64_t files = 0;
-    std::uint64_t written_bytes = 0;  ///< data verified and written
-};
-struct Confirm {
+/// What the receiver has.
+struct Totals {
     std::uint64_t files = 0;
     std::uint64_t directories = 0;
     std::uint64_t links = 0;
-    std::uint64_t bytes = 0;     ///< apparent sizes of the files delivered
-    std::uint64_t failures = 0;  ///< entries that were announced and not delivered
+    std::uint64_t bytes = 0;          ///< apparent sizes of the files delivered
+    std::uint64_t written_bytes = 0;  ///< data that came and was written, also of files that are not complete
+    std::uint64_t failures = 0;       ///< entries that were announced and not delivered
+    friend bool operator==(const Totals&, const Totals&) noexcept = default;
+};
+/// What is safe so far; for progress and for reports of a transfer that is cut off.
+struct Delivered {
+    Totals totals;
+};
+/// Everything is done.
+struct Confirm {
+    Totals totals;
     Digest root;
+};
+/// The end before the end: the receiver has tidied up, nothing changes any more.
+struct Stopped {
+    std::uint64_t code = 0;  ///< CloseCode
+    std::string reason;
+    Totals totals;
 };
 
 }  // namespace message
 
 using Message =
     std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
-                 message::Accept, message::FileFailed, message::Delivered, message::Confirm>;
+                 message::Accept, message::FileFailed, message::Delivered, message::Confirm, message::Stopped>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

@@ -137,14 +137,29 @@ message::FileFailed parse_file_failed(Fields& in) {
     return m;
 }
 
+message::Totals parse_totals(Fields& in) {
+    message::Totals t;
+    t.files = in.varint();
+    t.directories = in.varint();
+    t.links = in.varint();
+    t.bytes = in.varint();
+    t.written_bytes = in.varint();
+    t.failures = in.varint();
+    return t;
+}
+
 message::Confirm parse_confirm(Fields& in) {
     message::Confirm m;
-    m.files = in.varint();
-    m.directories = in.varint();
-    m.links = in.varint();
-    m.bytes = in.varint();
-    m.failures = in.varint();
+    m.totals = parse_totals(in);
     m.root = in.digest();
+    return m;
+}
+
+message::Stopped parse_stopped(Fields& in) {
+    message::Stopped m;
+    m.code = in.varint();
+    m.reason = in.text(kMaxTextBytes);
+    m.totals = parse_totals(in);
     return m;
 }
 
@@ -166,12 +181,12 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return message::Accept{in.varint()};
         case MessageType::file_failed:
             return parse_file_failed(in);
-        case MessageType::delivered: {
-            const std::uint64_t files = in.varint();
-            return message::Delivered{files, in.varint()};
-        }
+        case MessageType::delivered:
+            return message::Delivered{parse_totals(in)};
         case MessageType::confirm:
             return parse_confirm(in);
+        case MessageType::stopped:
+            return parse_stopped(in);
     }
     return std::nullopt;
 }

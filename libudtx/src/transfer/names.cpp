@@ -23,13 +23,13 @@ Result<void> check_component(std::string_view component) {
 
 Result<void> check_path(const std::vector<std::string>& components) {
     if (components.empty()) return refused("", "empty path");
-    if (components.size() > kMaxDepth) return refused(components.front(), "too many levels");
+    if (components.size() > kMaxDepth) return refused(components.back(), "it lies more than 128 levels deep");
     std::size_t total = components.size() - 1;
     for (const std::string& component : components) {
         if (auto checked = check_component(component); !checked) return checked;
         total += component.size();
     }
-    if (total > kMaxPathBytes) return refused(components.front(), "path too long");
+    if (total > kMaxPathBytes) return refused(components.back(), "its path has more than 4,095 bytes");
     return {};
 }
 

@@ -17,9 +17,9 @@ class ReceiveFeedback {
     struct News {
         std::uint64_t released_bytes = 0;  ///< since the last call
         std::vector<message::FileFailed> failed;
-        message::Delivered delivered;
         std::optional<message::Confirm> confirm;  ///< everything is done; once
         std::optional<Error> fatal;
+        bool worker_idle = false;  ///< it has tidied up and ends; once
     };
 
     explicit ReceiveFeedback(LateWaker& waker) : waker_(waker) {}
@@ -37,10 +37,8 @@ class ReceiveFeedback {
     }
     [[nodiscard]] News take() {
         const std::lock_guard lock(mutex_);
-        News news = std::exchange(news_, {});
-        news_.delivered = news.delivered;
         woken_ = false;
-        return news;
+        return std::exchange(news_, {});
     }
 
   private:

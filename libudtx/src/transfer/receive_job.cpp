@@ -1,8 +1,19 @@
 #include "transfer/receive_job.hpp"
 
-#include "transfer/receive_job_impl.hpp"
+#include <array>
+#include <utility>
+
+#include "transfer/close_codes.hpp"
+#include "transfer/names.hpp"
+#include "transfer/receive_worker.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
+
+}  // namespace
 
 Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, DoneCallback done) {
     std::optional<ConfinedDir> base;
@@ -11,25 +22,208 @@ Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, D
         if (!opened) return opened.error();
         base = std::move(opened).value();
     }
-    return std::unique_ptr<ReceiveJob>(
-        new ReceiveJob(std::make_unique<Impl>(std::move(options), std::move(base), std::move(done))));
+    return std::unique_ptr<ReceiveJob>(new ReceiveJob(std::move(options), std::move(base), std::move(done)));
 }
 
-ReceiveJob::ReceiveJob(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ReceiveJob::~ReceiveJob() = default;
-
-void ReceiveJob::set_waker(proto::Waker waker) { impl_->waker.set(std::move(waker)); }
-Progress ReceiveJob::progress() const { return impl_->report.progress(); }
-Outcome ReceiveJob::result() const { return impl_->report.outcome(); }
-void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
-    impl_->end(now, connection, Error{code, reason});
+ReceiveJob::ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, DoneCallback done)
+    : options_(std::move(options)), base_(std::move(base)), done_(std::move(done)) {
+    report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
+
+ReceiveJob::~ReceiveJob() {
+    waker_.set(nullptr);
+    set_status(Error{ErrorCode::interrupted, "the job was given up"});
+    stop_.stop();
+    queue_.cancel();
+    if (worker_.joinable()) worker_.join();
+}
+
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
-    impl_->on_event(now, connection, event);
+    if (const auto* closed = std::get_if<proto::event::Closed>(&event)) return on_closed(closed->reason);
+    if (ended_ || winding_up_) return;
+    if (std::holds_alternative<proto::event::Connected>(event)) {
+        if (options_.role != Role::client || control_) return;
+        auto opened = connection.open_stream(StreamKind::ordered);
+        if (!opened) return end(now, connection, opened.error());
+        control_ = *opened;
+        send(now, connection, message::Accept{});  // makes the stream known to the sender
+        accepted_sent_ = true;
+    } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
+        on_stream(now, connection, opened->id);
+    } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
+        on_reset(now, connection, reset->code);
+    } else {
+        advance(now, connection);
+    }
 }
-void ReceiveJob::on_wake(Instant now, proto::Connection& connection) { impl_->on_wake(now, connection); }
+
+void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId id) {
+    if (id == StreamId::make(0, StreamKind::ordered, Role::client)) {
+        control_ = id;
+    } else if (!data_ || *data_ == id) {
+        data_ = id;
+    } else {
+        return end(now, connection, Error{ErrorCode::protocol, "the sender opened a second data stream"});
+    }
+    advance(now, connection);
+}
+
 void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    impl_->on_placed(id, offset, bytes);
+    if (ended_ || winding_up_) return;
+    if (!data_) data_ = id;
+    if (*data_ != id) return;
+    assembler_.on_bytes(offset, bytes);
+    hand_over_pieces();
+    // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
+    if (finish_) waker_.wake();
+}
+
+void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
+    ReceiveFeedback::News news = feedback_.take();
+    worker_idle_ = worker_idle_ || news.worker_idle;
+    if (ended_) return;
+    if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
+    for (message::FileFailed& failed : news.failed) send(now, connection, failed);
+    if (news.fatal) {
+        set_status(*news.fatal);
+        wind_up(now, connection, *news.fatal);
+    }
+    if (ended_) return;
+    if (winding_up_) return say_stopped(now, connection);
+    if (news.confirm) return confirm(now, connection, *news.confirm);
+    if (!last_delivered_ || now - *last_delivered_ >= kDeliveredInterval) {
+        if (const message::Totals so_far = totals(); so_far != told_) {
+            last_delivered_ = now;
+            told_ = so_far;
+            send(now, connection, message::Delivered{so_far});
+        }
+    }
+    advance(now, connection);
+}
+
+void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
+    const std::uint64_t unsent = finish_ ? finish_->unsent : 0;
+    if (unsent > 0) {
+        report_.warn("the sender could not read " + std::to_string(unsent) + " of its entries, and cannot name them");
+        report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unsent; });
+    }
+    confirm_sent_ = true;
+    set_status(status_from_failures(report_.outcome()));
+    report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
+    send(now, connection, message);
+}
+
+void ReceiveJob::advance(Instant now, proto::Connection& connection) {
+    if (!ended_ && control_) read_control(now, connection);
+    if (!ended_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
+    if (ended_) return;
+    hand_over_pieces();
+    if (auto finished = finish_if_complete(); !finished) end(now, connection, finished.error());
+}
+
+void ReceiveJob::send(Instant now, proto::Connection& connection, const Message& message) {
+    MessageWriter out;
+    out.put(message);
+    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
+        end(now, connection, written.error());
+    }
+}
+
+message::Totals ReceiveJob::totals() {
+    message::Totals out;
+    report_.edit([&](Progress&, Outcome& outcome) {
+        out = {outcome.files, outcome.directories, outcome.links,
+               outcome.bytes, outcome.sent_bytes,  outcome.failed_count};
+    });
+    return out;
+}
+
+void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
+    const Error cause{code, reason};
+    if (winding_up_ || confirm_sent_) return end(now, connection, winding_up_.value_or(cause));
+    set_status(cause);
+    wind_up(now, connection, cause);
+}
+
+void ReceiveJob::on_reset(Instant now, proto::Connection& connection, std::uint64_t code) {
+    // Status and words come with the sender's close, after it has heard what was delivered.
+    wind_up(now, connection, Error{error_code_for(code), "the sender ended the transfer"});
+}
+
+void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error& cause) {
+    if (ended_ || winding_up_) return;
+    if (!control_) return end(now, connection, cause);
+    winding_up_ = cause;
+    stop_.stop();
+    queue_.cancel();
+    say_stopped(now, connection);
+}
+
+void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
+    if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
+    const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));
+    send(now, connection, message::Stopped{code, winding_up_->message, totals()});
+}
+
+void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& error) {
+    if (ended_) return;
+    ended_ = true;
+    set_status(error);
+    connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
+    // Clean up at once rather than when the connection has drained.
+    stop_.stop();
+    queue_.cancel();
+}
+
+void ReceiveJob::on_closed(const proto::CloseReason& reason) {
+    ended_ = true;
+    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
+    const std::string who = reason.application && reason.by_peer ? "sender: " : "";
+    if (winding_up_ && !reason.application) set_status(*winding_up_);
+    set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
+                                            : who + escape_line(reason.message)});
+    stop_.stop();
+    queue_.cancel();
+    settle_if_over(true, false);
+}
+
+void ReceiveJob::set_status(Result<void> status) {
+    const std::lock_guard lock(status_mutex_);
+    if (!status_) status_ = std::move(status);
+}
+
+void ReceiveJob::settle_if_over(bool connection_over, bool worker_over) {
+    {
+        const std::lock_guard lock(status_mutex_);
+        connection_over_ = connection_over_ || connection_over;
+        worker_over_ = worker_over_ || worker_over;
+        if (!connection_over_ || !worker_over_ || std::exchange(settled_, true)) return;
+        report_.edit([&](Progress& progress, Outcome& outcome) {
+            progress.phase = Phase::done;
+            outcome.status = status_.value_or(Error{ErrorCode::internal, "ended without a reason"});
+        });
+    }
+    if (done_) done_();
+}
+
+void ReceiveJob::start_worker() {
+    worker_idle_ = false;
+    worker_over_ = false;  // no other thread looks at it yet
+    worker_ = std::thread([this, offer = *offer_] {
+        const WorkerLinks links{queue_, feedback_, report_, stop_};
+        if (offer.mode == TransferMode::tree) {
+            run_tree_worker(*base_, offer, links);
+        } else if (options_.to_stream) {
+            run_pipe_worker(options_.stream_fd, offer, links);
+        } else {
+            run_file_worker(*base_, offer, links);
+        }
+        // The protocol thread closes the queue when nothing more is to be done.
+        while (queue_.pop()) {
+        }
+        feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
+        settle_if_over(false, true);
+    });
 }
 
 }  // namespace udtx::transfer

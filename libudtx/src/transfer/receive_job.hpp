@@ -3,10 +3,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 
-#include "proto/application.hpp"
-#include "transfer/report.hpp"
+#include "transfer/confined_dir.hpp"
+#include "transfer/job.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/piece_assembler.hpp"
+#include "transfer/receive_feedback.hpp"
+#include "transfer/receive_ops.hpp"
+#include "transfer/stop_event.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -19,34 +27,96 @@ struct ReceiveOptions {
     Role role = Role::server;  ///< our end of the connection
 };
 
-/// Order of calls: as for SendJob. One job serves one connection and one transfer.
-class ReceiveJob final : public proto::ConnectionHandler {
+/// One job serves one connection and one transfer. The DoneCallback comes after the connection's end.
+class ReceiveJob final : public Job {
   public:
     /// Opens the directory: file_io names what is wrong with it.
     static Result<std::unique_ptr<ReceiveJob>> create(ReceiveOptions options, DoneCallback done);
-    /// Ends as after a lost connection (temporary files go), then joins the disk threads.
+    /// Ends as after a lost connection: temporary files go.
     ~ReceiveJob() override;
-    ReceiveJob(const ReceiveJob&) = delete;
-    ReceiveJob& operator=(const ReceiveJob&) = delete;
 
-    /// Any thread.
-    void set_waker(proto::Waker waker);
-    /// Any thread.
-    [[nodiscard]] Progress progress() const;
-    /// Any thread; final once the DoneCallback was called (which is after the connection's end), before that what is
-    /// known so far.
-    [[nodiscard]] Outcome result() const;
-    /// Protocol thread: closes the connection with `code`; later calls do nothing.
-    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason);
+    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
-    class Impl;
-    explicit ReceiveJob(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, DoneCallback done);
+
+    /// The file that EXTENTS, DIGESTS and FILE_END are about.
+    struct CurrentFile {
+        std::uint64_t index = 0;
+        std::uint64_t size = 0;
+        std::uint64_t announced_to = 0;  // file offset
+        bool whole = false;
+    };
+
+    void on_stream(Instant now, proto::Connection& connection, StreamId id);
+    /// Reads both ordered streams as far as the writer keeps up, then hands over what has become whole.
+    void advance(Instant now, proto::Connection& connection);
+    void read_control(Instant now, proto::Connection& connection);
+    void read_data(Instant now, proto::Connection& connection);
+    [[nodiscard]] bool too_far_ahead() const;
+    Result<void> handle(const Message& message);
+    Result<void> handle(const message::Offer& m);
+    Result<void> handle(const message::Entry& m);
+    Result<void> handle(const message::Extents& m);
+    Result<void> handle(const message::Digests& m);
+    Result<void> handle(const message::FileEnd& m);
+    Result<void> handle(const message::Finish& m);
+    Result<void> announce(const Extent& extent);
+    void hand_over_pieces();
+    Result<void> finish_if_complete();
+    void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
+    void send(Instant now, proto::Connection& connection, const Message& message);
+    [[nodiscard]] message::Totals totals();
+    void start_worker();
+    void on_reset(Instant now, proto::Connection& connection, std::uint64_t code);
+    /// Has the worker tidy up, and the sender told what there is; the sender then closes.
+    void wind_up(Instant now, proto::Connection& connection, const Error& cause);
+    void say_stopped(Instant now, proto::Connection& connection);
+    /// Fails the job (once) and closes the connection at once.
+    void end(Instant now, proto::Connection& connection, const Error& error);
+    void on_closed(const proto::CloseReason& reason);
+    /// The first cause stays.
+    void set_status(Result<void> status);
+    /// When both the connection and the worker have ended.
+    void settle_if_over(bool connection_over, bool worker_over);
+
+    ReceiveOptions options_;
+    std::optional<ConfinedDir> base_;
+    DoneCallback done_;
+
+    ReceiveFeedback feedback_{waker_};
+    ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, too_far_ahead() the rest
+    StopEvent stop_;
+    std::thread worker_;
+
+    std::optional<StreamId> control_;
+    std::optional<StreamId> data_;
+    MessageReader incoming_;
+    std::optional<message::Offer> offer_;
+    PieceAssembler assembler_;
+    std::uint64_t next_index_ = 0;
+    std::optional<CurrentFile> current_;
+    std::optional<message::Finish> finish_;
+    bool accepted_sent_ = false;
+    bool finish_queued_ = false;
+    bool data_ended_ = false;
+    bool confirm_sent_ = false;
+    std::optional<Error> winding_up_;  // why
+    bool worker_idle_ = true;          // has tidied up, or never began
+    bool stopped_sent_ = false;
+    bool ended_ = false;
+    std::optional<Instant> last_delivered_;
+    message::Totals told_;
+
+    std::mutex status_mutex_;  // guards what follows
+    std::optional<Result<void>> status_;
+    bool connection_over_ = false;
+    bool worker_over_ = true;
+    bool settled_ = false;
 };
 
 }  // namespace udtx::transfer

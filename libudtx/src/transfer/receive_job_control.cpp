@@ -6,7 +6,7 @@
 
 #include "transfer/extent_cursor.hpp"
 #include "transfer/names.hpp"
-#include "transfer/receive_job_impl.hpp"
+#include "transfer/receive_job.hpp"
 
 namespace udtx::transfer {
 
@@ -24,12 +24,12 @@ Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
 }  // namespace
 
-bool ReceiveJob::Impl::too_far_ahead() const {
+bool ReceiveJob::too_far_ahead() const {
     return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
            queue_.size() >= kMaxQueuedOps;
 }
 
-void ReceiveJob::Impl::read_control(Instant now, proto::Connection& connection) {
+void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
     std::array<std::byte, 16384> block{};
     for (;;) {
         for (;;) {
@@ -47,7 +47,7 @@ void ReceiveJob::Impl::read_control(Instant now, proto::Connection& connection) 
     }
 }
 
-void ReceiveJob::Impl::read_data(Instant now, proto::Connection& connection) {
+void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
     while (!data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes) {
         if (offer_->mode != TransferMode::stream) {
             return end(now, connection, broken("the data of a tree came on an ordered stream"));
@@ -65,7 +65,7 @@ void ReceiveJob::Impl::read_data(Instant now, proto::Connection& connection) {
     }
 }
 
-Result<void> ReceiveJob::Impl::handle(const Message& message) {
+Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
     if (!offer_) return broken("the sender did not begin with an offer");
     if (finish_) return broken("the sender went on after FINISH");
@@ -78,7 +78,7 @@ Result<void> ReceiveJob::Impl::handle(const Message& message) {
     return broken("the sender sent a receiver's message");
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::Offer& m) {
+Result<void> ReceiveJob::handle(const message::Offer& m) {
     if (offer_) return broken("the sender made two offers");
     if (m.version != kTransferVersion) {
         return broken("the sender speaks another version of the transfer protocol: install the same version");
@@ -93,25 +93,28 @@ Result<void> ReceiveJob::Impl::handle(const message::Offer& m) {
         return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
     }
     offer_ = m;
-    report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::transfer; });
+    report_.edit([&](Progress& progress, Outcome&) {
+        progress.phase = Phase::transfer;
+        if (m.mode == TransferMode::stream) progress.files_total = 1;
+    });
     start_worker();
     return {};
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::Entry& m) {
+Result<void> ReceiveJob::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
     if (auto checked = check_path(m.path); !checked) return checked;
     ++next_index_;
     queue_.push_now(op::BeginEntry{m}, 0);
     if (m.type != EntryType::file) return {};
-    report.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+    report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
     current_ = CurrentFile{m.index, m.size, 0, m.whole};
     assembler_.begin_file(m.index);
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::Extents& m) {
+Result<void> ReceiveJob::handle(const message::Extents& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("data for no open file");
     for (const Extent& extent : m.extents) {
         if (auto announced = announce(extent); !announced) return announced;
@@ -119,17 +122,17 @@ Result<void> ReceiveJob::Impl::handle(const message::Extents& m) {
     return {};
 }
 
-Result<void> ReceiveJob::Impl::announce(const Extent& extent) {
+Result<void> ReceiveJob::announce(const Extent& extent) {
     const bool fits = extent.length > 0 && extent.length <= kMaxExtentBytes &&
                       extent.offset >= current_->announced_to && extent.offset <= current_->size &&
                       extent.length <= current_->size - extent.offset;
     if (!fits || !assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced_to = extent.offset + extent.length;
-    report.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
     return {};
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::Digests& m) {
+Result<void> ReceiveJob::handle(const message::Digests& m) {
     const std::uint64_t announced = assembler_.map().latest_file_pieces();
     const bool fits =
         current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
@@ -138,24 +141,24 @@ Result<void> ReceiveJob::Impl::handle(const message::Digests& m) {
     return {};
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::FileEnd& m) {
+Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
     current_.reset();
     return {};
 }
 
-Result<void> ReceiveJob::Impl::handle(const message::Finish& m) {
+Result<void> ReceiveJob::handle(const message::Finish& m) {
     if (current_) return broken("FINISH inside of a file");
     if (m.entries != next_index_) return broken("FINISH counts other entries than were announced");
     const bool tree = offer_->mode == TransferMode::tree;
     if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
     finish_ = m;
-    report.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
+    report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     return {};
 }
 
-void ReceiveJob::Impl::hand_over_pieces() {
+void ReceiveJob::hand_over_pieces() {
     for (WholePiece& piece : assembler_.whole()) {
         const auto cost = static_cast<std::size_t>(piece.piece.length);
         queue_.push_now(op::WritePiece{std::move(piece)}, cost);
@@ -163,7 +166,7 @@ void ReceiveJob::Impl::hand_over_pieces() {
     assembler_.whole().clear();
 }
 
-Result<void> ReceiveJob::Impl::finish_if_complete() {
+Result<void> ReceiveJob::finish_if_complete() {
     if (!finish_ || finish_queued_) return {};
     if (offer_->mode == TransferMode::tree) {
         if (assembler_.has_unannounced()) return broken("more data than was announced");

@@ -32,7 +32,7 @@ class StreamCheck {
             progress.bytes_done = bytes_;
             outcome.sent_bytes = bytes_;
         });
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.delivered.written_bytes = bytes_; });
+        links_.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
     }
     Result<Digest> compare(const message::Finish& finish) {
         const Digest digest = hasher_.finish();
@@ -45,8 +45,9 @@ class StreamCheck {
             outcome.files = progress.files_done = files;
             outcome.bytes = bytes_;
         });
-        links_.feedback.edit(
-            [&](ReceiveFeedback::News& news) { news.confirm = message::Confirm{files, 0, 0, bytes_, 0, digest}; });
+        links_.feedback.edit([&](ReceiveFeedback::News& news) {
+            news.confirm = message::Confirm{{files, 0, 0, bytes_, bytes_, 0}, digest};
+        });
     }
 
   private:

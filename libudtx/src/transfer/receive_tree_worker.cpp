@@ -20,9 +20,7 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
             outcome.bytes += commit.size;
             progress.files_done = outcome.files;
         });
-        links.feedback.edit([&](ReceiveFeedback::News& news) {
-            if (commit.type == EntryType::file) ++news.delivered.files;
-        });
+        links.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
     };
     out.failed = [&links](std::uint64_t index, const std::string& path, const Error& error) {
         links.report.fail({path, error.code, error.message});
@@ -55,10 +53,7 @@ class TreeWorker {
                 progress.current_name = std::move(name);
             }
         });
-        links_.feedback.edit([&](ReceiveFeedback::News& news) {
-            news.released_bytes += length;
-            news.delivered.written_bytes = written_;
-        });
+        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.released_bytes += length; });
     }
     void operator()(const op::CheckDigests& o) { writer_.check_digests(o.digests); }
     void operator()(const op::EndFile& o) { writer_.end_file(o.end, o.pieces); }
@@ -73,8 +68,8 @@ class TreeWorker {
             return;
         }
         const Outcome outcome = links_.report.outcome();
-        message::Confirm confirm{outcome.files, outcome.directories,  outcome.links,
-                                 outcome.bytes, outcome.failed_count, root};
+        const message::Confirm confirm{
+            {outcome.files, outcome.directories, outcome.links, outcome.bytes, written_, outcome.failed_count}, root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
 

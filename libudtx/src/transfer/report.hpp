@@ -48,7 +48,8 @@ struct Outcome {
     std::uint64_t directories = 0;  ///< the same
     std::uint64_t links = 0;        ///< the same
     std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
-    std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport, each counted once
+    std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport and were written, each counted once
+    bool exact = false;             ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures

@@ -16,12 +16,6 @@ namespace udtx::transfer {
 
 namespace {
 
-const char* special_kind(mode_t mode) {
-    if (S_ISFIFO(mode)) return "FIFO";
-    if (S_ISSOCK(mode)) return "socket";
-    return "device";
-}
-
 std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
 
 }  // namespace
@@ -74,7 +68,9 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
     if (auto checked = check_path(split_path(path)); !checked) {
-        report_.fail({path, ErrorCode::refused, checked.error().message});
+        report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
+        // What lies below is refused for the same reason, and counted one by one.
+        if (S_ISDIR(st.st_mode)) descend(directory, name, path);
         return;
     }
     ScannedEntry entry;
@@ -121,7 +117,7 @@ void Scanner::add(ScannedEntry entry) {
 
 void Scanner::fail(const std::string& path, int error_number) {
     Error error = io_error("cannot read", path, error_number);
-    report_.fail({path, error.code, std::move(error.message)});
+    report_.fail_unannounced({path, error.code, std::move(error.message)});
 }
 
 }  // namespace udtx::transfer

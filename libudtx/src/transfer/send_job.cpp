@@ -1,6 +1,9 @@
 #include "transfer/send_job.hpp"
 
-#include "transfer/send_job_impl.hpp"
+#include <array>
+#include <utility>
+
+#include "transfer/close_codes.hpp"
 
 namespace udtx::transfer {
 
@@ -16,23 +19,249 @@ Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallba
         if (!opened) return opened.error();
         roots = std::move(opened).value();
     }
-    return std::unique_ptr<SendJob>(
-        new SendJob(std::make_unique<Impl>(std::move(options), std::move(roots), stream, std::move(done))));
+    return std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(roots), stream, std::move(done)));
 }
 
-SendJob::SendJob(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-SendJob::~SendJob() = default;
+SendJob::SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
+    : options_(std::move(options)), roots_(std::move(roots)), stream_(stream), done_(std::move(done)) {}
 
-void SendJob::set_waker(proto::Waker waker) { impl_->waker.set(std::move(waker)); }
-Progress SendJob::progress() const { return impl_->report.progress(); }
-Outcome SendJob::result() const { return impl_->report.outcome(); }
-void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
-    impl_->end(now, connection, Error{code, reason});
+SendJob::~SendJob() {
+    waker_.set(nullptr);
+    stop_reading();
+    for (std::thread& thread : threads_) thread.join();
 }
+
+void SendJob::start(Instant now, proto::Connection& connection) {
+    if (data_ || settled_) return;
+    if (options_.role == Role::client && !control_) {
+        auto opened = connection.open_stream(StreamKind::ordered);
+        if (!opened) return end(now, connection, opened.error());
+        control_ = *opened;
+    }
+    if (!control_) return;  // the peer dialled: its control stream shows up with its first message
+    auto data = connection.open_stream(stream_ ? StreamKind::ordered : StreamKind::placed);
+    if (!data) return end(now, connection, data.error());
+    data_ = *data;
+    message::Offer offer;
+    offer.mode = stream_ ? TransferMode::stream : TransferMode::tree;
+    offer.preserve = options_.preserve;
+    offer.hash = options_.hash;
+    offer.destination = split_path(options_.destination);
+    MessageWriter out;
+    out.put(std::move(offer));
+    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
+        return end(now, connection, written.error());
+    }
+    report_.edit([this](Progress& progress, Outcome&) {
+        progress.phase = Phase::transfer;
+        if (stream_) progress.files_total = 1;
+    });
+    start_threads();
+    pump(now, connection);
+}
+
+void SendJob::start_threads() {
+    if (stream_) {
+        pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
+        threads_.emplace_back([this] { pipe_->run(); });
+        return;
+    }
+    scanner_.emplace(roots_, scanned_, report_);
+    reader_.emplace(roots_, options_.hash, scanned_, outgoing_, waker_, report_);
+    threads_.emplace_back([this] { scanner_->run(); });
+    threads_.emplace_back([this] { reader_->run(); });
+}
+
+void SendJob::stop_reading() {
+    scanned_.cancel();
+    outgoing_.cancel();
+    if (pipe_) pipe_->stop();
+    held_.reset();
+}
+
 void SendJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
-    impl_->on_event(now, connection, event);
+    if (std::holds_alternative<proto::event::Connected>(event)) {
+        start(now, connection);
+    } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
+        if (!control_ && opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) {
+            control_ = opened->id;
+            start(now, connection);
+        }
+    } else if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
+        if (control_ && readable->id == *control_) read_control(now, connection);
+    } else if (std::holds_alternative<proto::event::Writable>(event)) {
+        pump(now, connection);
+    } else if (const auto* delivered = std::get_if<proto::event::StreamDelivered>(&event)) {
+        if (data_ && delivered->id == *data_ && !settled_) {
+            report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
+        }
+    } else if (std::holds_alternative<proto::event::StreamStopped>(event)) {
+        end(now, connection, Error{ErrorCode::protocol, "the receiver stopped a stream"});
+    } else if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
+        on_closed(closed->reason);
+    }
 }
-void SendJob::on_wake(Instant now, proto::Connection& connection) { impl_->pump(now, connection); }
+
+void SendJob::pump(Instant now, proto::Connection& connection) {
+    if (settled_ || giving_up_ || !data_ || finish_) return;
+    std::uint64_t sent = 0;
+    while (!finish_) {
+        if (!held_) held_ = outgoing_.try_pop();
+        if (!held_) break;
+        if (connection.write_capacity(*control_) == 0) break;
+        if (!held_->data.empty() && connection.write_capacity(*data_) == 0) break;
+        Outgoing item = std::move(*held_);
+        held_.reset();
+        sent += item.data.size();
+        Result<void> written;
+        if (!item.control.empty()) written = connection.write(*control_, Chunk::copy_of(item.control));
+        if (written && !item.data.empty()) written = connection.write(*data_, std::move(item.data));
+        if (written && item.finish) {
+            finish_ = std::move(item.finish);
+            written = connection.finish(*data_);
+        }
+        if (!written) return end(now, connection, written.error());
+    }
+    queued_bytes_ += sent;
+    const bool pipe_failed = stream_ && report_.outcome().failed_count > 0;
+    if (pipe_failed) return end(now, connection, Error{ErrorCode::file_io, report_.outcome().failed.front().reason});
+    report_.edit([&](Progress& progress, Outcome&) {
+        progress.bytes_sent = queued_bytes_;
+        if (finish_) {
+            progress.phase = Phase::flush;
+            progress.totals_final = true;
+        }
+    });
+}
+
+void SendJob::read_control(Instant now, proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    for (;;) {
+        const auto got = connection.read(*control_, block);
+        incoming_.feed(std::span(block).first(got.bytes));
+        for (;;) {
+            auto next = incoming_.next();
+            if (!next) return end(now, connection, next.error());
+            if (!next->has_value()) break;
+            if (auto handled = handle(**next); !handled) return end(now, connection, handled.error());
+            if (last_word_) return end(now, connection, *last_word_);
+        }
+        if (got.end) return end(now, connection, Error{ErrorCode::protocol, "the receiver ended the control stream"});
+        if (got.bytes == 0) return;
+    }
+}
+
+Result<void> SendJob::handle(const Message& message) {
+    if (const auto* accept = std::get_if<message::Accept>(&message)) return handle(*accept);
+    if (const auto* failed = std::get_if<message::FileFailed>(&message)) return handle(*failed);
+    if (const auto* delivered = std::get_if<message::Delivered>(&message)) return handle(*delivered);
+    if (const auto* confirm = std::get_if<message::Confirm>(&message)) return handle(*confirm);
+    if (const auto* stopped = std::get_if<message::Stopped>(&message)) return handle(*stopped);
+    return Error{ErrorCode::protocol, "the receiver sent a sender's message"};
+}
+
+Result<void> SendJob::handle(const message::Accept& m) {
+    if (m.version == kTransferVersion) return {};
+    return Error{ErrorCode::protocol, "the receiver speaks another version of the transfer protocol"};
+}
+
+Result<void> SendJob::handle(const message::FileFailed& m) {
+    ++receiver_failures_;
+    if (reader_) reader_->skip(m.index);
+    report_.fail({m.path, error_code_for(m.code), "receiver: " + m.reason});
+    return {};
+}
+
+void SendJob::note(const message::Totals& totals) {
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.files_done = totals.files;
+        progress.bytes_done = totals.written_bytes;
+        outcome.files = totals.files;
+        outcome.directories = totals.directories;
+        outcome.links = totals.links;
+        outcome.bytes = totals.bytes;
+        outcome.sent_bytes = totals.written_bytes;
+    });
+}
+
+Result<void> SendJob::handle(const message::Delivered& m) {
+    note(m.totals);
+    return {};
+}
+
+Result<void> SendJob::handle(const message::Confirm& m) {
+    if (!finish_) return Error{ErrorCode::protocol, "the receiver confirmed before everything was sent"};
+    note(m.totals);
+    confirmed_ = true;
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        outcome.exact = true;
+        if (m.totals.failures == 0) progress.bytes_done = progress.bytes_total = queued_bytes_;
+    });
+    const Outcome outcome = report_.outcome();
+    if (m.totals.failures == 0 && receiver_failures_ == 0 && m.root != finish_->root) {
+        last_word_ = Error{ErrorCode::integrity,
+                           "the receiver's root digest " + m.root.hex() + " differs from ours, " + finish_->root.hex()};
+    } else if (m.totals.failures != 0 && outcome.failed_count == 0) {
+        last_word_ = Error{ErrorCode::protocol, "the receiver counts failures that it did not report"};
+    } else {
+        last_word_ = status_from_failures(outcome);
+    }
+    return {};
+}
+
+Result<void> SendJob::handle(const message::Stopped& m) {
+    note(m.totals);
+    report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
+    last_word_ = giving_up_.value_or(Error{error_code_for(m.code), "receiver: " + escape_line(m.reason)});
+    return {};
+}
+
+void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
+    if (settled_) return;
+    const Error cause = giving_up_.value_or(Error{code, reason});
+    if (giving_up_ || !data_ || !connection.connected()) return end(now, connection, cause);
+    giving_up_ = cause;
+    stop_reading();
+    // A reset is not held up by flow control as a message would be; the receiver's answer is STOPPED.
+    const auto wire_code = static_cast<std::uint64_t>(close_code_for(code));
+    connection.reset_stream(*data_, wire_code);
+    connection.reset_stream(*control_, wire_code);
+}
+
+void SendJob::end(Instant now, proto::Connection& connection, Result<void> status) {
+    if (settled_) return;
+    // After CONFIRM the end is orderly even when some files failed: both sides know about them.
+    const bool orderly = confirmed_ && (status.ok() || status.error().code != ErrorCode::integrity);
+    if (orderly) {
+        connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
+    } else {
+        const Error error = status.ok() ? Error{ErrorCode::internal, "ended without a reason"} : status.error();
+        connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
+    }
+    settle(std::move(status));
+}
+
+void SendJob::on_closed(const proto::CloseReason& reason) {
+    if (settled_) return;
+    if (giving_up_) return settle(*giving_up_);
+    if (reason.orderly()) return settle(Error{ErrorCode::protocol, "the receiver ended without confirming"});
+    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
+    const std::string who = reason.application && reason.by_peer ? "receiver: " : "";
+    settle(Error{code, who + escape_line(reason.message)});
+}
+
+void SendJob::settle(Result<void> status) {
+    settled_ = true;
+    stop_reading();
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::done;
+        outcome.status = std::move(status);
+    });
+    if (done_) done_();
+}
+
+void SendJob::on_wake(Instant now, proto::Connection& connection) { pump(now, connection); }
+
 void SendJob::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
 
 }  // namespace udtx::transfer

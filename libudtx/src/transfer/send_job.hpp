@@ -3,12 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "proto/application.hpp"
 #include "transfer/checksum.hpp"
-#include "transfer/report.hpp"
+#include "transfer/job.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/names.hpp"
+#include "transfer/outgoing.hpp"
+#include "transfer/pipe_reader.hpp"
+#include "transfer/scanner.hpp"
+#include "transfer/source_reader.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -26,34 +33,65 @@ struct SendOptions {
     int stream_fd = 0;         ///< not closed by the job
 };
 
-/// Order of calls: create(), set_waker() (before the first event or during it), then as ConnectionHandler on the
-/// protocol thread. When the receiver has confirmed, the job closes the connection with code 0. The destructor stops
-/// and joins the disk threads.
-class SendJob final : public proto::ConnectionHandler {
+/// When the receiver has confirmed, the job closes the connection with code 0.
+class SendJob final : public Job {
   public:
     /// Looks at the sources: invalid_argument or file_io names the one that is missing, unreadable or doubled.
     static Result<std::unique_ptr<SendJob>> create(SendOptions options, DoneCallback done);
     ~SendJob() override;
-    SendJob(const SendJob&) = delete;
-    SendJob& operator=(const SendJob&) = delete;
 
-    /// Any thread.
-    void set_waker(proto::Waker waker);
-    /// Any thread.
-    [[nodiscard]] Progress progress() const;
-    /// Any thread; final once the DoneCallback was called, before that what is known so far.
-    [[nodiscard]] Outcome result() const;
-    /// Protocol thread: closes the connection with `code`; later calls do nothing.
-    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason);
+    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
-    class Impl;
-    explicit SendJob(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
+
+    void start(Instant now, proto::Connection& connection);
+    void start_threads();
+    /// No more is read; the threads end soon.
+    void stop_reading();
+    /// Moves what the disk threads have ready into the streams, as far as they take it.
+    void pump(Instant now, proto::Connection& connection);
+    void read_control(Instant now, proto::Connection& connection);
+    Result<void> handle(const Message& message);
+    Result<void> handle(const message::Accept& m);
+    Result<void> handle(const message::FileFailed& m);
+    Result<void> handle(const message::Delivered& m);
+    Result<void> handle(const message::Confirm& m);
+    Result<void> handle(const message::Stopped& m);
+    /// What the receiver has, by its own word.
+    void note(const message::Totals& totals);
+    /// Ends the job (once) and closes the connection; an `error` without value is the orderly end.
+    void end(Instant now, proto::Connection& connection, Result<void> status);
+    void on_closed(const proto::CloseReason& reason);
+    void settle(Result<void> status);
+
+    SendOptions options_;
+    std::vector<SourceRoot> roots_;
+    bool stream_;
+    DoneCallback done_;
+
+    ScanQueue scanned_{kMaxScanQueueBytes};
+    OutgoingQueue outgoing_{kMaxOutgoingBytes};
+    std::optional<Scanner> scanner_;
+    std::optional<SourceReader> reader_;
+    std::optional<PipeReader> pipe_;
+    std::vector<std::thread> threads_;
+
+    std::optional<StreamId> control_;
+    std::optional<StreamId> data_;
+    MessageReader incoming_;
+    std::optional<Outgoing> held_;  // taken from the queue, waiting for room in a stream
+    std::optional<message::Finish> finish_;
+    std::optional<Error> giving_up_;         // we asked the receiver to stop, for this reason
+    std::optional<Result<void>> last_word_;  // the receiver's: it confirmed, or it stopped
+    bool confirmed_ = false;
+    std::uint64_t queued_bytes_ = 0;
+    std::uint64_t receiver_failures_ = 0;
+    bool settled_ = false;
 };
 
 }  // namespace udtx::transfer

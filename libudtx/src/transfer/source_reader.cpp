@@ -81,11 +81,7 @@ void SourceReader::send_file(const ScannedEntry& entry) {
     struct stat st = {};
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
-    if (error != 0) {
-        ++unsent_;
-        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
-        return fail(entry.path, FileStatus::unreadable, error);
-    }
+    if (error != 0) return announce_unreadable(entry, error);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     message::Entry m;
     m.index = next_index_++;
@@ -112,6 +108,17 @@ void SourceReader::send_file(const ScannedEntry& entry) {
     }
     packer_.message(end);
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - entry.data_bytes; });
+}
+
+void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_number) {
+    message::Entry m;
+    m.index = next_index_++;
+    m.path = split_path(entry.path);
+    m.whole = true;
+    packer_.message(m);
+    packer_.message(message::FileEnd{m.index, FileStatus::unreadable, {}});
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
+    fail(entry.path, FileStatus::unreadable, error_number);
 }
 
 FileStatus SourceReader::send_extents(OpenFile& file) {
@@ -198,7 +205,7 @@ void SourceReader::finish() {
     message::Finish m;
     m.entries = next_index_;
     m.data_bytes = data_bytes_;
-    m.unsent = unsent_;
+    m.unsent = report_.unannounced();
     m.root = root_.finish();
     packer_.finish(m);
 }

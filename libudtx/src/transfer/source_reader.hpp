@@ -29,6 +29,8 @@ class SourceReader {
     struct OpenFile;
     void send(const ScannedEntry& entry);
     void send_file(const ScannedEntry& entry);
+    /// So that the receiver knows of the file, and what became of it.
+    void announce_unreadable(const ScannedEntry& entry, int error_number);
     /// Reads all extents; the status for FILE_END.
     FileStatus send_extents(OpenFile& file);
     /// One extent, cut into pieces. After a failure the rest of it is sent as zeros: the stream's mapping is fixed.
@@ -49,7 +51,6 @@ class SourceReader {
     RootDigest root_;
     std::uint64_t next_index_ = 0;
     std::uint64_t data_bytes_ = 0;
-    std::uint64_t unsent_ = 0;
     std::atomic<std::uint64_t> skip_{UINT64_MAX};
 };
 

@@ -18,6 +18,17 @@ std::string without_trailing_slashes(std::string path) {
     return path;
 }
 
+}  // namespace
+
+const char* special_kind(mode_t mode) noexcept {
+    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
+    if (S_ISFIFO(mode)) return "FIFO";
+    if (S_ISSOCK(mode)) return "socket";
+    return "device";
+}
+
+namespace {
+
 Result<SourceRoot> open_source(const std::string& given) {
     const std::string path = without_trailing_slashes(given);
     if (path.empty()) return Error{ErrorCode::invalid_argument, "empty source name"};
@@ -31,6 +42,10 @@ Result<SourceRoot> open_source(const std::string& given) {
     struct stat st = {};
     if (!contents_only && ::fstatat(root.directory.fd(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return io_error("cannot open source", given, errno);
+    }
+    if (const char* kind = contents_only ? nullptr : special_kind(st.st_mode); kind != nullptr) {
+        return Error{ErrorCode::file_io, "cannot send '" + escape_name(given) + "': it is a " + kind +
+                                             "; send its data from standard input instead ('-')"};
     }
     if (S_ISREG(st.st_mode)) {
         int error = 0;

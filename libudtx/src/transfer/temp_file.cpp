@@ -12,14 +12,27 @@
 
 namespace udtx::transfer {
 
+namespace {
+
+constexpr std::uint32_t kOwnerWrite = 0200;
+
+/// What the umask left of the mode, without the right to write that was only lent.
+int take_owner_write(int fd) {
+    struct stat st = {};
+    if (::fstat(fd, &st) != 0) return errno;
+    return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(kOwnerWrite)) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                   const FileAttributes& attributes) {
     SplitName split = split_leaf(path);
     int error = 0;
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot create", path, error);
-    // The owner's right to write comes from the open descriptor, so that even mode 0400 can be created at once.
-    const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : attributes.mode & 0777U);
+    // The owner may write until it is complete: it may have to be opened again.
+    const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : (attributes.mode & 0777U) | kOwnerWrite);
     std::string temporary = temp_name(split.leaf, unique);
     UniqueFd fd(
         ::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
@@ -56,8 +69,33 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
     if (attributes.exact_mode && ::fchmod(fd_.get(), static_cast<mode_t>(attributes.mode & 0777U)) != 0) {
         return error("cannot set the mode of", errno);
     }
+    if (!attributes.exact_mode && (attributes.mode & kOwnerWrite) == 0) {
+        if (const int failed = take_owner_write(fd_.get()); failed != 0) return error("cannot set the mode of", failed);
+    }
     const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime_ns) : 0;
     return failed == 0 ? Result<void>() : error("cannot set the time of", failed);
+}
+
+void TempFile::rest() {
+    if (!fd_) return;
+    struct stat st = {};
+    if (::fstat(fd_.get(), &st) == 0) {
+        device_ = st.st_dev;
+        inode_ = st.st_ino;
+    }
+    fd_.reset();
+}
+
+Result<void> TempFile::reopen(const ConfinedDir& root) {
+    int failed = 0;
+    const UniqueFd directory = root.open_directory(directory_, failed);
+    if (!directory) return error("cannot open again", failed);
+    UniqueFd fd(::openat(directory.get(), temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return error("cannot open again", errno);
+    if (st.st_dev != device_ || st.st_ino != inode_) return error("another file took the place of", ESTALE);
+    fd_ = std::move(fd);
+    return {};
 }
 
 Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {

@@ -1,6 +1,8 @@
 // A file under construction, beside its target and under a temporary name.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,9 +38,11 @@ class TempFile {
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
     /// Hands the descriptor and the names over.
     [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size);
-    /// The descriptor is not needed any more; the file stays.
-    void close() noexcept { fd_.reset(); }
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
+    /// Gives the descriptor back; the file stays.
+    void rest();
+    /// After rest(). file_io: it cannot be opened, or is not the same file any more.
+    Result<void> reopen(const ConfinedDir& root);
     void remove(const ConfinedDir& root);
 
   private:
@@ -54,6 +58,8 @@ class TempFile {
     std::string temporary_;
     std::string name_;
     std::uint64_t written_end_ = 0;
+    dev_t device_ = 0;  // which file it was when it was put to rest
+    ino_t inode_ = 0;
 };
 
 }  // namespace udtx::transfer

@@ -33,7 +33,8 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       options_(options),
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
-      root_digest_(options.hash) {
+      root_digest_(options.hash),
+      max_open_files_(descriptor_share()) {
     committer_ = std::make_unique<Committer>(
         root_, CommitCallbacks{callbacks_.delivered, [this](const Commit& commit, const Error& error) {
                                    callbacks_.failed(commit.index, commit.path(), error);
@@ -59,14 +60,14 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
     const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
     const int made = ::mkdirat(parent.get(), split.leaf.c_str(), mode) == 0 ? 0 : errno;
+    std::uint32_t final_mode = entry.mode & 0777U;
+    std::uint32_t before = final_mode;
     if (made != 0) {
-        const UniqueFd existing = root_.open_directory(path, error);
-        if (made != EEXIST || !existing) {
-            return fail(entry.index, path, io_error("cannot make directory", path, made == EEXIST ? error : made));
-        }
+        const int failed = made == EEXIST ? open_up_directory(parent.get(), split.leaf, before) : made;
+        if (failed != 0) return fail(entry.index, path, io_error("cannot make directory", path, failed));
+        if (!options_.preserve) final_mode = before;
     }
-    const bool restore = options_.preserve || (made == 0 && mode != (entry.mode & 0777U));
-    if (restore) directories_.push_back({path, entry.mode & 0777U, entry.mtime_ns});
+    if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::directory;
@@ -106,7 +107,13 @@ void TreeWriter::write_piece(const WholePiece& piece) {
 }
 
 Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
-    if (file.file) return {};
+    if (file.file && file.file->is_open()) {
+        open_files_.touch(index);
+        return {};
+    }
+    limit_open_files();
+    open_files_.touch(index);
+    if (file.file) return file.file->reopen(root_);
     auto created = TempFile::create(root_, file.path, options_.unique + index, file.attributes);
     if (!created) return created.error();
     file.file.emplace(std::move(created).value());
@@ -115,17 +122,25 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
     return large && !file.sparse ? file.file->reserve(file.size) : Result<void>();
 }
 
+void TreeWriter::limit_open_files() {
+    // A sender may withhold the rest of any number of files.
+    while (open_files_.size() >= max_open_files_) {
+        const std::uint64_t oldest = open_files_.oldest();
+        open_files_.forget(oldest);
+        const auto at = files_.find(oldest);
+        if (at != files_.end() && at->second.file) at->second.file->rest();
+    }
+}
+
 Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholePiece& piece) {
     piece_hasher_.reset();
     piece_hasher_.update(piece.data.bytes());
     file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, piece_hasher_.finish());
     if (auto open = ensure_open(index, file); !open) return open;
     if (auto written = file.file->write(piece.piece.file_offset, piece.data.bytes()); !written) return written;
-    // Small files do not keep a descriptor while they wait for their digest.
     if (file.whole && piece.piece.length == file.size) {
         if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
         file.completed = true;
-        if (files_.size() > 64) file.file->close();
     }
     return {};
 }
@@ -167,6 +182,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     }
     failures_in_a_row_ = 0;
     Commit commit = file.file->into_commit(index, file.size);
+    open_files_.forget(index);
     files_.erase(index);
     committer_->submit(std::move(commit));
 }
@@ -186,7 +202,9 @@ void TreeWriter::abandon() {
         if (file.file) file.file->remove(root_);
     }
     files_.clear();
+    open_files_ = {};
     if (committer_) committer_->flush();
+    restore_directories();
 }
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
@@ -195,6 +213,7 @@ void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error&
 }
 
 void TreeWriter::drop(std::uint64_t index, const Error& error) {
+    open_files_.forget(index);
     auto node = files_.extract(index);
     OpenFile& file = node.mapped();
     if (file.file) file.file->remove(root_);

@@ -16,6 +16,7 @@
 #include "transfer/messages.hpp"
 #include "transfer/piece_assembler.hpp"
 #include "transfer/temp_file.hpp"
+#include "transfer/use_order.hpp"
 
 namespace udtx::transfer {
 
@@ -75,7 +76,9 @@ class TreeWriter {
 
     void make_directory(const message::Entry& entry, const std::string& path);
     void make_symlink(const message::Entry& entry, const std::string& path);
+    /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
+    void limit_open_files();
     Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
     void settle_if_complete(std::uint64_t index, OpenFile& file);
     void fail(std::uint64_t index, const std::string& path, const Error& error);
@@ -90,6 +93,8 @@ class TreeWriter {
     Hasher piece_hasher_;
     RootDigest root_digest_;
     std::unordered_map<std::uint64_t, OpenFile> files_;
+    UseOrder open_files_;  // of files_, those that hold a descriptor
+    const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
     int failures_in_a_row_ = 0;
     std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above

@@ -42,8 +42,9 @@ std::vector<Message> samples() {
             message::Finish{9, 123456789, 2, digest_of(3, 16)},
             message::Accept{1},
             message::FileFailed{7, 4, "d/name", "no room"},
-            message::Delivered{5, 99999},
-            message::Confirm{1, 2, 3, 4, 5, digest_of(4, 16)}};
+            message::Delivered{{5, 1, 0, 99999, 100000, 2}},
+            message::Confirm{{1, 2, 3, 4, 5, 6}, digest_of(4, 16)},
+            message::Stopped{1, "interrupted", {6, 5, 4, 3, 2, 1}}};
 }
 
 std::vector<std::byte> encode(const Message& message) {

@@ -9,6 +9,7 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/extent_cursor.hpp"
+#include "transfer/names.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -83,6 +84,37 @@ TEST_CASE("sources that are missing or collide are named") {
     auto doubled = open_sources({(temp / "a/x").string(), (temp / "b/x").string()});
     REQUIRE_FALSE(doubled.ok());
     CHECK(doubled.error().code == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("a source that is neither file, directory nor link is refused by name") {
+    const TemporaryDirectory temp;
+    REQUIRE(::mkfifo((temp / "fifo").c_str(), 0600) == 0);
+    for (const std::string& source : {(temp / "fifo").string(), std::string("/dev/null")}) {
+        const auto opened = open_sources({source});
+        REQUIRE_FALSE(opened.ok());
+        CHECK(opened.error().code == ErrorCode::file_io);
+        CHECK(opened.error().message.find(source) != std::string::npos);
+    }
+}
+
+TEST_CASE("every entry of a tree that is too deep is counted, under its own name") {
+    const TemporaryDirectory temp;
+    fs::path deep = temp / "top";
+    for (std::size_t level = 0; level < kMaxDepth; ++level) deep /= "d";  // one more than there may be
+    fs::create_directories(deep / "below");
+    write_file(deep / "below/file", "x");
+    write_file(deep / "beside", "y");
+    const Scan scan({(temp / "top").string()});
+    const Outcome outcome = scan.report.outcome();
+    CHECK(scan.entries.size() == kMaxDepth);
+    CHECK(outcome.failed_count == 4);
+    CHECK(scan.report.unannounced() == 4);
+    bool named = false;
+    for (const FailedFile& failed : outcome.failed) {
+        named = named || (failed.path.ends_with("/below/file") && failed.reason.find("'file'") != std::string::npos);
+        CHECK(failed.reason.find("128 levels") != std::string::npos);
+    }
+    CHECK(named);
 }
 
 TEST_CASE("the cursor finds data between holes and cuts it to size") {

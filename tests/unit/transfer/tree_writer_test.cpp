@@ -1,6 +1,8 @@
 #include "transfer/tree_writer.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <mutex>
 #include <string>
@@ -18,7 +20,9 @@ namespace {
 
 /// A tree writer on a temporary directory, fed as a receiver would feed it.
 struct Rig {
-    explicit Rig(bool preserve = false) {
+    explicit Rig(bool keep = false) : preserve(keep) { open(); }
+
+    void open() {
         auto root = ConfinedDir::open(temp.path().string());
         TreeWriterCallbacks callbacks;
         callbacks.delivered = [this](const Commit& c) {
@@ -75,6 +79,7 @@ struct Rig {
     }
 
     TemporaryDirectory temp;
+    bool preserve;
     std::mutex mutex;
     std::vector<std::string> delivered;
     std::vector<std::string> failed;
@@ -83,6 +88,48 @@ struct Rig {
     std::uint32_t mode = 0755;
     std::optional<TreeWriter> writer;
 };
+
+/// Root may write anywhere: what rights are about is seen by an ordinary user only.
+class AsOrdinaryUser {
+  public:
+    explicit AsOrdinaryUser(const fs::path& directory) {
+        if (::geteuid() != 0) return;
+        constexpr uid_t kNobody = 65534;
+        REQUIRE(::chown(directory.c_str(), kNobody, kNobody) == 0);
+        REQUIRE(::seteuid(kNobody) == 0);
+        was_root_ = true;
+    }
+    ~AsOrdinaryUser() {
+        if (was_root_ && ::seteuid(0) != 0) std::abort();
+    }
+    AsOrdinaryUser(const AsOrdinaryUser&) = delete;
+    AsOrdinaryUser& operator=(const AsOrdinaryUser&) = delete;
+
+  private:
+    bool was_root_ = false;
+};
+
+/// Lowers the number of descriptors that this process may have.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(rlim_t count) {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        const rlimit few{count, before_.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    }
+    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+mode_t mode_of(const fs::path& path) {
+    struct stat st = {};
+    REQUIRE(::stat(path.c_str(), &st) == 0);
+    return st.st_mode & 07777U;
+}
 
 }  // namespace
 
@@ -135,6 +182,92 @@ TEST_CASE("a read-only directory is filled before it is closed") {
     REQUIRE(::stat((rig.temp / "d").c_str(), &st) == 0);
     CHECK((st.st_mode & 0700U) == 0500U);
     ::chmod((rig.temp / "d").c_str(), 0700);
+}
+
+TEST_CASE("a directory that bars its owner takes files, and is as barred afterwards") {
+    for (const unsigned variant : {0U, 1U, 2U, 3U}) {
+        const bool preserve = (variant & 1U) != 0;
+        const bool interrupted = (variant & 2U) != 0;
+        Rig rig(preserve);
+        const AsOrdinaryUser user(rig.temp.path());
+        fs::create_directories(rig.temp / "d");
+        ::chmod((rig.temp / "d").c_str(), 0511);  // as a first run of a -p transfer has left it
+        rig.mode = 0555;
+        rig.entry(EntryType::directory, "d");
+        rig.mode = 0444;
+        rig.file("d/f", "x");
+        rig.piece(rig.entry(EntryType::file, "d/g", 2), "yz");
+        if (interrupted) {
+            rig.writer->abandon();
+        } else {
+            static_cast<void>(rig.writer->finish());
+        }
+        CHECK(mode_of(rig.temp / "d") == (preserve ? 0555U : 0511U));
+        CHECK(mode_of(rig.temp / "d/f") == 0444U);
+        CHECK(rig.delivered == std::vector<std::string>{"d", "d/f"});
+        ::chmod((rig.temp / "d").c_str(), 0700);
+        CHECK(count_files(rig.temp.path()) == 1);
+    }
+}
+
+TEST_CASE("files whose rest is withheld do not use up the descriptors") {
+    Rig rig;
+    rig.mode = 0444;  // no right to open it again for writing, once it is complete
+    const std::string first = random_content(1000, 1);
+    const std::string second = random_content(1000, 2);
+    constexpr std::uint64_t kFiles = 300;
+    FileDigest digest(HashAlgorithm::xxh3_128, kPieceBytes + second.size());
+    {
+        const AsOrdinaryUser user(rig.temp.path());
+        const FewDescriptors few(64);
+        rig.writer.reset();
+        rig.open();
+        for (std::uint64_t i = 0; i < kFiles; ++i) {
+            message::Entry m;
+            m.index = i;
+            m.path = {"f" + std::to_string(i)};
+            m.mode = 0444;
+            m.size = kPieceBytes + second.size();
+            m.sparse = true;
+            rig.writer->begin_entry(m);
+            rig.writer->write_piece({{i, 0, 0, first.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(first)))});
+        }
+        CHECK(rig.failed.empty());
+        digest.add(0, first.size(), Rig::hash(first));
+        digest.add(kPieceBytes, second.size(), Rig::hash(second));
+        const Digest whole = digest.finish();
+        for (std::uint64_t i = 0; i < kFiles; ++i) {
+            rig.writer->write_piece(
+                {{i, 1, kPieceBytes, second.size(), 0}, Chunk::copy_of(std::as_bytes(std::span(second)))});
+            rig.writer->check_digests({i, 0, {Rig::hash(first), Rig::hash(second)}});
+            rig.writer->end_file({i, FileStatus::ok, whole}, 2);
+        }
+        static_cast<void>(rig.writer->finish());
+    }
+    CHECK(rig.failed.empty());
+    CHECK(rig.delivered.size() == kFiles);
+    CHECK(read_file(rig.temp / "f7").substr(kPieceBytes) == second);
+    CHECK(mode_of(rig.temp / "f7") == 0444U);
+}
+
+TEST_CASE("a temporary file that was swapped while it rested is not written") {
+    const TemporaryDirectory temp;
+    auto root = ConfinedDir::open(temp.path().string());
+    auto file = TempFile::create(*root, "f", 1, {});
+    REQUIRE(file.ok());
+    file->rest();
+    const fs::path name = temp / temp_name("f", 1);
+    SECTION("it is the same") { CHECK(file->reopen(*root).ok()); }
+    SECTION("it is another") {
+        write_file(temp / "other", "mine");
+        fs::rename(temp / "other", name);
+        CHECK_FALSE(file->reopen(*root).ok());
+        CHECK(read_file(name) == "mine");
+    }
+    SECTION("it is gone") {
+        fs::remove(name);
+        CHECK_FALSE(file->reopen(*root).ok());
+    }
 }
 
 TEST_CASE("nothing has its final name before the commit, and an abandoned file leaves nothing") {

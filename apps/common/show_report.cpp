@@ -1,0 +1,51 @@
+#include "common/show_report.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/units.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::size_t kListed = 10;
+
+/// Prints some of `items`, and how many more there are of `count`.
+template <class Item, class Print>
+void list(Log& log, const std::vector<Item>& items, std::uint64_t count, const ShowOptions& options, Print&& print) {
+    const std::size_t shown = options.verbose ? items.size() : std::min(items.size(), kListed);
+    for (std::size_t i = 0; i < shown; ++i) log.warn(options.from + print(items[i]));
+    if (count <= shown) return;
+    log.warn(options.from + "... and " + format_count(count - shown) + " more" +
+             (options.verbose || items.size() <= shown ? "" : "; -v lists them"));
+}
+
+}  // namespace
+
+void show_report(Log& log, const FinalReport& report, const ShowOptions& options) {
+    const transfer::Outcome& outcome = report.outcome;
+    list(log, outcome.warnings, outcome.warnings.size(), options, [](const std::string& warning) { return warning; });
+    // A single failure is the error line.
+    if (outcome.failed.size() > 1) {
+        list(log, outcome.failed, outcome.failed_count, options,
+             [&](const transfer::FailedFile& file) { return std::string(options.failed) + ": " + describe(file); });
+    }
+    if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
+        log.info(options.from + summary_line(report));
+        if (const std::string line = transport_line(report); !line.empty()) log.info(options.from + line);
+    }
+    if (!report.error.empty()) log.error(options.from + report.error);
+}
+
+std::string partial_message(const FinalReport& report, const char* failed, bool quiet) {
+    const transfer::Outcome& outcome = report.outcome;
+    if (outcome.failed_count == 1 && outcome.failed.size() == 1) {
+        return std::string(failed) + ": " + describe(outcome.failed.front());
+    }
+    std::string message = std::string(failed) + ": " + format_count(outcome.failed_count) +
+                          (outcome.failed_count == 1 ? " entry" : " entries");
+    if (quiet && !outcome.failed.empty()) message += ", the first is " + describe(outcome.failed.front());
+    return message;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,22 @@
+// The lines that a tool prints at the end of a transfer.
+#pragma once
+
+#include <string>
+
+#include "common/final_report.hpp"
+#include "common/log.hpp"
+
+namespace udtx::apps {
+
+struct ShowOptions {
+    std::string from;                      ///< put before each line: of which transfer it speaks
+    const char* failed = "not delivered";  ///< put before each file that failed
+    bool verbose = false;                  ///< lists all failures, not just some
+};
+
+/// Warnings, what failed one by one, the summary, and the error as the last line.
+void show_report(Log& log, const FinalReport& report, const ShowOptions& options);
+/// The error line of a transfer that went through for some and not for all. `quiet`: nothing else is printed.
+[[nodiscard]] std::string partial_message(const FinalReport& report, const char* failed, bool quiet);
+
+}  // namespace udtx::apps

@@ -1,0 +1,37 @@
+// What a sending and a receiving job have in common.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "proto/application.hpp"
+#include "transfer/job_report.hpp"
+#include "transfer/report.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// Order of calls: create() of the derived class, set_waker() (before the first event or during it), then as
+/// ConnectionHandler on the protocol thread. The destructor stops and joins the disk threads.
+class Job : public proto::ConnectionHandler {
+  public:
+    Job() = default;
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    /// Any thread.
+    void set_waker(proto::Waker waker) { waker_.set(std::move(waker)); }
+    /// Any thread.
+    [[nodiscard]] Progress progress() const { return report_.progress(); }
+    /// Any thread; final once the DoneCallback was called, before that what is known so far.
+    [[nodiscard]] Outcome result() const { return report_.outcome(); }
+    /// Protocol thread. The first call ends the transfer in good order: the receiver commits what is complete, removes
+    /// the rest and says what it has; then the sender closes the connection. A second call closes it at once.
+    virtual void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) = 0;
+
+  protected:
+    LateWaker waker_;
+    JobReport report_;
+};
+
+}  // namespace udtx::transfer
