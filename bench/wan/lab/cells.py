@@ -1,0 +1,92 @@
+"""One tool on one line, and the matrix of lines."""
+import itertools
+import os
+import shutil
+import time
+from dataclasses import dataclass
+
+import figures
+import net
+import tools
+
+STEADY_AFTER = 5.0  # seconds from the start of the sender
+
+
+@dataclass(frozen=True)
+class Cell:
+    rate: float   # Mbit/s
+    rtt: float    # ms
+    loss: float   # %, on the way of the data
+    queue: float  # BDP, each way
+
+    def line(self, seed):
+        return ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp", "--down",
+                f"loss={self.loss}%", "--seed", str(seed)]
+
+    def named(self):
+        return f"{self.rate:g} Mbit/s, {self.rtt:g} ms, {self.loss:g} %, {self.queue:g} BDP"
+
+
+def cells(rates, rtts, losses, queues):
+    return [Cell(*values) for values in itertools.product(rates, rtts, losses, queues)]
+
+
+def load():
+    return os.getloadavg()[0]
+
+
+def steady(bench, tool, cell, seconds, seed):
+    """A running transfer observed for `seconds`; its figures from 5 s on."""
+    size = int(cell.rate * 1e6 / 8 * (seconds + 5))
+    source = bench.source(size)
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+        flow = tool.start(line, sampler, source, seconds)
+        limit = flow.began + seconds
+        while time.monotonic() < limit and flow.sender.poll() is None:
+            time.sleep(0.05)
+        end = min(time.monotonic(), limit)
+        # A transfer that ends early has failed: the source is larger than the line can carry.
+        failed = flow.sender.poll() is not None
+        said = flow.stop()
+        report = line.stop_emulator()
+    trace = figures.LineTrace(line.trace)
+    begin = flow.began + STEADY_AFTER
+    dropped_queue, dropped_loss = trace.dropped(begin, end)
+    return {
+        "tool": tool.name, "rate": cell.rate, "rtt": cell.rtt, "loss": cell.loss, "queue": cell.queue,
+        "goodput_mbps": None if failed else figures.rate(flow.samples, begin, end) / 1e6,
+        "wire_mbps": trace.rate(begin, end) / 1e6,
+        "wait_ms": trace.mean_wait_ms(begin, end),
+        "dropped_queue": dropped_queue, "dropped_loss": dropped_loss,
+        "mtr_mbps": said.get("mtr_bps", 0) / 1e6 if tool.is_ours else None,
+        "late_p99_us": report["late_us"]["p99"], "late_max_us": report["late_us"]["max"],
+        "emulator_cpu": report["cpu_seconds"] / report["seconds"], "load": load(),
+    }, figures.series(flow.samples, flow.began, end, 0.5), [
+        (row["time"] - flow.began, row["queue_bytes"]) for row in trace.rows if flow.began <= row["time"] <= end]
+
+
+def transfer(bench, tool, cell, size, limit, seed):
+    """Seconds for a whole file, None if it took longer than `limit`."""
+    source = bench.source(size)
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+        flow = tool.start(line, sampler, source, limit, size)
+        while time.monotonic() < flow.began + limit and flow.sender.poll() is None:
+            time.sleep(0.005)
+        seconds = time.monotonic() - flow.began
+        done = flow.sender.poll() == 0
+        flow.stop()
+        report = line.stop_emulator()
+    if done:
+        check_copy(bench, source)
+    return {"tool": tool.name, "rate": cell.rate, "rtt": cell.rtt, "loss": cell.loss, "queue": cell.queue,
+            "seconds": seconds if done else None, "mean_wait_ms": report["down"]["mean_wait_ms"],
+            "dropped_queue": report["down"]["dropped_queue"], "late_p99_us": report["late_us"]["p99"], "load": load()}
+
+
+def check_copy(bench, source):
+    """A peer that loses bytes is not faster."""
+    out = os.path.join(bench.work, "out-1")
+    (name,) = os.listdir(out)
+    if os.path.getsize(os.path.join(out, name)) != os.path.getsize(source):
+        raise RuntimeError(f"{name} arrived with {os.path.getsize(os.path.join(out, name))} bytes")
+    shutil.rmtree(out)

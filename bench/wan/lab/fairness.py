@@ -1,0 +1,96 @@
+"""Several flows on one line: who gets what."""
+import time
+from dataclasses import dataclass, field
+
+import figures
+import net
+import tools
+
+
+@dataclass
+class Member:
+    tool: object
+    starts: float = 0.0      # seconds after the first
+    extra_rtt: float = 0.0   # ms
+
+
+@dataclass
+class Scenario:
+    name: str
+    members: list
+    rate: float = 100.0
+    rtt: float = 100.0
+    queue: float = 1.0
+    seconds: float = 40.0
+    judged_from: float = 20.0
+    settings: dict = field(default_factory=dict)
+
+    def line(self, seed):
+        hosts = [f"{i}:delay={m.extra_rtt / 2}ms" for i, m in enumerate(self.members, 1) if m.extra_rtt]
+        arguments = ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp", "--seed", str(seed)]
+        return arguments + [word for host in hosts for word in ("--host", host)]
+
+
+def scenarios(bench, controller, rate, seconds):
+    """What the fairness of a controller is judged by. Members of one scenario start 0.2 s apart unless said otherwise."""
+    def ours(**named):
+        return Member(tools.Udtx(bench, controller), **named)
+
+    def peer(name):
+        return Member(tools.Tcp(bench, name), starts=2.0)
+
+    low = Member(tools.Udtx(bench, controller, ("--policy", "low")))
+    listed = [Scenario(f"{n} flows", [ours(starts=0.2 * i) for i in range(n)]) for n in (2, 5, 10)]
+    listed.append(Scenario("latecomer", [ours(), ours(starts=20.0)], judged_from=30.0))
+    listed.append(Scenario("RTT 20 and 200 ms", [ours(), ours(extra_rtt=180.0)], rtt=20.0, queue=5.0))
+    listed += [Scenario(f"beside {name}", [ours(), peer(name)]) for name in ("cubic", "bbr")]
+    listed += [Scenario(f"low beside {name}", [low, peer(name)]) for name in ("cubic", "bbr")]
+    for scenario in listed:
+        scenario.rate, scenario.seconds = rate, seconds
+        scenario.judged_from = min(scenario.judged_from, seconds - 10.0)
+    return listed
+
+
+def run(bench, scenario, seed):
+    """The flows' shares, with their series for a plot."""
+    size = int(scenario.rate * 1e6 / 8 * (scenario.seconds + 5))
+    source = bench.source(size)
+    with net.EmulatedLine(bench.emulator, scenario.line(seed), bench.work, len(scenario.members)) as line, \
+            tools.Sampler() as sampler:
+        begin = time.monotonic()
+        flows = []
+        for i, member in enumerate(sorted(scenario.members, key=lambda m: m.starts), 1):
+            time.sleep(max(0.0, begin + member.starts - time.monotonic()))
+            host = scenario.members.index(member) + 1
+            left = scenario.seconds - (time.monotonic() - begin)
+            flows.append(member.tool.start(line, sampler, source, left, host=host))
+            del i
+        time.sleep(max(0.0, begin + scenario.seconds - time.monotonic()))
+        end = time.monotonic()
+        dead = [flow.tool.name for flow in flows if flow.sender.poll() is not None]
+        for flow in flows:
+            flow.stop()
+        report = line.stop_emulator()
+    return judge(scenario, flows, begin, end, dead, figures.LineTrace(line.trace), report)
+
+
+def judge(scenario, flows, begin, end, dead, trace, report):
+    start = begin + scenario.judged_from
+    rates = [figures.rate(flow.samples, start, end) / 1e6 for flow in flows]
+    total = sum(rates)
+    latecomer = max(flows, key=lambda flow: flow.began)
+    settled = None
+    if scenario.name == "latecomer":
+        others = [flow.samples for flow in flows if flow is not latecomer]
+        settled = figures.settles_after(latecomer.samples, others, latecomer.began, 1.0 / len(flows), 0.1, 2.0,
+                                        end - latecomer.began)
+    row = {
+        "scenario": scenario.name, "tools": " + ".join(flow.tool.name for flow in flows), "rate": scenario.rate,
+        "jain": figures.jain(rates), "min_max": min(rates) / max(rates) if max(rates) > 0 else None,
+        "first_share": rates[0] / total if total > 0 else None, "total_mbps": total,
+        "wait_ms": trace.mean_wait_ms(start, end), "settled_s": settled, "ended_early": " ".join(dead),
+        "late_p99_us": report["late_us"]["p99"],
+    }
+    lines = [(f"{flow.tool.name} {i}", flow.began - begin, figures.series(flow.samples, flow.began, end, 1.0))
+             for i, flow in enumerate(flows, 1)]
+    return row, lines

@@ -1,0 +1,277 @@
+"""The tools that are compared, each behind the same few calls.
+
+A tool moves one file, or for iperf3 as many bytes, from namespace a to a host in namespace b. What has arrived is read
+from the receiving process's own count of written bytes (/proc/PID/io, wchar): the same measure for all, without headers,
+repetitions and encryption. iperf3 writes to /dev/null for that.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import net
+
+PORT = 7011
+COPY = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tcp_copy.py")]
+
+
+class Sampler(threading.Thread):
+    """[(time, bytes written)] of processes."""
+
+    def __init__(self, interval=0.1):
+        super().__init__(daemon=True)
+        self.interval = interval
+        self.samples = {}
+        self.over = threading.Event()
+
+    def watch(self, process):
+        self.samples[process.pid] = [(time.monotonic(), self.written(process.pid) or 0.0)]
+        return self.samples[process.pid]
+
+    @staticmethod
+    def written(pid):
+        try:
+            with open(f"/proc/{pid}/io", encoding="ascii") as file:
+                for line in file:
+                    if line.startswith("wchar:"):
+                        return float(line.split()[1])
+        except OSError:
+            pass
+        return None
+
+    def run(self):
+        while not self.over.wait(self.interval):
+            for pid, samples in list(self.samples.items()):
+                written = self.written(pid)
+                if written is not None:
+                    samples.append((time.monotonic(), written))
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+
+class Flow:
+    """A running transfer: sender and receiver process, the receiver's samples, begin."""
+
+    def __init__(self, tool, host):
+        self.tool, self.host = tool, host
+        self.sender = self.receiver = None
+        self.samples = []
+        self.began = self.ended = None
+        self.output = None  # the sender's, when it has ended
+
+    def stop(self):
+        """Ends both sides; the sender's JSON, if it says any."""
+        for process in (self.sender, self.receiver):
+            net.end(process)
+        try:
+            with open(self.output, encoding="utf-8", errors="replace") as file:
+                return json.loads(file.read())
+        except (OSError, ValueError, TypeError):
+            return {}
+
+
+class Tool:
+    name = ""
+    is_ours = False
+
+    def __init__(self, bench):
+        self.bench = bench
+
+    def missing(self):
+        """Why it cannot run here, or None."""
+        return None
+
+    def receiver(self, out, host, size):
+        raise NotImplementedError
+
+    def sender(self, source, host, seconds, size):
+        raise NotImplementedError
+
+    def listens(self, log, process):
+        """True when the receiver is ready."""
+        raise NotImplementedError
+
+    def start(self, line, sampler, source, seconds, size=None, host=1):
+        flow = Flow(self, host)
+        out = os.path.join(self.bench.work, f"out-{host}")
+        shutil.rmtree(out, ignore_errors=True)
+        os.mkdir(out)
+        log = os.path.join(self.bench.work, f"receiver-{host}.log")
+        with open(log, "wb") as file:
+            flow.receiver = line.start(line.b, self.receiver(out, host, size), stdout=file, stderr=file)
+        net.wait_until(lambda: self.listens(log, flow.receiver), 10, f"{self.name}'s receiver")
+        flow.samples = sampler.watch(flow.receiver)
+        flow.output = os.path.join(self.bench.work, f"sender-{host}.out")
+        flow.began = time.monotonic()
+        with open(flow.output, "wb") as file, open(flow.output + ".err", "wb") as errors:
+            flow.sender = line.start(line.a, self.sender(source, host, seconds, size), stdout=file, stderr=errors)
+        return flow
+
+
+def said(log, text):
+    with open(log, "rb") as file:
+        return text in file.read()
+
+
+def udp_port_open(process):
+    """A UDP socket is bound to PORT in the process's namespace."""
+    with open(f"/proc/{process.pid}/net/udp", encoding="ascii") as file:
+        return any(f":{PORT:04X} " in row for row in file)
+
+
+class Udtx(Tool):
+    is_ours = True
+
+    def __init__(self, bench, controller=None, options=()):
+        super().__init__(bench)
+        self.name = f"udtx:{controller}" if controller else "udtx"
+        if options:
+            self.name += " " + " ".join(options)
+        self.options = (["--cc", controller] if controller else []) + list(options)
+
+    def binary(self, name):
+        return os.path.join(self.bench.build, "apps", name)
+
+    def missing(self):
+        return None if os.access(self.binary("udtx-send"), os.X_OK) else f"not built: {self.binary('udtx-send')}"
+
+    def receiver(self, out, host, size):
+        return [self.binary("udtx-recv"), "--listen", f"{net.b_address(host)}:{PORT}", "--dir", out, "--one-off",
+                "--psk-file", self.bench.key()]
+
+    def sender(self, source, host, seconds, size):
+        return [self.binary("udtx-send"), "--json", "-q", "--psk-file", self.bench.key(), *self.options, source,
+                f"udtx://{net.b_address(host)}:{PORT}/"]
+
+    def listens(self, log, process):
+        return said(log, b"listening on")
+
+
+class Tcp(Tool):
+    """iperf3 for a steady stream, a copier of ours for a file."""
+
+    def __init__(self, bench, controller):
+        super().__init__(bench)
+        self.name = self.controller = controller
+
+    def missing(self):
+        if not shutil.which("iperf3"):
+            return "needs iperf3 (Debian: iperf3)"
+        with open("/proc/sys/net/ipv4/tcp_available_congestion_control", encoding="ascii") as file:
+            known = self.controller in file.read().split()
+        return None if known else f"this kernel has no TCP {self.controller}"
+
+    def receiver(self, out, host, size):
+        if size:
+            return [*COPY, "recv", net.b_address(host), str(PORT), os.path.join(out, "file")]
+        return ["iperf3", "-s", "-1", "--forceflush", "-B", net.b_address(host), "-F", "/dev/null"]
+
+    def sender(self, source, host, seconds, size):
+        if size:
+            return [*COPY, "send", net.b_address(host), str(PORT), source, self.controller]
+        return ["iperf3", "-c", net.b_address(host), "-C", self.controller, "-J", "-t", str(int(seconds) + 5)]
+
+    def listens(self, log, process):
+        return said(log, b"Server listening") or said(log, b"ready")
+
+
+class Udt4(Tool):
+    name = "udt4"
+
+    def binary(self):
+        return os.path.join(self.bench.build, "bench/wan/udt4-copy")
+
+    def missing(self):
+        return None if os.access(self.binary(), os.X_OK) else "needs libudt-dev at build time"
+
+    def receiver(self, out, host, size):
+        return [self.binary(), "recv", str(PORT), os.path.join(out, "file")]
+
+    def sender(self, source, host, seconds, size):
+        return [self.binary(), "send", net.b_address(host), str(PORT), source]
+
+    def listens(self, log, process):
+        return said(log, b"ready")
+
+
+class Srt(Tool):
+    name = "srt"
+    # In bytes and packets; its defaults of 12 MB and 25,600 packets would limit it at 500 Mbit/s x 200 ms.
+    BUFFERS = "transtype=file&sndbuf=256000000&rcvbuf=256000000&fc=200000"
+
+    def missing(self):
+        return None if shutil.which("srt-file-transmit") else "needs srt-file-transmit (Debian: srt-tools)"
+
+    def receiver(self, out, host, size):
+        return ["srt-file-transmit", "-q", f"srt://{net.b_address(host)}:{PORT}?mode=listener&{self.BUFFERS}",
+                f"file://{out}/file"]
+
+    def sender(self, source, host, seconds, size):
+        return ["srt-file-transmit", "-q", f"file://{source}", f"srt://{net.b_address(host)}:{PORT}?{self.BUFFERS}"]
+
+    def listens(self, log, process):
+        return udp_port_open(process)
+
+
+def make(name, bench):
+    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt"""
+    if name == "udtx":
+        return Udtx(bench)
+    if name.startswith("udtx:"):
+        return Udtx(bench, name[5:])
+    if name in ("bbr", "cubic"):
+        return Tcp(bench, name)
+    if name in ("udt4", "srt"):
+        return {"udt4": Udt4, "srt": Srt}[name](bench)
+    raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt)")
+
+
+class Bench:
+    """What all runs of a benchmark share: built programs, a place for files, a key, the source file."""
+
+    def __init__(self, build, work):
+        self.build, self.work = build, work
+        self.emulator = os.path.join(build, "bench/wan/udtx-wan-emulator")
+        self.sources = {}
+
+    def key(self):
+        path = os.path.join(self.work, "key")
+        if not os.path.exists(path):
+            subprocess.run([os.path.join(self.build, "apps/udtx-send"), "keygen", path], check=True,
+                           capture_output=True)
+        return path
+
+    def source(self, size):
+        """A file of random bytes (64 MB of them, again and again)."""
+        if size not in self.sources:
+            for path in self.sources.values():
+                os.unlink(path)
+            self.sources.clear()
+            block = os.urandom(64 << 20)
+            path = os.path.join(self.work, f"source-{size}")
+            with open(path, "wb") as file:
+                for begin in range(0, size, len(block)):
+                    file.write(block[:min(len(block), size - begin)])
+            self.sources[size] = path
+        return self.sources[size]
+
+    def usable(self, names):
+        """The tools that can run here; says which cannot."""
+        tools = []
+        for name in names:
+            tool = make(name, self)
+            why = tool.missing()
+            if why:
+                print(f"skipped: {name}: {why}", flush=True)
+            else:
+                tools.append(tool)
+        return tools
