@@ -19,13 +19,6 @@ std::size_t last_second(std::span<const FlowSeconds> flows) {
 
 }  // namespace
 
-double jain(std::span<const double> shares) {
-    double squares = 0.0;
-    for (const double x : shares) squares += x * x;
-    const double total = sum(shares);
-    return squares > 0.0 ? total * total / (static_cast<double>(shares.size()) * squares) : 0.0;
-}
-
 double min_over_max(std::span<const double> shares) {
     if (shares.empty()) return 0.0;
     const auto [low, high] = std::minmax_element(shares.begin(), shares.end());

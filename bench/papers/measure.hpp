@@ -6,10 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "sim/fairness.hpp"
+
 namespace udtx::papers {
 
-/// Jain's index (sum x)^2 / (n sum x^2): 1 when all have the same, 1/n when one has all. 0 when nobody has anything.
-[[nodiscard]] double jain(std::span<const double> shares);
+using sim::jain;
 /// Smallest over largest; 0 when nobody has anything.
 [[nodiscard]] double min_over_max(std::span<const double> shares);
 /// Mean of |x - fair| / fair with fair = mean of x; 0 when nobody has anything.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/fairness.hpp"
 #include "sim/scenario.hpp"
 
 namespace udtx::sim {
@@ -239,17 +240,11 @@ bool FlowRig::active(const FlowSpec& spec, Duration from, Duration to) const {
 }
 
 double FlowRig::jain(Duration from, Duration to) const {
-    double sum = 0.0;
-    double squares = 0.0;
-    unsigned n = 0;
+    std::vector<double> shares;
     for (std::size_t i = 0; i < flows_.size(); ++i) {
-        if (!active(flows_[i]->spec, from, to)) continue;
-        const double x = goodput(i, from, to).bps();
-        sum += x;
-        squares += x * x;
-        ++n;
+        if (active(flows_[i]->spec, from, to)) shares.push_back(goodput(i, from, to).bps());
     }
-    return squares > 0.0 ? sum * sum / (n * squares) : 0.0;
+    return sim::jain(shares);
 }
 
 QueueDelay FlowRig::queue_delay(Duration from, Duration to) const {
