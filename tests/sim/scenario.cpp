@@ -100,17 +100,18 @@ Scenario::Scenario(ScenarioSetup setup)
     CryptoKit& client_kit = setup.crypto != nullptr ? *setup.crypto : shared_kit();
     CryptoKit& server_kit = setup.server_crypto != nullptr ? *setup.server_crypto : client_kit;
     Prng seeds = Prng::derive(seed_, 0);
-    const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit) {
+    const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit,
+                          crypto::Provider* provider) {
         return std::make_unique<SimHost>(events_, network_,
                                          HostSetup{.name = name,
                                                    .address = address,
                                                    .config = std::move(config),
                                                    .seed = seeds.next(),
-                                                   .provider = &kit.provider(),
+                                                   .provider = provider != nullptr ? provider : &kit.provider(),
                                                    .handshakes = &kit.handshakes()});
     };
-    client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit);
-    server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit);
+    client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider);
+    server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit, setup.server_provider);
     up_ = &network_.add_link("up", std::move(setup.up));
     down_ = &network_.add_link("down", std::move(setup.down));
     network_.connect(client_->node(), server_->node(), {up_});

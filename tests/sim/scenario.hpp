@@ -31,8 +31,10 @@ struct ScenarioSetup {
     LinkParams down{};  ///< server to client
     TransportConfig client{};
     TransportConfig server{};
-    CryptoKit* crypto = nullptr;         ///< null: shared_kit()
-    CryptoKit* server_crypto = nullptr;  ///< null: the same as the client's
+    CryptoKit* crypto = nullptr;                  ///< null: shared_kit()
+    CryptoKit* server_crypto = nullptr;           ///< null: the same as the client's
+    crypto::Provider* client_provider = nullptr;  ///< packet keys by this one instead of the kit's
+    crypto::Provider* server_provider = nullptr;
 };
 
 /// OpenSSL with one pre-shared key, made once a process.

@@ -21,6 +21,8 @@ class Reassembler {
 
     [[nodiscard]] std::uint64_t read_offset() const noexcept { return read_; }
     [[nodiscard]] std::size_t readable() const noexcept;
+    /// Separate pieces that are stored.
+    [[nodiscard]] std::size_t pieces() const noexcept { return stored_.count(); }
     /// Memory held, a multiple of the block size; bounded by window + one block at either end.
     [[nodiscard]] std::size_t memory() const noexcept;
 

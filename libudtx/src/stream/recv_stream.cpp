@@ -33,6 +33,9 @@ Result<std::uint64_t> RecvStream::on_data(std::uint64_t offset, std::span<const 
         });
         received_total_ += placed_.insert(offset, end);
     }
+    if (std::max(placed_.count(), buffer_.pieces()) > kMaxPieces) {
+        return Error{ErrorCode::protocol, "too many holes in a stream"};
+    }
     return growth;
 }
 
