@@ -156,9 +156,9 @@ void Cubic::on_mtu(std::uint32_t bytes) {
 std::uint64_t Cubic::window() const { return static_cast<std::uint64_t>(std::max(window_, kMinSegments * segment_)); }
 
 Rate Cubic::pacing_rate() const {
-    if (smoothed_rtt_ <= Duration::zero()) return options_.max_rate;
+    if (smoothed_rtt_ <= Duration::zero()) return Rate::infinite();
     const double gain = in_slow_start() ? kSlowStartPacing : kPacing;
-    return std::min(Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_)), options_.max_rate);
+    return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
 }
 
 CongestionReport Cubic::report() const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "congestion/bbr.hpp"
 #include "congestion/congestion_degree.hpp"
 #include "congestion/cubic.hpp"
 #include "congestion/udt.hpp"
@@ -32,6 +33,7 @@ constexpr std::array kControllers{
           }},
     Entry{"cubic", make<congestion::Cubic>},
     Entry{"udtx", make<congestion::Udtx>},
+    Entry{"bbr", make<congestion::Bbr>},
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ double microseconds(Duration d) { return to_seconds(d) * 1e6; }
 Udt::Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter)
     : options_(options),
       datagram_bytes_(std::max(options.datagram_bytes, 1U)),
-      random_state_(options.seed),
+      random_(options.seed),
       mtr_filter_(std::move(mtr_filter)) {}
 
 void Udt::on_sent(const CongestionSent&) {}
@@ -154,7 +154,7 @@ void Udt::start_epoch(PacketNumber largest_sent) {
     decrease_point_ = largest_sent;
     // Random, so that flows that lost together do not decrease together for ever.
     const auto range = static_cast<std::uint64_t>(std::max(average_naks_, 1));
-    decrease_random_ = static_cast<int>(next_random() % range) + 1;
+    decrease_random_ = static_cast<int>(random_.next() % range) + 1;
 }
 
 // UDT4's time-out outside slow start leaves the rate alone.
@@ -171,14 +171,5 @@ void Udt::set_period(double period_us) {
 }
 
 std::uint32_t Udt::mss() const noexcept { return datagram_bytes_ + kIpUdpHeader; }
-
-// SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t Udt::next_random() {
-    random_state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = random_state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-}
 
 }  // namespace udtx::congestion

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "congestion/mtr_filter.hpp"
+#include "congestion/splitmix.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
@@ -47,11 +48,10 @@ class Udt final : public CongestionController {
     void start_epoch(PacketNumber largest_sent);
     void set_period(double period_us);
     [[nodiscard]] std::uint32_t mss() const noexcept;
-    [[nodiscard]] std::uint64_t next_random();
 
     CongestionOptions options_;
     std::uint32_t datagram_bytes_;
-    std::uint64_t random_state_;
+    SplitMix random_;
     std::unique_ptr<MtrFilter> mtr_filter_;
 
     bool slow_start_ = true;
