@@ -20,7 +20,7 @@ for report in "$sent" "$work/r.out"; do
     is "$report" sent_bytes 6234567
     is "$report" files 2
     is "$report" symlinks 1
-    is "$report" cc '"udt"'
+    is "$report" cc '"udtx"'
 done
 is "$sent" exit_code 23
 is "$sent" status '"partial"'

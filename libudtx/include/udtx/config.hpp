@@ -10,7 +10,7 @@
 namespace udtx {
 
 struct TransportConfig {
-    std::string congestion = "udt";
+    std::string congestion = "udtx";
     Rate max_rate = Rate::infinite();  ///< cap on what leaves, all paths together
     double cd_alpha = 0.3;             ///< thresholds of the congestion degree (controller `cd`)
     double cd_beta = 0.7;

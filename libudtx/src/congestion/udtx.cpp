@@ -9,12 +9,21 @@ namespace udtx::congestion {
 namespace {
 
 constexpr double kHalfDelay = 4e-3;        // s, q_h of a short path
-constexpr double kHalfDelayPerRtt = 0.02;  // q_h grows with the base RTT
+constexpr double kHalfDelayPerRtt = 0.03;  // q_h grows with the base RTT
+constexpr double kMinHalfDelay = 1e-3;
+constexpr double kHalvesPerBuffer = 4.0;   // q_h at most a quarter of the full buffer: room for 16 flows without loss
+constexpr double kMaxThinning = 0.1;       // random loss that is made up for by sending more
 constexpr double kHalfDelayPackets = 3.0;  // and is no less than so many Lp
 constexpr double kRest = 0.12;             // of q_h: the queue that a flow alone keeps, so that the line never runs dry
 constexpr double kMaxShare = 1.05;         // x above C: how an error of C and a freed line are found out
-constexpr double kHalfLoss = 0.0125;       // P_h: congestion loss that halves the share
-constexpr double kLoopGain = 0.6;
+constexpr double kHalfLoss = 0.02;         // P_h: congestion loss that halves the share
+constexpr double kLoopGain =
+    1.2;                       // beta x slope of the share x RTT: fraction of an excess that one round trip takes back
+constexpr double kFast = 2.0;  // beta times this far above the flow's own rest: quick release
+constexpr double kOverflow = 0.002;     // congestion loss from which on the highest delays are those of a full buffer
+constexpr double kCrowdedShare = 0.25;  // of C: what a newcomer keeps of a busy line
+constexpr double kHold = 2.0;           // RTTs for which it does not yield to the queue that it made itself
+constexpr double kStart = 0.5;          // of C: the first round trip after the first train
 constexpr double kMaxBeta = 0.25;
 constexpr double kMaxStep = 0.2;
 constexpr double kInitialPackets = 18.0;
@@ -30,10 +39,14 @@ Udtx::Udtx(const CongestionOptions& options)
 double Udtx::packet_time() const { return mtr_.known() ? datagram_bytes_ / mtr_.mtr() : 0.0; }
 
 double Udtx::half_delay() const {
-    return std::max(kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt(), kHalfDelayPackets * packet_time());
+    const double least = std::max(kMinHalfDelay, kHalfDelayPackets * packet_time());
+    double half = kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt();
+    // A shallow buffer must have room for the queue of many flows, or losses would have to share the line.
+    if (const auto full = delay_.full()) half = std::min(half, *full / kHalvesPerBuffer);
+    return std::max(half, least);
 }
 
-double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), 0.5)); }
+double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning)); }
 
 double Udtx::equilibrium_delay() const {
     return half_delay() * (kRest + std::log2(std::max(1.0, capacity() / std::max(rate_, 1.0))));
@@ -85,7 +98,9 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     counts.high = high_share * feedback.acked_packets;
     counts.low = (1.0 - high_share) * feedback.acked_packets;
     for (const CongestionLost& lost : feedback.lost) {
-        const bool high = delay_.queue_around(lost.number) >= high_from;
+        const double queue = delay_.queue_around(lost.number);
+        const bool high = queue >= high_from;
+        if (high && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
         (high ? counts.high : counts.low) += 1.0;
         (high ? counts.high_lost : counts.low_lost) += 1.0;
     }
@@ -94,7 +109,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
 
 void Udtx::start_ramp(Instant now) {
     phase_ = Phase::ramp;
-    rate_ = mtr_.mtr() / 2.0;
+    rate_ = mtr_.mtr() * kStart;
     at_line_since_.reset();
     last_low_ = now;
     last_drain_ = now;
@@ -104,7 +119,8 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
     const bool crowded = delay_.queue() > half_delay();
     if (crowded || loss_.congestion() > 0.005) {
-        if (crowded) rate_ = std::min(rate_, std::max(0.9 * mtr_.delivered(), rate_ / 4.0));
+        if (crowded) rate_ = std::min(rate_, kCrowdedShare * mtr_.mtr());
+        hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
         phase_ = Phase::steady;
         last_low_ = feedback.now;
         return;
@@ -131,7 +147,9 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     const double target = capacity() * std::min(share, kMaxShare);
     const double loop_time = rtt + to_seconds(kSynInterval);
     const double gain = kLoopGain * std::clamp(delay_.smoothed() / half, 0.2, 1.0);
-    const double beta = std::min(kMaxBeta, gain * half / (loop_time * std::numbers::ln2));
+    const bool flooded = delay_.queue() > equilibrium_delay() + 2.0 * half;
+    const double beta = (flooded ? kFast : 1.0) * std::min(kMaxBeta, gain * half / (loop_time * std::numbers::ln2));
+    if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > equilibrium_delay() + 0.5 * half) return;
     rate_ += std::min(kMaxStep, beta * dt / loop_time) * (target - rate_);
     fill(feedback, dt);
 }
@@ -155,8 +173,12 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
 
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     rate_ = std::min(rate_, kMaxShare * capacity());
-    if (phase_ == Phase::steady && !feedback.application_limited && mtr_.delivered() > 0.0) {
-        rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), 0.5)));
+    // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
+    // was measured. Less is better in all three.
+    if (loss_.total() > kMaxThinning) rate_ = std::min(rate_, mtr_.mtr() * kMaxThinning / loss_.total());
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited &&
+        mtr_.delivered() > 0.0) {
+        rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     }
     rate_ = std::max(rate_, 4.0 * datagram_bytes_ / std::max(delay_.base_rtt(), 1e-3));
 }

@@ -69,6 +69,7 @@ class Udtx final : public CongestionController {
 
     std::optional<Instant> drain_until_;
     Instant frozen_until_;
+    Instant hold_until_;
     Instant last_drain_;
     std::optional<Duration> drain_base_;  // base delay when drains were last considered
 };

@@ -17,6 +17,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     if (const auto rtt = rtts_.value(feedback.now)) base_rtt_ = std::max(to_seconds(*rtt), 1e-4);
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time);
+    full_ = fulls_.value(feedback.now);
     highest_ = highs_.value(feedback.now).value_or(0.0);
 
     const double dt = updated_ ? to_seconds(feedback.now - *updated_) : 0.0;
@@ -70,6 +71,8 @@ void UdtxDelay::forget_base() {
     bases_.clear();
     rtts_.clear();
     highs_.clear();
+    fulls_.clear();
+    full_.reset();
     base_.reset();
     queue_ = smoothed_ = highest_ = 0.0;
 }

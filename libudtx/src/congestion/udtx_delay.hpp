@@ -32,6 +32,10 @@ class UdtxDelay {
     [[nodiscard]] double queue_around(PacketNumber number) const;
     /// Queueing delay of a sample, without the dead zone.
     [[nodiscard]] double queue_of(const ArrivalSample& sample) const;
+    /// A packet was dropped by a full queue of this delay.
+    void note_full(Instant now, double delay) { fulls_.add(now, delay); }
+    /// Delay of the full queue, if it overflowed lately; seconds.
+    [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
     /// The path has changed: what is measured from now on is the base.
     void forget_base();
 
@@ -42,6 +46,7 @@ class UdtxDelay {
     };
     static constexpr std::size_t kPoints = 512;
     static constexpr Duration kBaseLife = std::chrono::seconds(10);
+    static constexpr Duration kFullLife = std::chrono::seconds(30);
     static constexpr Duration kHighestLife = std::chrono::seconds(5);
 
     void take_arrivals(const CongestionFeedback& feedback, double packet_time);
@@ -49,6 +54,8 @@ class UdtxDelay {
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
     SlidingExtreme<Duration, std::less<>> rtts_{kBaseLife};
     SlidingExtreme<double, std::greater<>> highs_{kHighestLife};
+    SlidingExtreme<double, std::greater<>> fulls_{kFullLife};
+    std::optional<double> full_;
     std::optional<Duration> base_;
     double base_rtt_ = 0.0;
     double queue_ = 0.0;
