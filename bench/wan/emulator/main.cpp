@@ -104,9 +104,9 @@ void print_report(const Emulator& emulator, Instant start) {
     print_line("up", emulator.up().counters());
     const Lateness& late = emulator.lateness();
     std::printf(
-        "\"late_us\":{\"p50\":%.0f,\"p99\":%.0f,\"max\":%.0f},\"refused\":%llu,\"seconds\":%.3f,"
+        "\"late_us\":{\"p50\":%.0f,\"p90\":%.0f,\"p99\":%.0f,\"max\":%.0f},\"refused\":%llu,\"seconds\":%.3f,"
         "\"cpu_seconds\":%.3f}\n",
-        us(late.quantile(0.5)), us(late.quantile(0.99)), us(late.max()),
+        us(late.quantile(0.5)), us(late.quantile(0.9)), us(late.quantile(0.99)), us(late.max()),
         static_cast<unsigned long long>(emulator.refused()), to_seconds(io::monotonic_now() - start),
         seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }

@@ -1,9 +1,14 @@
 """Two network namespaces with the emulated line between them, made and removed here."""
+import fcntl
 import json
 import os
+import shutil
 import signal
+import struct
 import subprocess
 import time
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 
 A_ADDRESS = "10.99.1.1"
 
@@ -25,15 +30,22 @@ class Unavailable(Exception):
 
 
 def check_machine():
+    """Raises Unavailable unless namespaces and TUN devices can be made here."""
     if os.geteuid() != 0:
         raise Unavailable("needs root for network namespaces and TUN devices")
-    if not os.path.exists("/dev/net/tun"):
-        raise Unavailable("needs /dev/net/tun")
-    name = f"udtxprobe{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        raise Unavailable(f"cannot make a network namespace: {made.stderr.strip()}")
-    subprocess.run(["ip", "netns", "del", name], check=False)
+    for program in ("ip", "sysctl"):
+        if not shutil.which(program):
+            raise Unavailable(f"needs {program} (Debian: iproute2, procps)")
+    try:
+        with open("/dev/net/tun", "r+b", buffering=0) as tun:
+            fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", f"udtx{os.getpid()}".encode(), IFF_TUN | IFF_NO_PI))
+    except OSError as error:
+        raise Unavailable(f"cannot make a TUN device: {error}") from error
+    try:
+        with Namespaces():
+            pass
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        raise Unavailable(f"cannot set up a network namespace: {error}") from error
 
 
 def ip(*args):
@@ -85,7 +97,7 @@ class Namespaces:
         self.made = []
 
     def run(self, name, *command):
-        subprocess.run(["ip", "netns", "exec", name, *command], check=True)
+        subprocess.run(["ip", "netns", "exec", name, *command], check=True, stdout=subprocess.DEVNULL)
 
     def start(self, name, command, **options):
         """`ip netns exec` becomes the command, so its process id is the command's."""

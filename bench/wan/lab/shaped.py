@@ -1,0 +1,62 @@
+"""A kernel-shaped line: a - router - b on veth pairs, the router's device towards b limited by TBF or HTB."""
+import os
+
+import net
+
+# One packet passes at a time: a larger burst would let pairs through unshaped. TBF sends while the bucket holds the
+# packet, HTB while it is not overdrawn, so that its bucket must be empty for that.
+BURST_BYTES = {"tbf": 1540, "htb": 1}
+QUEUE_BYTES = 500_000
+SHAPERS = ("tbf", "htb")
+
+
+class ShapedLine(net.Namespaces):
+    def __init__(self, shaper, rate):
+        super().__init__()
+        self.shaper, self.rate = shaper, rate
+        self.router = f"{self.tag}-r"
+
+    def __enter__(self):
+        super().__enter__()
+        try:
+            self.lay()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def lay(self):
+        net.ip("netns", "add", self.router)
+        self.made.append(self.router)
+        self.run(self.router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.proxy_arp=1")
+        net.ip("-n", self.router, "addr", "add", "10.99.0.1/32", "dev", "lo")
+        for name, side in ((self.a, "a"), (self.b, "b")):
+            near, far = f"{self.tag}{side}", f"{self.tag}r{side}"
+            net.ip("link", "add", near, "netns", name, "type", "veth", "peer", "name", far, "netns", self.router)
+            # Packets must be those of a wire before they reach the shaper.
+            net.ip("-n", name, "link", "set", near, "gso_max_segs", "1")
+            net.ip("-n", self.router, "link", "set", far, "up")
+        self.address(self.a, f"{self.tag}a", [net.A_ADDRESS])
+        self.address(self.b, f"{self.tag}b", [net.b_address(1)])
+        for address, side in ((net.A_ADDRESS, "a"), (net.b_address(1), "b")):
+            net.ip("-n", self.router, "route", "add", f"{address}/32", "dev", f"{self.tag}r{side}")
+        self.shape(f"{self.tag}rb")
+
+    def shape(self, device):
+        rate, burst = f"{self.rate * 1e6:.0f}bit", str(BURST_BYTES[self.shaper])
+        if self.shaper == "tbf":
+            self.run(self.router, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", burst,
+                     "limit", str(QUEUE_BYTES))
+            return
+        self.run(self.router, "tc", "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1")
+        self.run(self.router, "tc", "class", "add", "dev", device, "parent", "1:", "classid", "1:1", "htb", "rate", rate,
+                 "ceil", rate, "burst", burst, "cburst", burst, "quantum", "1514")
+        self.run(self.router, "tc", "qdisc", "add", "dev", device, "parent", "1:1", "bfifo", "limit", str(QUEUE_BYTES))
+
+    def start_cross(self, rate, directory):
+        """Datagrams at a constant rate from a to b, in the same queue."""
+        with open(os.path.join(directory, "cross.log"), "wb") as log:
+            self.start(self.b, ["iperf3", "-s", "-1", "-p", "7100", "--forceflush"], stdout=log, stderr=log)
+            net.wait_until(lambda: b"listening" in open(log.name, "rb").read(), 10, "iperf3's server")
+            self.start(self.a, ["iperf3", "-u", "-c", net.b_address(1), "-p", "7100", "-b", f"{rate}M", "-l", "1472",
+                                "-t", "60"], stdout=log, stderr=log)
