@@ -49,7 +49,7 @@ TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come 
         SIM_REQUIRE(s, s.run_until([&] { return s.elapsed() > 2500ms; }, 3s));
         const std::uint64_t settled = bulk.receiver->received();  // the queue has emptied
         SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > settled + 100'000; }, 5s));
-        SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 12s));
+        SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 9s));
     }
 }
 
@@ -58,9 +58,28 @@ TEST_CASE("F72 a blackout of 2 s in every 7") {
         LinkParams l{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 200'000};
         l.blackouts = {{.from = 3s, .length = 2s, .period = 7s}};
         Scenario s(symmetric("2 s in every 7", l, seed));
-        const Bulk bulk = start_bulk(s, {.bytes = 40'000'000});
+        const Bulk bulk = start_bulk(s, {.bytes = 60'000'000});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 90s));
         SIM_CHECK(s, s.server().sessions().size() == 1);
+        // 27 to 30 s without blackouts, times 7/5 is 42 s; the rest is what finding the path again may take.
+        SIM_CHECK(s, s.elapsed() <= 46s);
+    }
+}
+
+TEST_CASE("a stall of the peer is not taken for a black hole: datagrams keep their size") {
+    for (const Duration stall : {300ms, 1500ms, 8000ms}) {
+        LinkParams l{.bits_per_second = 100'000'000, .delay = 1ms, .mtu = 65000};
+        l.blackouts = {{.from = 2s, .length = stall, .period = 10s}};
+        Scenario s(symmetric("stall", l));
+        const Bulk bulk = start_bulk(s, {.bytes = 1'000'000'000});
+        s.run_for(2s);
+        const std::uint32_t before = datagram_bytes(s);
+        SIM_CHECK(s, before > 60'000);
+        s.run_for(stall + 1s);
+        SIM_CHECK(s, datagram_bytes(s) >= before);
+        s.run_for(15s);
+        SIM_CHECK(s, datagram_bytes(s) >= before);
+        SIM_CHECK(s, bulk.receiver->intact());
     }
 }
 
@@ -83,7 +102,7 @@ TEST_CASE("F72 one blackout of 30 s is survived when idle_timeout allows it, and
     }
 }
 
-TEST_CASE("after a blackout of 30 s data moves within 2 s") {
+TEST_CASE("F72 after a blackout of 30 s data moves within 1 s, and soon at the line's speed") {
     LinkParams l{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 200'000};
     l.blackouts = {{.from = 3s, .length = 30s}};
     auto setup = symmetric("blackout of 30 s, return", l);
@@ -93,7 +112,8 @@ TEST_CASE("after a blackout of 30 s data moves within 2 s") {
     const Bulk bulk = start_bulk(s, {.bytes = 40'000'000});
     (void)s.run_until([] { return false; }, 33s);
     const std::uint64_t before = bulk.receiver->received();
-    SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > before + 50'000; }, 35s));
+    SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > before + 50'000; }, 34s));
+    SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 60s));
 }
 
 TEST_CASE("idle time-out: a peer that vanished is noticed") {

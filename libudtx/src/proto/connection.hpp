@@ -100,6 +100,8 @@ class Connection {
     [[nodiscard]] const Address& remote() const noexcept { return path_.remote; }
     [[nodiscard]] Role role() const noexcept { return setup_.role; }
     [[nodiscard]] Instant started() const noexcept { return started_; }
+    /// Something authentic has come from the peer.
+    [[nodiscard]] bool heard() const noexcept { return handshake_.heard(); }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
     /// The endpoint is done with this connection; whoever still holds it may ask, but nothing moves any more.
     void forget_owner() noexcept { setup_.on_touched = nullptr; }

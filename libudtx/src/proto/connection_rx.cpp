@@ -9,6 +9,19 @@
 
 namespace udtx::proto {
 
+namespace {
+
+/// Then it answers something that was damaged on the way (RFC 9000, section 6.2).
+bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte> datagram) {
+    wire::Reader in(datagram.subspan(header.header_bytes));
+    for (auto version = in.u32(); version; version = in.u32()) {
+        if (*version == wire::kVersion) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 void Connection::handle_datagram(Instant now, const RxDatagram& datagram) {
     if (state_ == State::drained) return;
     touch();
@@ -27,7 +40,7 @@ void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
         return;
     }
     if (header->type == wire::LongType::version_negotiation) {
-        if (setup_.role == Role::client && !handshake_.heard()) {
+        if (setup_.role == Role::client && !handshake_.heard() && !lists_our_version(*header, datagram.data)) {
             fail(now, {ErrorCode::protocol,
                        "the peer speaks another version of udtx; install the same release on both ends"});
         }

@@ -175,6 +175,8 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
     by_original_.emplace(original, connection->setup().local);
     half_open_.push_back(connection->setup().local);
     connection->handle_datagram(now, datagram);
+    // Damaged on the way: what was taken from its header may be wrong, and the next copy must find a clean slate.
+    if (!connection->heard()) remove(connection->setup().local);
 }
 
 void Endpoint::reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header) {

@@ -43,7 +43,7 @@ class LossRecovery {
   public:
     /// Longest pause between probes, unless a single probe timeout is longer already: a path that comes back after
     /// a blackout is found again within this time.
-    static constexpr Duration kMaxProbeInterval = std::chrono::seconds(1);
+    static constexpr Duration kMaxProbeInterval = std::chrono::milliseconds(400);
 
     /// Packet numbers start at `first`.
     explicit LossRecovery(Duration max_ack_delay, PacketNumber first = 0);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "wire/cursor.hpp"
 
 using namespace udtx;
 using proto::TransportParameters;
@@ -51,4 +52,17 @@ TEST_CASE("the cipher is the one whose slower end is fastest") {
     a.aes_speed = 0;
     b.chacha_speed = 0;
     CHECK_FALSE(proto::choose_cipher(a, b));
+}
+
+TEST_CASE("F41 datagrams of 0 or 68 bytes are refused, windows and times of 2^62 are taken as they are") {
+    for (const std::uint64_t bytes : {0U, 68U, 1199U}) {
+        TransportParameters p;
+        p.max_datagram = bytes;
+        CHECK_FALSE(proto::decode_parameters(proto::encode(p)).ok());
+    }
+    TransportParameters p;
+    p.max_datagram = p.connection_window = p.stream_window = p.max_streams = p.idle_timeout_ms = wire::kVarintMax;
+    const auto decoded = proto::decode_parameters(proto::encode(p));
+    REQUIRE(decoded.ok());
+    CHECK(decoded->stream_window == wire::kVarintMax);
 }

