@@ -17,7 +17,7 @@ Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, c
     : handshakes_(std::move(handshakes)), driver_(deps(), config) {}
 
 proto::EndpointDeps Transport::deps() {
-    const auto speed = openssl::measure_cipher_speed(provider_, io::monotonic_now);
+    const auto speed = openssl::rate_ciphers(provider_, io::monotonic_now);
     proto::EndpointDeps deps;
     deps.provider = &provider_;
     deps.handshakes = handshakes_.get();

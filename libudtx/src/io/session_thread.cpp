@@ -12,7 +12,7 @@ constexpr Duration kDrainAtMost = std::chrono::milliseconds(1000);
 
 /// Measured once a process.
 const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
-    static const openssl::CipherSpeed speed = openssl::measure_cipher_speed(provider, monotonic_now);
+    static const openssl::CipherSpeed speed = openssl::rate_ciphers(provider, monotonic_now);
     return speed;
 }
 

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <random>
 
+#include <random>
 #include "openssl/cipher_speed.hpp"
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
+
 #include "test/catch.hpp"
 
 using namespace udtx;
@@ -68,4 +71,32 @@ TEST_CASE("Cipher speed is bytes sealed by the time on the given clock") {
     // 16 packets of 1,400 bytes between two looks at this clock.
     CHECK(speed.aes_gcm == Approx(16 * 1400 / 10e-6));
     CHECK(speed.chacha20 == Approx(speed.aes_gcm));
+}
+
+TEST_CASE("A busy machine does not change the measured speed of a cipher") {
+    openssl::OpensslProvider provider;
+    for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+        std::mt19937 random(seed);
+        Instant now{};
+        // Of four windows three are interrupted by other work, for up to 8 ms.
+        const auto clock = [&] {
+            now += std::chrono::microseconds(10);
+            if (random() % 4 != 0) now += std::chrono::microseconds(random() % 8000);
+            return now;
+        };
+        const auto speed = openssl::measure_cipher_speed(provider, clock, std::chrono::seconds(1));
+        CHECK(speed.aes_gcm == Approx(16 * 1400 / 10e-6));
+        CHECK(speed.chacha20 == Approx(speed.aes_gcm));
+    }
+}
+
+TEST_CASE("Of two ciphers that are about as fast the processor's own is chosen") {
+    for (const double other : {0.9, 1.0, 1.1, 1.2}) {
+        const auto with = openssl::favour({1e9, other * 1e9}, true);
+        CHECK(with.aes_gcm > with.chacha20);
+        const auto without = openssl::favour({other * 1e9, 1e9}, false);
+        CHECK(without.chacha20 > without.aes_gcm);
+    }
+    const auto much_faster = openssl::favour({1e9, 1.5e9}, true);
+    CHECK(much_faster.chacha20 > much_faster.aes_gcm);
 }
