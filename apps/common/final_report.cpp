@@ -95,10 +95,16 @@ std::string describe_delivery(const FinalReport& report) {
     const std::string least = outcome.exact ? "" : "at least ";
     if (report.streaming) return "the stream was cut off after " + least + format_bytes(outcome.sent_bytes);
     const std::uint64_t total = std::max(progress.files_total, outcome.files);
-    if (total == 0) return "nothing was delivered";
-    return least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + "), " +
-           (outcome.exact || !progress.totals_final ? "" : "at most ") + counted_files(total - outcome.files) +
-           (progress.totals_final ? "" : " and more") + " not delivered";
+    const std::string more = progress.totals_final ? "" : " and more";
+    if (outcome.files == 0) {
+        const std::string none = outcome.exact ? "nothing was delivered" : "nothing is known to be delivered";
+        return total < 2 ? none : none + " of " + counted_files(total) + more;
+    }
+    const std::string delivered =
+        least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + ")";
+    if (outcome.exact && more.empty() && total == outcome.files) return delivered;
+    return delivered + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") +
+           counted_files(total - outcome.files) + more + " not delivered";
 }
 
 std::string summary_line(const FinalReport& report) {

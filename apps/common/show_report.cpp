@@ -32,7 +32,9 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
     }
     if (report.code == ExitCode::ok || report.code == ExitCode::partial) {
         log.info(options.from + summary_line(report));
-        if (const std::string line = transport_line(report); !line.empty()) log.info(options.from + line);
+        const std::string line = transport_line(report);
+        if (!line.empty() && options.transport) log.info(options.from + line);
+        if (!line.empty() && !options.transport) log.detail(options.from + line);
     }
     if (!report.error.empty()) log.error(options.from + report.error);
 }

@@ -21,8 +21,8 @@
 namespace udtx::apps {
 namespace {
 
-/// Ctrl-C promises an end within 2 s.
-constexpr Duration kInterruptGrace = std::chrono::milliseconds(1800);
+/// After a signal: so long our own disk has to take what is complete and to lose what is not.
+constexpr Duration kInterruptGrace = std::chrono::seconds(5);
 /// Between two lines about keys that were refused; with -v all are told.
 constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
@@ -61,7 +61,7 @@ Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
         opened = driver.open(address);
         if (opened) return opened;
     }
-    return Error{opened.error().code, "cannot listen on " + command.listen_text + ": " + opened.error().message};
+    return opened;
 }
 
 FinalReport failure(const RecvCommand& command, const Error& error) {
@@ -76,6 +76,7 @@ FinalReport failure(const RecvCommand& command, const Error& error) {
 FinalReport report_of(const RecvCommand& command, const Session& session) {
     FinalReport report;
     report.outcome = session.job().result();
+    report.outcome.exact = session.done();
     report.progress = session.job().progress();
     report.elapsed = session.elapsed();
     report.stats = session.final_stats();
@@ -267,7 +268,7 @@ class Server {
 
 void show(const RecvRun& run, const FinalReport& report, const std::string& peer) {
     const std::string from = peer.empty() ? std::string() : "from " + peer + ": ";
-    show_report(run.log, report, {from, kFailed, run.command.common.verbose});
+    show_report(run.log, report, {from, kFailed, run.command.common.verbose, false});
 }
 
 FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {

@@ -9,8 +9,9 @@
 
 namespace udtx::apps {
 namespace {
-constexpr Duration kAnswerWithin = std::chrono::milliseconds(1200);
-}
+/// So long an aborted transfer has to be tidied up, told and closed in good order.
+constexpr Duration kAnswerWithin = std::chrono::seconds(2);
+}  // namespace
 
 Session::Session(io::Driver& driver, proto::Connection& connection)
     : driver_(driver), connection_(&connection), peer_(to_string(connection.remote())), start_(io::monotonic_now()) {}

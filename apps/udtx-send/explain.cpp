@@ -15,7 +15,7 @@ std::string explain(const Error& error, const DialContext& context) {
     if (context.connected) return error.message;
     switch (error.code) {
         case ErrorCode::network:
-            return "nothing answers on " + where + ": " + error.message + "; is udtx-recv running there, on that port?";
+            return "nothing answers on " + where + ": start udtx-recv there, or check host and port";
         case ErrorCode::udp_blocked:
             return "nothing came back from " + where + " within " + format_elapsed(context.patience) +
                    ": UDP is blocked on the way or the host is down; open UDP port " + port +

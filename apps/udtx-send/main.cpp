@@ -15,7 +15,7 @@ namespace {
 
 ExitCode show(const SendRun& run, FinalReport report) {
     run.terminal.clear_status();
-    show_report(run.log, report, {{}, "not delivered", run.command.common.verbose});
+    show_report(run.log, report, {{}, "not delivered", run.command.common.verbose, true});
     check_log(run.log, report);
     if (!run.command.common.json) return report.code;
     return print_output(run.log, to_json(report) + "\n", report.code);

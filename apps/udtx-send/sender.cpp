@@ -17,10 +17,10 @@
 namespace udtx::apps {
 namespace {
 
-/// Ctrl-C promises an end within 2 s. So long the receiver has to tidy up and to say what it has ...
-constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
+/// So long the receiver has to tidy up and to say what it has ...
+constexpr Duration kAnswerWithin = std::chrono::seconds(2);
 /// ... and so long we have after that to close without its answer.
-constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
+constexpr Duration kCloseWithin = std::chrono::milliseconds(500);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
@@ -164,7 +164,8 @@ void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial,
                                   config.handshake_timeout};
         report.error = explain(status.error(), context);
         close_books(report);
-        if (dial.connected()) report.error += "; " + describe_delivery(report);
+        if (dial.connected() && status.error().code != ErrorCode::authentication)
+            report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, "not delivered", run.command.common.quiet);
     }
@@ -209,7 +210,12 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
     const auto credentials = sender_credentials(command);
     if (!credentials) return failure(command, credentials.error());
     auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
-    if (!addresses) return failure(command, addresses.error());
+    if (!addresses) {
+        const bool v4 = command.common.addresses == io::AddressChoice::v4_only;
+        const bool any = command.common.addresses == io::AddressChoice::any;
+        const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
+        return failure(command, {addresses.error().code, addresses.error().message + hint});
+    }
     auto transport = Transport::make(*credentials, command.common.transport());
     if (!transport) return failure(command, transport.error());
     io::Driver& driver = (*transport)->driver();

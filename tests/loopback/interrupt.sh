@@ -1,58 +1,92 @@
-# Ctrl-C on either side ends both within 2 s with code 130; a long-running receiver goes on.
+# Ctrl-C on either side ends both with code 130, in good order: complete files stay, the rest goes, and both say the same.
 . "$(dirname "$0")/lib.sh"
 make_key
-mkdir "$work/dst"
-head -c 20000000 /dev/urandom >"$work/big"
-limit_ms=3000  # 2 s, and room for a busy machine
+mkdir -p "$work/src"
+for i in $(seq 40); do head -c 500000 /dev/urandom >"$work/src/f$i"; done
 
+# Neither side ever times out on its own here: that both end shows that they told each other.
+patient=(--timeout 600 --json --psk-file "$work/psk")
+start_pair() {
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+    start_recv "$1" --one-off "${patient[@]}" --dir "$work/dst"
+    start_send
+}
 start_send() {
-    timeout -k 5 60 "$send" --rate 8M --json --psk-file "$work/psk" "$work/big" "udtx://127.0.0.1:$port/" \
-        >"$work/send.out" 2>"$work/last.err" &
+    "$send" --rate 8M "${patient[@]}" "$work/src" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
-    until_true 20 moving
+    until_true 90 some_arrived
 }
-moving() { [ -n "$(find "$work/dst" -type f -size +100k)" ]; }
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
-in_time() { local took=$(($(now_ms) - begun)); [ "$took" -le "$limit_ms" ] || fail "$1 took $took ms"; }
-nothing_final() { [ ! -e "$work/dst/big" ] || fail "an incomplete file has its final name"; }
+arrived() { find "$work/dst" -type f -name 'f*' | wc -l; }
+some_arrived() { [ "$(arrived)" -ge 3 ]; }
+is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$2 is $(json_field "$1" "$2"), not $3"; }
+honest() {
+    local report count
+    count=$(arrived)
+    [ "$count" -lt 40 ] || fail "it was over before the interruption"
+    for report in "$@"; do
+        is "$report" exit_code 130
+        # On a very busy machine the receiver's last word may come too late; the scenarios tell that it does come.
+        if [ "$(json_field "$report" confirmed)" != true ]; then
+            [ "$(json_field "$report" files)" -le "$count" ] || fail "more files are claimed than there are"
+            said "at least"
+            return 0
+        fi
+        is "$report" files "$count"
+        is "$report" bytes $((count * 500000))
+        is "$report" failed_count $((40 - count))
+        [ "$(json_field "$report" sent_bytes)" -ge $((count * 500000)) ] || fail "sent_bytes"
+    done
+    [ "$(json_field "$1" sent_bytes)" = "$(json_field "${2:-$1}" sent_bytes)" ] || fail "the two differ in sent_bytes"
+    said "$count files delivered complete .*, $((40 - count)) files not delivered"
+    [ -z "$(find "$work/dst" -type f -name '*.part')" ] || fail "temporary files were left behind"
+}
 
-# Sender interrupted. `timeout` hands signals on to its child.
-start_recv once --one-off --dir "$work/dst" --psk-file "$work/psk"
-start_send
-begun=$(now_ms)
+start_pair sender-ends
 kill -INT "$sender"
 wait_for 130 "$sender"
 wait_for 130 "$receiver"
-in_time "interrupting the sender"
-said "interrupted by SIGINT.*not delivered"
-grep -q "interrupted" "$work/once.log" || fail "the receiver does not say why it ended"
-[ "$(json_field "$work/send.out" exit_code)" -eq 130 ] || fail "exit_code in JSON"
-nothing_final
+said "interrupted by SIGINT"
+grep -q "interrupted by SIGINT at the sender" "$work/sender-ends.log" || fail "the receiver does not say why it ended"
+honest "$work/send.out" "$work/sender-ends.out"
 
-# Receiver interrupted.
-start_recv second --one-off --dir "$work/dst" --psk-file "$work/psk"
-start_send
-begun=$(now_ms)
+start_pair receiver-ends
 kill -TERM "$receiver"
 wait_for 130 "$receiver"
 wait_for 130 "$sender"
-in_time "interrupting the receiver"
-grep -q "interrupted by SIGTERM" "$work/second.log" || fail "the receiver does not say it was interrupted"
-said "interrupted.*not delivered"
-nothing_final
-[ -z "$(find "$work/dst" -type f)" ] || fail "temporary files were left behind"
+grep -q "interrupted by SIGTERM" "$work/receiver-ends.log" || fail "the receiver does not say it was interrupted"
+said "receiver: interrupted by SIGTERM"
+honest "$work/send.out" "$work/receiver-ends.out"
+
+# One Ctrl-C that arrives twice, as with `timeout` in between, is one.
+for victim in sender receiver; do
+    start_pair "twice-$victim"
+    for _ in 1 2 3; do kill -INT "${!victim}"; done
+    wait_for 130 "$sender"
+    wait_for 130 "$receiver"
+    honest "$work/send.out" "$work/twice-$victim.out"
+done
+
+# A receiver that does not answer is not waited for, and the figures say that they are not its last word.
+start_pair mute
+kill -STOP "$receiver"
+kill -INT "$sender"
+wait_for 130 "$sender"
+said "interrupted by SIGINT: at least [0-9]+ files? delivered"
+is "$work/send.out" confirmed false
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
 
 # A long-running receiver survives its senders.
-start_recv server --dir "$work/dst" --psk-file "$work/psk"
+rm -rf "$work/dst"
+mkdir "$work/dst"
+start_recv server --dir "$work/dst" "${patient[@]}"
 start_send
 kill -HUP "$sender"
 wait_for 130 "$sender"
 echo small >"$work/file"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/dst/file" || fail "the receiver did not survive"
-begun=$(now_ms)
 kill -INT "$receiver"
 wait_for 130 "$receiver"
-in_time "stopping an idle receiver"
-nothing_final

@@ -21,6 +21,7 @@ for report in "$sent" "$work/r.out"; do
     is "$report" files 2
     is "$report" symlinks 1
     is "$report" cc '"udtx"'
+    is "$report" confirmed true
 done
 is "$sent" exit_code 23
 is "$sent" status '"partial"'

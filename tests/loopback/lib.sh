@@ -19,6 +19,7 @@ cleanup() {
     for pid in "${receivers[@]}"; do
         kill -CONT "$pid" 2>/dev/null || true
         kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true  # also keeps bash from telling of the kill
     done
     if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
         echo "--- test ended with $status; what the tools said:"
@@ -53,7 +54,7 @@ start_recv() {
     "$recv" --listen "$listen" "$@" >"$work/$name.out" 2>"$work/$name.log" &
     receiver=$!
     receivers+=("$receiver")
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/$name.log" | head -n 1)
         [ -z "$port" ] || return 0
         kill -0 "$receiver" 2>/dev/null || break
@@ -66,20 +67,20 @@ start_recv() {
 expect() {
     local wanted=$1 got=0
     shift
-    timeout -k 5 90 "$@" >"$work/last.out" 2>"$work/last.err" || got=$?
+    timeout -k 5 240 "$@" >"$work/last.out" 2>"$work/last.err" || got=$?
     [ "$got" -eq "$wanted" ] || fail "exit code $got instead of $wanted: $*"
 }
 
-# wait_for CODE PID: a background process must end so within 30 s.
+# wait_for CODE PID: a background process must end so. The limit is for hangs only: a busy machine takes its time.
 wait_for() {
     local wanted=$1 pid=$2 got=0 _
-    for _ in $(seq 600); do
+    for _ in $(seq 2400); do
         kill -0 "$pid" 2>/dev/null || break
         sleep 0.05
     done
     kill -0 "$pid" 2>/dev/null && fail "process $pid does not end"
     wait "$pid" || got=$?
-    [ "$got" -eq "$wanted" ] || fail "process ended with $got instead of $wanted"
+    [[ "$got" =~ ^($wanted)$ ]] || fail "process ended with $got instead of $wanted"
 }
 
 said() { grep -qE -- "$1" "$work/last.err" || fail "no line matches '$1'"; }

@@ -7,7 +7,7 @@ ln -s "$work/outside" "$work/dst/escape"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 for path in ../outside a/../../outside ..%2Foutside /%2Ftmp/x ./../outside; do
     got=0
-    timeout 60 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/$path" 2>"$work/last.err" || got=$?
+    timeout 240 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/$path" 2>"$work/last.err" || got=$?
     case $path in
         /*) ;;
         *) [ "$got" -eq 11 ] || fail "'$path': exit code $got"
@@ -15,7 +15,7 @@ for path in ../outside a/../../outside ..%2Foutside /%2Ftmp/x ./../outside; do
     esac
 done
 got=0
-timeout 60 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/escape/" 2>"$work/last.err" || got=$?
+timeout 240 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/escape/" 2>"$work/last.err" || got=$?
 [ "$got" -ne 0 ] || fail "a file went through a symbolic link"
 [ -z "$(ls -A "$work/outside")" ] || fail "something landed outside"
 [ ! -e "$work/dst/../file.udtx" ] || fail "something landed outside"

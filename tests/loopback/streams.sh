@@ -22,9 +22,9 @@ mkfifo "$work/fifo"
 receiver=$!
 receivers+=("$receiver")
 head -c 1000 <"$work/fifo" >/dev/null &
-until_true 10 grep -q listening "$work/broken.log"
+until_true 90 grep -q listening "$work/broken.log"
 port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/broken.log")
 got=0
-timeout 60 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/x" <"$work/data" 2>"$work/last.err" || got=$?
+timeout 240 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/x" <"$work/data" 2>"$work/last.err" || got=$?
 [ "$got" -eq 11 ] || fail "sender: exit code $got after the reader left"
 wait_for 11 "$receiver"

@@ -6,6 +6,13 @@
 
 namespace udtx::proto {
 
+namespace {
+
+// A place in the list (which doubles), a block of the allocator and its head.
+constexpr std::uint64_t kEarlyPieceOverhead = 128;
+
+}  // namespace
+
 StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events)
     : role_(role),
       config_(config),
@@ -169,6 +176,7 @@ void StreamTable::tell_readable(Stream& s) {
 void StreamTable::set_sink(PlacedSink* sink) {
     sink_ = sink;
     if (sink_ == nullptr) return;
+    early_held_ = 0;
     for (const EarlyPiece& piece : std::exchange(early_, {})) sink_->on_placed(piece.id, piece.offset, piece.bytes);
 }
 
@@ -177,6 +185,7 @@ void StreamTable::place(StreamId id, std::uint64_t offset, std::span<const std::
         sink_->on_placed(id, offset, bytes);
     } else {
         early_.push_back({id, offset, {bytes.begin(), bytes.end()}});
+        early_held_ += bytes.size() + kEarlyPieceOverhead;
     }
 }
 
@@ -192,6 +201,10 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     if (!growth) return growth.error();
     count_received(*growth);
     if (const auto ok = check_connection_limit(); !ok) return ok;
+    // The window counts a peer's bytes, not what it costs to hold them one by one.
+    if (early_held_ > config_.connection_window) {
+        return Error{ErrorCode::protocol, "peer sent more small pieces than can be held before they are wanted"};
+    }
     consume(s, consumed);
     counters_.bytes_received += s.recv.received() - received;
     tell_readable(s);

@@ -98,13 +98,14 @@ class StreamTable {
     const TransportConfig& config_;
     std::deque<Event>& events_;
     PlacedSink* sink_ = nullptr;
-    /// Pieces that came before the application had set its sink; the stream's window bounds them.
+    /// Pieces that came before the application had set its sink: at most a connection window of memory, all told.
     struct EarlyPiece {
         StreamId id;
         std::uint64_t offset = 0;
         std::vector<std::byte> bytes;
     };
     std::vector<EarlyPiece> early_;
+    std::uint64_t early_held_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;
     std::vector<Stream*> order_;  // round robin; ordered streams are served before placed ones
     std::size_t turn_ = 0;

@@ -32,11 +32,14 @@ class EarlyData {
             blocks_.erase(blocks_.begin());
         }
     }
-    [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return blocks_.empty(); }
+    /// Memory, all told. At most 1.13 times the span of offsets that may come (the stream's window), plus two blocks.
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return blocks_.size() * (sizeof(Block) + kNodeBytes); }
     void clear() { blocks_.clear(); }
 
   private:
     static constexpr std::size_t kBlock = 64U << 10U;
+    static constexpr std::size_t kNodeBytes = 96;  // of the map and of two allocations
     struct Block {
         std::array<std::byte, kBlock> bytes;
         std::array<std::uint64_t, kBlock / 64> present{};

@@ -13,16 +13,17 @@ Error refused(std::string_view name, const char* why) {
 }  // namespace
 
 Result<void> check_component(std::string_view component) {
-    if (component.empty()) return refused(component, "empty");
-    if (component == "." || component == "..") return refused(component, "not a name");
-    if (component.find('/') != std::string_view::npos) return refused(component, "contains a slash");
-    if (component.find('\0') != std::string_view::npos) return refused(component, "contains NUL");
-    if (component.size() > kMaxComponentBytes) return refused(component.substr(0, 40), "too long");
+    if (component.empty()) return refused(component, "it is empty");
+    if (component == "." || component == "..") return refused(component, "it leads elsewhere");
+    if (component.find('/') != std::string_view::npos) return refused(component, "it contains a slash");
+    if (component.find('\0') != std::string_view::npos) return refused(component, "it contains a NUL");
+    if (component.size() > kMaxComponentBytes)
+        return refused(std::string(component.substr(0, 40)) + "...", "it has more than 255 bytes");
     return {};
 }
 
 Result<void> check_path(const std::vector<std::string>& components) {
-    if (components.empty()) return refused("", "empty path");
+    if (components.empty()) return refused("", "the path is empty");
     if (components.size() > kMaxDepth) return refused(components.back(), "it lies more than 128 levels deep");
     std::size_t total = components.size() - 1;
     for (const std::string& component : components) {

@@ -34,7 +34,7 @@ class PieceAssembler {
     /// Everything announced has come.
     [[nodiscard]] bool complete() const noexcept { return map_.open_extents() == 0; }
     /// Bytes came that nobody has announced.
-    [[nodiscard]] bool has_unannounced() const noexcept { return early_.blocks() > 0; }
+    [[nodiscard]] bool has_unannounced() const noexcept { return !early_.empty(); }
 
   private:
     struct Slot {

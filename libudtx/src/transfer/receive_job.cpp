@@ -84,10 +84,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
     for (message::FileFailed& failed : news.failed) send(now, connection, failed);
-    if (news.fatal) {
-        set_status(*news.fatal);
-        wind_up(now, connection, *news.fatal);
-    }
+    if (news.fatal) fail(now, connection, *news.fatal);
     if (ended_) return;
     if (winding_up_) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
@@ -115,8 +112,8 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, const messa
 
 void ReceiveJob::advance(Instant now, proto::Connection& connection) {
     if (!ended_ && control_) read_control(now, connection);
-    if (!ended_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
-    if (ended_) return;
+    if (!ended_ && !winding_up_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
+    if (ended_ || winding_up_) return;
     hand_over_pieces();
     if (auto finished = finish_if_complete(); !finished) end(now, connection, finished.error());
 }
@@ -141,6 +138,10 @@ message::Totals ReceiveJob::totals() {
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
     if (winding_up_ || confirm_sent_) return end(now, connection, winding_up_.value_or(cause));
+    fail(now, connection, cause);
+}
+
+void ReceiveJob::fail(Instant now, proto::Connection& connection, const Error& cause) {
     set_status(cause);
     wind_up(now, connection, cause);
 }

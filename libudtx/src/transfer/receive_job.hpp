@@ -56,6 +56,8 @@ class ReceiveJob final : public Job {
     /// Reads both ordered streams as far as the writer keeps up, then hands over what has become whole.
     void advance(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
+    /// To a message that was not taken.
+    void give_answer(Instant now, proto::Connection& connection, const Error& error);
     void read_data(Instant now, proto::Connection& connection);
     [[nodiscard]] bool too_far_ahead() const;
     Result<void> handle(const Message& message);
@@ -72,6 +74,8 @@ class ReceiveJob final : public Job {
     void send(Instant now, proto::Connection& connection, const Message& message);
     [[nodiscard]] message::Totals totals();
     void start_worker();
+    /// Ends the job for a cause of our own, in good order.
+    void fail(Instant now, proto::Connection& connection, const Error& cause);
     void on_reset(Instant now, proto::Connection& connection, std::uint64_t code);
     /// Has the worker tidy up, and the sender told what there is; the sender then closes.
     void wind_up(Instant now, proto::Connection& connection, const Error& cause);

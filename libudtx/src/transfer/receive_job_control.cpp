@@ -37,14 +37,20 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
             auto next = incoming_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
-            if (auto handled = handle(**next); !handled) return end(now, connection, handled.error());
+            if (auto handled = handle(**next); !handled) return give_answer(now, connection, handled.error());
             if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
-            if (ended_) return;
+            if (ended_ || winding_up_) return;
         }
         const auto got = connection.read(*control_, block);
         if (got.bytes == 0) return;
         incoming_.feed(std::span(block).first(got.bytes));
     }
+}
+
+void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
+    // Whoever breaks the protocol gets no more of it.
+    if (error.code == ErrorCode::refused) return fail(now, connection, error);
+    end(now, connection, error);
 }
 
 void ReceiveJob::read_data(Instant now, proto::Connection& connection) {

@@ -255,6 +255,7 @@ void SendJob::settle(Result<void> status) {
     stop_reading();
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
+        outcome.exact = outcome.exact || !data_;  // nothing was offered, nothing can be there
         outcome.status = std::move(status);
     });
     if (done_) done_();

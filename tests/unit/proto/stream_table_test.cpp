@@ -220,3 +220,21 @@ TEST_CASE("pieces that come before the sink is set are kept for it") {
     settle(p);
     CHECK(sink.bytes == 6000);
 }
+
+TEST_CASE("small pieces before the sink are bounded by the memory they take, not by their bytes alone") {
+    TransportConfig config;
+    config.connection_window = config.stream_window = 1U << 20U;
+    Pair p(config);
+    const StreamId id = *p.client.open(StreamKind::placed);
+    const std::array<std::byte, 1> one{};
+    Result<void> taken;
+    std::uint64_t pieces = 0;
+    for (std::uint64_t at = 0; taken && at < config.stream_window; at += 2) {
+        taken = p.server.on_stream({.id = id, .offset = at, .data = one});
+        ++pieces;
+    }
+    REQUIRE_FALSE(taken);
+    CHECK(taken.error().code == ErrorCode::protocol);
+    CHECK(pieces * 128 <= config.connection_window + 256);
+    CHECK(pieces > 4096);  // an honest peer's full packets are far from it
+}

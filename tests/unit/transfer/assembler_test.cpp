@@ -38,20 +38,20 @@ TEST_CASE("early data comes back once, in order, as it was held") {
     early.release_below(65'600, collect);
     CHECK(seen == std::map<std::uint64_t, std::size_t>{{65'550, 50}});
     early.release_below(1'000'000, collect);
-    CHECK(early.blocks() == 0);
+    CHECK(early.empty());
 }
 
 TEST_CASE("a block whose bytes are all announced is not held any more") {
     EarlyData early;
     early.hold(10, pattern(10, 20));
     early.release_below(20, [](std::uint64_t, std::span<const std::byte>) {});
-    CHECK(early.blocks() == 0);
+    CHECK(early.empty());
 }
 
 TEST_CASE("alternating holes cost memory by the block, not by the hole") {
     EarlyData early;
     for (std::uint64_t at = 0; at < 200'000; at += 2) early.hold(at, pattern(at, at + 1));
-    CHECK(early.blocks() == 4);
+    CHECK(early.held_bytes() < 4U * 75'000U);
     std::uint64_t bytes = 0;
     early.release_below(200'000, [&](std::uint64_t offset, std::span<const std::byte> got) {
         CHECK(offset % 2 == 0);
@@ -94,5 +94,26 @@ TEST_CASE("pieces become whole in any order of bytes and announcements") {
         }
         CHECK(bytes == total);
         CHECK(assembler.whole().size() == 5);
+    }
+}
+
+TEST_CASE("what comes before its announcement takes no more memory than the window, whatever the pattern") {
+    constexpr std::uint64_t kWindow = 64U << 20U;
+    const std::size_t bound = kWindow + kWindow / 8 + (256U << 10U);
+    for (const std::uint64_t step : {std::uint64_t{1024}, std::uint64_t{64U << 10U}, (64U << 10U) + std::uint64_t{1}}) {
+        EarlyData early;
+        const std::array<std::byte, 1> one{std::byte{1}};
+        std::uint64_t sent = 0;
+        for (std::uint64_t at = 12345; at < 12345 + kWindow; at += step) {
+            early.hold(at, one);
+            ++sent;
+        }
+        CHECK(early.held_bytes() <= bound);
+        std::uint64_t released = 0;
+        early.release_below(12345 + kWindow,
+                            [&](std::uint64_t, std::span<const std::byte> bytes) { released += bytes.size(); });
+        CHECK(released == sent);
+        CHECK(early.empty());
+        CHECK(early.held_bytes() == 0);
     }
 }

@@ -1,0 +1,56 @@
+# What is not delivered is counted and named at both ends.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+echo x >"$work/file"
+is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$2 is $(json_field "$1" "$2"), not $3"; }
+
+# FIFOs and devices: alone an error, among others a failure.
+mkfifo "$work/fifo"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+for special in "$work/fifo" /dev/zero; do
+    expect 11 "$send" --json --psk-file "$work/psk" "$special" "udtx://127.0.0.1:$port/"
+    said "$special: it is a (FIFO|device).*standard input"
+    [ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "more than one line"
+done
+expect 23 "$send" --psk-file "$work/psk" "$work/fifo" "$work/file" "udtx://127.0.0.1:$port/"
+said "fifo"
+cmp "$work/file" "$work/dst/file" || fail "the file beside the FIFO was not sent"
+
+# Deeper than the protocol allows: named by what is too deep, and counted one by one.
+deep=$work/deep$(printf '/d%.0s' $(seq 128))
+mkdir -p "$deep"
+echo a >"$deep/a"
+echo b >"$deep/b"
+echo c >"$work/deep/c"
+start_recv depth --one-off --json --dir "$work/dst" --psk-file "$work/psk"
+expect 23 "$send" --json --psk-file "$work/psk" "$work/deep" "udtx://127.0.0.1:$port/"
+wait_for 23 "$receiver"
+said "'b'.*128 levels"
+is "$work/last.out" failed_count 3
+is "$work/depth.out" failed_count 3
+is "$work/depth.out" files 1
+
+# Unreadable: only for an ordinary user.
+[ "$(id -u)" -ne 0 ] || { echo "the rest needs an ordinary user"; exit 0; }
+mkdir -p "$work/tree/shut"
+for name in a b c; do echo $name >"$work/tree/$name"; done
+chmod 000 "$work/tree/a" "$work/tree/b" "$work/tree/shut"
+start_recv unread --one-off --json --dir "$work/dst" --psk-file "$work/psk"
+expect 23 "$send" --json --psk-file "$work/psk" "$work/tree" "udtx://127.0.0.1:$port/"
+wait_for 23 "$receiver"
+is "$work/last.out" failed_count 3
+is "$work/unread.out" failed_count 3
+is "$work/unread.out" files 1
+grep -q "tree/a.*could not be read" "$work/unread.log" || fail "the receiver does not name the file"
+
+# -p twice over directories that bar their owner.
+mkdir -p "$work/ro/d"
+echo one >"$work/ro/d/f"
+chmod 555 "$work/ro/d" "$work/ro"
+start_recv twice --dir "$work/dst" --psk-file "$work/psk"
+for _ in 1 2; do
+    expect 0 "$send" -p --psk-file "$work/psk" "$work/ro" "udtx://127.0.0.1:$port/"
+    cmp "$work/ro/d/f" "$work/dst/ro/d/f" || fail "-p over a directory of mode 0555"
+    [ "$(stat -c %a "$work/dst/ro/d")" = 555 ] || fail "its mode is not restored"
+done
