@@ -54,7 +54,7 @@ inline Pair connected_pair(const TransportConfig& config = {}, const std::string
     auto client = Session::connect(host, listener->local_address().port, psk(1), config);
     INFO((client ? "" : client.error().message));
     REQUIRE(client);
-    auto server = listener->accept(5s);
+    auto server = listener->accept(60s);
     REQUIRE(server);
     return {std::move(*listener), std::move(*client), std::move(*server)};
 }

@@ -29,7 +29,7 @@ void exchange(Pair& pair, std::size_t size) {
         wrote = near->write(up);
         finished = near->finish();
     });
-    auto far = pair.server.accept_stream(5s);
+    auto far = pair.server.accept_stream(60s);
     Result<void> far_wrote = Error{};
     Result<void> far_finished = Error{};
     std::vector<std::byte> came_up;
@@ -82,13 +82,13 @@ TEST_CASE("a listener on all addresses serves IPv4 and several sessions") {
     for (int i = 0; i < 3; ++i) {
         auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1));
         REQUIRE(client);
-        auto server = listener->accept(5s);
+        auto server = listener->accept(60s);
         REQUIRE(server);
         auto stream = client->open_stream();
         REQUIRE(stream);
         const auto sent = bytes_of(static_cast<std::uint64_t>(i), 1000);
         REQUIRE(stream->write(sent));
-        auto far = server->accept_stream(5s);
+        auto far = server->accept_stream(60s);
         REQUIRE(far);
         REQUIRE(stream->finish());
         CHECK(read_all(*far) == sent);
@@ -107,7 +107,7 @@ TEST_CASE("streams do not mix and may be opened by either side") {
     }
     for (Stream& stream : near) REQUIRE(stream.finish());
     for (int i = 0; i < kStreams; ++i) {
-        auto far = pair.client.accept_stream(5s);
+        auto far = pair.client.accept_stream(60s);
         REQUIRE(far);
         const auto found = std::find_if(near.begin(), near.end(), [&](const Stream& s) { return s.id() == far->id(); });
         REQUIRE(found != near.end());
@@ -130,7 +130,7 @@ TEST_CASE("write blocks while the peer does not read") {
         if (near->write(sent)) through = true;
         (void)near->finish();
     });
-    auto far = pair.server.accept_stream(5s);
+    auto far = pair.server.accept_stream(60s);
     std::this_thread::sleep_for(200ms);
     const bool blocked = !through;  // windows and queues of both ends hold less than half of it
     const auto came = far ? read_all(*far) : std::vector<std::byte>{};
@@ -159,7 +159,7 @@ TEST_CASE("what a stream brings stays under flow control until somebody accepts 
     }
     std::this_thread::sleep_for(100ms);  // a receiver that takes more would have done so
     const auto stats = pair.server.stats();
-    auto far = pair.server.accept_stream(5s);
+    auto far = pair.server.accept_stream(60s);
     const auto came = far ? read_all(*far) : std::vector<std::byte>{};
     writer.join();
     REQUIRE(stats);
@@ -185,7 +185,7 @@ TEST_CASE("finish of an empty stream is an end for the reader") {
     REQUIRE(near->finish());
     REQUIRE(near->finish());
     CHECK(near->write(bytes_of(1, 1)).error().code == ErrorCode::invalid_argument);
-    auto far = pair.server.accept_stream(5s);
+    auto far = pair.server.accept_stream(60s);
     REQUIRE(far);
     std::array<std::byte, 10> room;
     for (int again = 0; again < 2; ++again) {
