@@ -26,14 +26,26 @@ WANTED = ["udt", "cd", "udtx"]
 CELL_TIMEOUT_S = 900
 
 
-def run_cell(binary, out, cell, controller, seed, extra=()):
-    """The summary of one run. Samples stay in files, for the figures."""
-    stem = os.path.join(out, "runs", f"{cell.slug}-{controller}-{seed}" + "".join(extra))
-    command = [binary, *cell.args, "--controller", controller, "--seed", str(seed), *extra, "--out", stem]
+def measured(args, stem, command):
+    """What the binary prints; with --resume what it printed in an earlier run of the matrix."""
+    kept = stem + ".json"
+    if args.resume and os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            return json.load(file)
     done = subprocess.run(command, capture_output=True, text=True, timeout=CELL_TIMEOUT_S, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\nfailed: {done.stderr.strip()}")
-    summary = json.loads(done.stdout)
+    with open(kept + ".part", "w", encoding="utf-8") as file:
+        file.write(done.stdout)
+    os.replace(kept + ".part", kept)
+    return json.loads(done.stdout)
+
+
+def run_cell(args, cell, controller, seed, extra=()):
+    """The summary of one run. Samples stay in files, for the figures."""
+    stem = os.path.join(args.out, "runs", f"{cell.slug}-{controller}-{seed}" + "".join(extra))
+    command = [args.binary, *cell.args, "--controller", controller, "--seed", str(seed), *extra, "--out", stem]
+    summary = measured(args, stem, command)
     if not summary["intact"]:
         raise SystemExit(f"{' '.join(command)}\nbytes arrived damaged")
     summary.update(cell=cell, stem=stem)
@@ -45,10 +57,14 @@ def run_cell(binary, out, cell, controller, seed, extra=()):
 def run_all(args, jobs):
     """jobs: (cell, controller, seed, extra arguments). Results in the order of the jobs."""
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
-        pending = [pool.submit(run_cell, args.binary, args.out, *job) for job in jobs]
+        pending = [pool.submit(run_cell, args, *job) for job in jobs]
         results = []
         for done, future in enumerate(pending, 1):
-            results.append(future.result())
+            try:
+                results.append(future.result())
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
             if sys.stderr.isatty() or done % 20 == 0 or done == len(pending):
                 print(f"{done} of {len(pending)} runs", file=sys.stderr)
     return results
@@ -77,7 +93,7 @@ def matrix(args, controllers):
     chosen = cells.quick_cells() if args.quick else cells.all_cells()
     chosen = [c for c in chosen if not args.only or c.experiment in args.only]
     seeds = range(1, args.seeds + 1)
-    results = run_all(args, [(c, name, seed) for c in chosen for name in controllers for seed in seeds])
+    results = run_all(args, [(c, name, seed) for seed in seeds for c in chosen for name in controllers])
     write_csv(os.path.join(args.out, "results.csv"), results)
     drawn = figures.draw(args.out, chosen, controllers, results)
     return tables.report(chosen, controllers, results, len(seeds)), drawn
@@ -104,6 +120,7 @@ def main():
     parser.add_argument("--only", action="append", choices=["mtr", "throughput", "fairness", "join"])
     parser.add_argument("--controllers", default=",".join(WANTED))
     parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, with --quick 1)")
+    parser.add_argument("--resume", action="store_true", help="keep the runs that an interrupted matrix has left")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     args = parser.parse_args()
     args.seeds = args.seeds or (1 if args.quick else 3)
