@@ -11,7 +11,9 @@ namespace {
 constexpr double kHalfDelay = 4e-3;        // s, q_h of a short path
 constexpr double kHalfDelayPerRtt = 0.03;  // q_h grows with the base RTT
 constexpr double kMinHalfDelay = 1e-3;
-constexpr double kHalvesPerBuffer = 4.0;   // q_h at most a quarter of the full buffer: room for 16 flows without loss
+constexpr double kHalvesPerBuffer = 4.0;  // q_h at most a quarter of the full buffer: room for 16 flows without loss
+constexpr Duration kRemorse = std::chrono::seconds(20);
+constexpr Duration kBlame = std::chrono::seconds(20);
 constexpr double kMaxThinning = 0.1;       // random loss that is made up for by sending more
 constexpr double kHalfDelayPackets = 3.0;  // and is no less than so many Lp
 constexpr double kRest = 0.12;             // of q_h: the queue that a flow alone keeps, so that the line never runs dry
@@ -67,6 +69,8 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.persistent_timeout && phase_ != Phase::blind) {
         rate_ = std::min(rate_, mtr_.mtr() / 8.0);
         phase_ = Phase::ramp;
+        compete_.leave();
+        delay_.hold_base(false);
         at_line_since_.reset();
     }
     switch (phase_) {
@@ -78,8 +82,10 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             ramp(feedback, dt);
             break;
         case Phase::steady:
+            consider_trial(feedback);
+            consider_competing(feedback);
             consider_drain(feedback.now);
-            if (!drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
+            if (!compete_.active() && !drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
             break;
     }
     if (phase_ != Phase::blind) bound_rate(feedback);
@@ -97,14 +103,75 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     }
     counts.high = high_share * feedback.acked_packets;
     counts.low = (1.0 - high_share) * feedback.acked_packets;
+    const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, whatever the delays say
+    if (blamed) {
+        counts.high += counts.low;
+        counts.low = 0.0;
+    }
     for (const CongestionLost& lost : feedback.lost) {
         const double queue = delay_.queue_around(lost.number);
-        const bool high = queue >= high_from;
+        const bool high = blamed || queue >= high_from;
         if (high && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
         (high ? counts.high : counts.low) += 1.0;
         (high ? counts.high_lost : counts.low_lost) += 1.0;
     }
+    congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
     loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
+}
+
+void Udtx::consider_trial(const CongestionFeedback& feedback) {
+    if (delay_.queue() > half_delay()) mtr_.unlimit();  // a queue to be seen: delay steers again
+    if (compete_.active() || drain_until_) return;
+    const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
+    if (verdict == UdtxTrial::Verdict::congestion) {
+        loss_.forget_random();
+        mtr_.limit(mtr_.delivered());
+        blamed_until_ = feedback.now + kBlame;
+    } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
+        blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
+    }
+}
+
+void Udtx::consider_competing(const CongestionFeedback& feedback) {
+    const Instant now = feedback.now;
+    const double rtt = delay_.base_rtt() + delay_.queue();
+    if (compete_.active()) {
+        compete_.on_feedback(feedback, congestion_losses_, loss_.random(), delay_.queue(), rtt, datagram_bytes_);
+        rate_ = compete_.window() / rtt;
+        if (delay_.queue() > 0.5 * half_delay()) return;
+        compete_.leave();
+        delay_.hold_base(false);
+        last_low_ = now;
+        left_ = now;
+        left_rate_ = rate_;
+        rates_.clear();
+    }
+    rates_.add(now, rate_);
+    // The queue had emptied, but what we left to others they took: they are still not of our kind.
+    const bool robbed = left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < 0.6 * left_rate_;
+    if (robbed) {
+        compete_.enter(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
+        delay_.hold_base(true);
+        overrun_since_.reset();
+        return;
+    }
+    const bool never_low = to_seconds(now - last_low_) > 5.0 + 10.0 * delay_.base_rtt();
+    if (delay_.queue() < (never_low ? 1.5 : 5.0) * half_delay()) {
+        overrun_since_.reset();
+        return;
+    }
+    if (!overrun_since_) overrun_since_ = now;
+    if (to_seconds(now - *overrun_since_) < std::max(1.0, 8.0 * delay_.base_rtt())) return;
+    overrun_since_.reset();
+    if (delay_.range() < 0.5 * half_delay()) {
+        delay_.forget_base();  // no queue stands so still: the way has become longer
+        return;
+    }
+    // With a share of 1/n before, 1/(n + 1) is fair beside one more.
+    const double before = rates_.value(now).value_or(rate_);
+    const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
+    compete_.enter(now, std::max(rate_, 0.9 * fair) * rtt, 1.2 * fair * rtt);
+    delay_.hold_base(true);
 }
 
 void Udtx::start_ramp(Instant now) {
@@ -172,6 +239,7 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
 }
 
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
+    if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
     // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
     // was measured. Less is better in all three.
@@ -191,13 +259,20 @@ void Udtx::consider_drain(Instant now) {
         if (now >= *drain_until_) end_drain(now);
         return;
     }
+    if (compete_.active()) {
+        if (compete_.take_drain(now)) begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, 1.0));
+        return;
+    }
     const bool fell = drain_base_ && to_seconds(*drain_base_ - delay_.base()) > 0.25 * half;
     const double since = to_seconds(now - last_drain_);
     const bool stands = to_seconds(now - last_low_) > 2.0 && since > std::max(1.0, 4.0 * rtt);
     const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
     if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
     if (!stands && !joined) return;
-    const double length = std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3));
+    begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3)));
+}
+
+void Udtx::begin_drain(Instant now, double length) {
     drain_until_ = now + from_seconds(length);
     last_drain_ = now;
 }
@@ -214,7 +289,9 @@ void Udtx::on_mtu(std::uint32_t bytes) {
 
 std::uint64_t Udtx::window() const {
     double bytes = blind_window_;
-    if (phase_ != Phase::blind) {
+    if (compete_.active()) {
+        bytes = compete_.window();
+    } else if (phase_ != Phase::blind) {
         const double interval = std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
         const double slack = phase_ == Phase::ramp ? 0.5 * delay_.base_rtt() : 0.0;
         // Since the last ACK the receiver has taken more, which still counts as in flight here.
@@ -222,7 +299,8 @@ std::uint64_t Udtx::window() const {
         const double most = 1.2 * interval;
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
-        bytes = rate_ * (delay_.base_rtt() + equilibrium_delay() + held + slack) + 4.0 * datagram_bytes_;
+        bytes =
+            trial_.factor() * rate_ * (delay_.base_rtt() + equilibrium_delay() + held + slack) + 4.0 * datagram_bytes_;
     }
     const auto limit = static_cast<double>(options_.max_window);
     return static_cast<std::uint64_t>(std::clamp(bytes, 2.0 * datagram_bytes_, std::max(limit, 2.0 * datagram_bytes_)));
@@ -231,11 +309,13 @@ std::uint64_t Udtx::window() const {
 Rate Udtx::pacing_rate() const {
     if (phase_ == Phase::blind) return options_.max_rate;
     double pace = rate_;
-    if (phase_ == Phase::steady) {
+    if (compete_.active()) {
+        pace *= 1.2;  // the window steers
+    } else if (phase_ == Phase::steady) {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + to_seconds(kSynInterval));
         pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);
     }
-    if (drain_until_) pace *= 0.25;
+    pace *= drain_until_ ? 0.25 : trial_.factor();
     return std::min(Rate::bytes_per_second(pace), options_.max_rate);
 }
 

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "congestion/udtx_compete.hpp"
 #include "congestion/udtx_delay.hpp"
 #include "congestion/udtx_loss.hpp"
 #include "congestion/udtx_mtr.hpp"
+#include "congestion/udtx_trial.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
@@ -31,6 +33,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
     [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
     [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
+    [[nodiscard]] bool competing() const noexcept { return compete_.active(); }
     [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
 
   private:
@@ -42,7 +45,10 @@ class Udtx final : public CongestionController {
     void steer(const CongestionFeedback& feedback, double dt);
     void fill(const CongestionFeedback& feedback, double dt);
     void bound_rate(const CongestionFeedback& feedback);
+    void consider_trial(const CongestionFeedback& feedback);
+    void consider_competing(const CongestionFeedback& feedback);
     void consider_drain(Instant now);
+    void begin_drain(Instant now, double length);
     void end_drain(Instant now);
     [[nodiscard]] double half_delay() const;         // q_h
     [[nodiscard]] double packet_time() const;        // Lp
@@ -54,6 +60,8 @@ class Udtx final : public CongestionController {
     UdtxDelay delay_;
     UdtxLoss loss_;
     UdtxMtr mtr_;
+    UdtxTrial trial_;
+    UdtxCompete compete_;
 
     Phase phase_ = Phase::blind;
     double rate_ = 0.0;          // x
@@ -66,6 +74,13 @@ class Udtx final : public CongestionController {
     Instant low_since_;                     // q < 0.15 q_h since
     Instant last_low_;                      // q <= 0.25 q_h
     bool low_ = false;
+
+    std::uint32_t congestion_losses_ = 0;                                    // of this feedback, among long delays
+    Instant blamed_until_;                                                   // after a trial that found congestion
+    SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(6)};  // x before others came
+    std::optional<Instant> left_;                                            // competing ended
+    double left_rate_ = 0.0;                                                 // with this x
+    std::optional<Instant> overrun_since_;                                   // q > 5 q_h
 
     std::optional<Instant> drain_until_;
     Instant frozen_until_;

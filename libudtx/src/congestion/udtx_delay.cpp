@@ -17,6 +17,9 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     if (const auto rtt = rtts_.value(feedback.now)) base_rtt_ = std::max(to_seconds(*rtt), 1e-4);
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time);
+    last_lows_.add(feedback.now, queue_);
+    last_highs_.add(feedback.now, queue_);
+    range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
     full_ = fulls_.value(feedback.now);
     highest_ = highs_.value(feedback.now).value_or(0.0);
 
@@ -37,7 +40,9 @@ void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_
         const bool ascends = point_count_ == 0 || points_[(point_count_ - 1) % kPoints].number < sample.number;
         if (ascends) points_[point_count_++ % kPoints] = {sample.number, sample.delay};
     }
+    const std::optional<Duration> held = hold_ ? base_ : std::nullopt;
     base_ = bases_.value(feedback.now);
+    if (held) base_ = std::min(*base_, *held);
     const double dead = std::max(kDeadZone, kDeadPackets * packet_time);
     queue_ = std::max(0.0, to_seconds(now_delay - *base_) - dead);
     for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, queue_of(sample));
@@ -72,6 +77,10 @@ void UdtxDelay::forget_base() {
     rtts_.clear();
     highs_.clear();
     fulls_.clear();
+    last_lows_.clear();
+    last_highs_.clear();
+    range_ = 0.0;
+    hold_ = false;
     full_.reset();
     base_.reset();
     queue_ = smoothed_ = highest_ = 0.0;

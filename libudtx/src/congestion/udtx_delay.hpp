@@ -36,6 +36,10 @@ class UdtxDelay {
     void note_full(Instant now, double delay) { fulls_.add(now, delay); }
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
+    /// Highest less lowest queue of the last second, seconds.
+    [[nodiscard]] double range() const noexcept { return range_; }
+    /// Keeps the base for longer than its life, while others keep the queue from emptying.
+    void hold_base(bool hold) noexcept { hold_ = hold; }
     /// The path has changed: what is measured from now on is the base.
     void forget_base();
 
@@ -56,6 +60,10 @@ class UdtxDelay {
     SlidingExtreme<double, std::greater<>> highs_{kHighestLife};
     SlidingExtreme<double, std::greater<>> fulls_{kFullLife};
     std::optional<double> full_;
+    SlidingExtreme<double, std::less<>> last_lows_{std::chrono::seconds(1)};
+    SlidingExtreme<double, std::greater<>> last_highs_{std::chrono::seconds(1)};
+    double range_ = 0.0;
+    bool hold_ = false;
     std::optional<Duration> base_;
     double base_rtt_ = 0.0;
     double queue_ = 0.0;

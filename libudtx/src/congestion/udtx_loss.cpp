@@ -31,6 +31,11 @@ void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
     congestion_ += (1.0 - std::exp(-dt / (kSmoothingRtts * std::max(rtt, 1e-3)))) * (sample - congestion_);
 }
 
+void UdtxLoss::forget_random() {
+    seen_.low = seen_.low_lost = 0.0;
+    random_ = 0.0;
+}
+
 double UdtxLoss::total() const noexcept {
     const double all = seen_.high + seen_.low;
     return all > kEnough ? (seen_.high_lost + seen_.low_lost) / all : 0.0;

@@ -27,7 +27,8 @@ class UdtxLoss {
     [[nodiscard]] double random() const noexcept { return random_; }          ///< p_rand, 0..1
     [[nodiscard]] double congestion() const noexcept { return congestion_; }  ///< p_c, 0..1
     [[nodiscard]] double total() const noexcept;                              ///< of all packets lately
-    void clear() { *this = UdtxLoss(); }
+    /// What looked random was not.
+    void forget_random();
 
   private:
     Counts seen_;

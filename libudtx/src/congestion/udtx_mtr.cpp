@@ -10,7 +10,8 @@ constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
-constexpr double kCrossCheck = 1.0;  // of what was delivered: MTR cannot be less
+constexpr double kLimitGrowth = 0.02;  // of itself each second
+constexpr double kCrossCheck = 1.0;    // of what was delivered: MTR cannot be less
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
@@ -19,6 +20,8 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
         deliveries_.add(feedback.now, rate);
         recent_.add(feedback.now, rate);
     }
+    if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
+    updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
     if (feedback.rate && feedback.rate->line_pps > 0.0) {
         const double estimate = feedback.rate->line_pps * feedback.rate->pair_bytes;

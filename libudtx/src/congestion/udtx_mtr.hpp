@@ -1,6 +1,7 @@
 // MTR, the capacity of the path: packet pairs and trains, smoothed by congestion degree, checked against delivery.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -15,10 +16,13 @@ class UdtxMtr {
     void on_feedback(const CongestionFeedback& feedback, double degree);
 
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
-    [[nodiscard]] double mtr() const noexcept { return mtr_; }              ///< bytes/s, 0 = unknown
+    [[nodiscard]] double mtr() const noexcept {
+        return limit_ ? std::min(mtr_, *limit_) : mtr_;
+    }                                                                       ///< bytes/s, 0 = unknown
     [[nodiscard]] double delivered() const noexcept { return delivered_; }  ///< highest of the last 1 s, bytes/s
-    /// Packets are being delivered faster than MTR: the pairs were wrong.
-    void raise_to(double bytes_per_second) { mtr_ = std::max(mtr_, bytes_per_second); }
+    /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
+    void limit(double bytes_per_second) { limit_ = bytes_per_second; }
+    void unlimit() { limit_.reset(); }
 
   private:
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
@@ -28,6 +32,8 @@ class UdtxMtr {
 
     double mtr_ = 0.0;
     double delivered_ = 0.0;
+    std::optional<double> limit_;
+    Instant updated_;
     SlidingExtreme<double, std::greater<>> deliveries_{kDeliveryLife};
     SlidingExtreme<double, std::greater<>> recent_{kRecentLife};
     std::optional<Instant> smoothed_at_;

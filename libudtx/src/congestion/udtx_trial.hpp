@@ -1,0 +1,36 @@
+// A trial of losses that no delay explains: send less for a moment and see whether fewer are lost.
+//
+// Random loss takes the same part of any rate. A policer, or a queue that was full already when the base delay was
+// measured, drops what is too much: at a lower rate the part falls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+class UdtxTrial {
+  public:
+    enum class Verdict : std::uint8_t { none, random, congestion };
+
+    /// `loss`: part of all packets lost lately; `rtt`, seconds, with the queue.
+    Verdict on_feedback(const CongestionFeedback& feedback, double loss, double rtt);
+    /// Factor of the rate now.
+    [[nodiscard]] double factor() const noexcept { return lowered_ ? kLowered : 1.0; }
+    [[nodiscard]] bool running() const noexcept { return started_.has_value(); }
+
+  private:
+    static constexpr double kLowered = 0.7;
+
+    std::optional<Instant> started_;
+    bool lowered_ = false;
+    double before_ = 0.0;
+    double lost_ = 0.0;
+    double packets_ = 0.0;
+    Instant next_;
+    double pause_ = 0.0;  // s until the next trial; doubles while the verdict is random
+};
+
+}  // namespace udtx::congestion
