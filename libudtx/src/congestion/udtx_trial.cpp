@@ -16,11 +16,11 @@ constexpr double kLongestPause = 32.0;  // s
 UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, double loss, double rtt) {
     const Instant now = feedback.now;
     if (!started_) {
-        if (loss < kWorthwhile) {
+        if (loss < kWorthwhile || !next_) {
             next_ = now + from_seconds(kFirstPause);
             pause_ = 4.0 * kFirstPause;
         }
-        if (now < next_) return Verdict::none;
+        if (now < *next_) return Verdict::none;
         started_ = now;
         lowered_ = true;
         before_ = loss;

@@ -29,7 +29,7 @@ class UdtxTrial {
     double before_ = 0.0;
     double lost_ = 0.0;
     double packets_ = 0.0;
-    Instant next_;
+    std::optional<Instant> next_;
     double pause_ = 0.0;  // s until the next trial; doubles while the verdict is random
 };
 
