@@ -23,6 +23,7 @@ void SessionState::wake(Lock& lock) {
 }
 
 Result<void> SessionState::wait_connected() {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     changed_.wait(lock, [this] { return connected_ || over(); });
     if (over()) return *end_;
@@ -30,6 +31,7 @@ Result<void> SessionState::wait_connected() {
 }
 
 Result<SessionState::StreamPtr> SessionState::open_stream() {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     if (over()) return *end_;
     const auto request = std::make_shared<OpenRequest>();
@@ -41,6 +43,7 @@ Result<SessionState::StreamPtr> SessionState::open_stream() {
 }
 
 Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::milliseconds timeout) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || over(); });
     if (!acceptable_.empty()) {
@@ -55,6 +58,7 @@ Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::millise
 }
 
 Result<void> SessionState::write(SessionStream& stream, std::span<const std::byte> bytes) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     while (!bytes.empty()) {
         changed_.wait(lock, [&] { return stream.outgoing_bytes < kQueueBytes || stream.write_error || over(); });
@@ -75,6 +79,7 @@ Result<void> SessionState::write(SessionStream& stream, std::span<const std::byt
 }
 
 Result<std::size_t> SessionState::read(SessionStream& stream, std::span<std::byte> out) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     if (out.empty()) return std::size_t{0};
     Lock lock(mutex_);
     changed_.wait(lock, [&] { return stream.buffered() > 0 || stream.ended || stream.read_error || over(); });
@@ -92,6 +97,7 @@ Result<std::size_t> SessionState::read(SessionStream& stream, std::span<std::byt
 }
 
 Result<void> SessionState::finish(SessionStream& stream) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     if (!stream.finish_wanted && !over()) {
         stream.finish_wanted = true;
@@ -104,6 +110,7 @@ Result<void> SessionState::finish(SessionStream& stream) {
 }
 
 void SessionState::abandon(SessionStream& stream) {
+    if (fork_guard_.forked()) return;
     Lock lock(mutex_);
     stream.abandoned = true;
     stream.finish_wanted = true;
@@ -111,6 +118,7 @@ void SessionState::abandon(SessionStream& stream) {
 }
 
 void SessionState::close() {
+    if (fork_guard_.forked()) return;
     Lock lock(mutex_);
     if (std::exchange(close_wanted_, true)) return;
     if (!over()) {
@@ -122,6 +130,7 @@ void SessionState::close() {
 }
 
 Result<void> SessionState::wait_closed(std::chrono::milliseconds timeout) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     if (!changed_.wait_for(lock, timeout, [this] { return over(); })) {
         return Error{ErrorCode::timeout, "the session is still open"};
@@ -131,6 +140,7 @@ Result<void> SessionState::wait_closed(std::chrono::milliseconds timeout) {
 }
 
 Result<ConnectionStats> SessionState::stats() {
+    if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     if (!over()) {
         const std::uint64_t ticket = ++stats_asked_;
@@ -142,6 +152,7 @@ Result<ConnectionStats> SessionState::stats() {
 }
 
 Address SessionState::remote() {
+    if (fork_guard_.forked()) return {};
     const Lock lock(mutex_);
     return remote_;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/chunk.hpp"
+#include "io/fork_guard.hpp"
 #include "proto/application.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
@@ -87,6 +88,7 @@ class SessionState final : public proto::ConnectionHandler {
     [[nodiscard]] StreamPtr find(StreamId id) const;
     StreamPtr add(StreamId id);
 
+    ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;
     std::condition_variable changed_;
     proto::Waker waker_;

@@ -35,7 +35,12 @@ Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& cr
                                                            const TransportConfig& config, const Address& bind) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
     if (!handshakes) return handshakes.error();
-    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), config));
+    // In a fork of the process there is no thread to join, and taking the socket out of the shared epoll set would take
+    // it out of the parent's: there it stays as it is.
+    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), config),
+                                              [](SessionThread* thread) {
+                                                  if (!thread->fork_guard_.forked()) delete thread;
+                                              });
     if (const auto opened = self->driver_.open(bind); !opened) return opened.error();
     if (const auto local = self->driver_.local_address()) self->local_ = *local;
     self->thread_ = std::thread([driver = &self->driver_] { driver->run(); });
@@ -77,6 +82,7 @@ void SessionThread::listen(std::size_t max_connections) {
 }
 
 Result<std::shared_ptr<SessionState>> SessionThread::accept(std::chrono::milliseconds timeout) {
+    if (fork_guard_.forked()) return ForkGuard::error();
     std::unique_lock lock(mutex_);
     const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || !accepting_; });
     if (!accepting_) return Error{ErrorCode::interrupted, "the listener was closed"};
@@ -87,6 +93,7 @@ Result<std::shared_ptr<SessionState>> SessionThread::accept(std::chrono::millise
 }
 
 void SessionThread::stop_accepting() {
+    if (fork_guard_.forked()) return;
     std::deque<std::shared_ptr<SessionState>> left;
     {
         const std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "io/driver.hpp"
+#include "io/fork_guard.hpp"
 #include "io/session_state.hpp"
 #include "io/system_rng.hpp"
 #include "openssl/provider.hpp"
@@ -38,6 +39,7 @@ class SessionThread {
     SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config);
     [[nodiscard]] proto::EndpointDeps deps();
 
+    ForkGuard fork_guard_;
     SystemRng rng_;
     openssl::OpensslProvider provider_;
     std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;

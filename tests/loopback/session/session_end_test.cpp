@@ -1,6 +1,12 @@
 // How sessions fail and end: wrong keys, nobody there, restarts, close from every side.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <memory>
+#include <span>
 
 #include "io/udp_socket.hpp"
 #include "session_fixture.hpp"
@@ -161,4 +167,47 @@ TEST_CASE("a session that nobody accepted is closed with its listener") {
     { const Listener gone = std::move(*listener); }
     (void)client->wait_closed(60s);
     CHECK_FALSE(client->open_stream().ok());
+}
+
+TEST_CASE("F90 in a fork of the process a session says so, sends nothing and may be destroyed; the parent goes on") {
+    auto pair = std::make_unique<Pair>(connected_pair());
+    auto near = std::make_unique<Stream>(*pair->client.open_stream());
+    REQUIRE(near->write(bytes_of(1, 100'000)));
+    auto far = pair->server.accept_stream(5s);
+    REQUIRE(far);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::alarm(20);  // instead of hanging
+        const auto refused = [](const auto& result) {
+            return !result && result.error().code == ErrorCode::invalid_argument;
+        };
+        std::array<std::byte, 10> room{};
+        bool ok = refused(near->write(room)) && refused(near->read(room)) && refused(near->finish());
+        ok = ok && refused(pair->client.open_stream()) && refused(pair->client.accept_stream(10ms));
+        ok = ok && refused(pair->client.stats()) && refused(pair->server.wait_closed(10ms));
+        ok = ok && refused(pair->listener.accept(10ms));
+        far = Error{};
+        near.reset();
+        pair.reset();
+        ::_exit(ok ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    REQUIRE(near->write(bytes_of(2, 100'000)));
+    std::vector<std::byte> came(200'000);
+    std::size_t have = 0;
+    while (have < came.size()) {
+        const auto count = far->read(std::span(came).subspan(have));
+        REQUIRE(count);
+        REQUIRE(*count > 0);
+        have += *count;
+    }
+    CHECK(std::ranges::equal(std::span(came).first(100'000), bytes_of(1, 100'000)));
+    CHECK(std::ranges::equal(std::span(came).subspan(100'000), bytes_of(2, 100'000)));
+    const auto stats = pair->client.stats();
+    REQUIRE(stats);
+    CHECK(stats->duplicate_packets == 0);
 }

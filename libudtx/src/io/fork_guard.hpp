@@ -1,0 +1,23 @@
+// Whether this is still the process that made an object. A fork copies keys and packet numbers but not the protocol
+// thread: what the child did with them would either hang or use a nonce twice.
+#pragma once
+
+#include <unistd.h>
+
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+class ForkGuard {
+  public:
+    [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
+    [[nodiscard]] static Error error() {
+        return {ErrorCode::invalid_argument,
+                "the session belongs to the process that made it, this is a fork of that; connect anew here"};
+    }
+
+  private:
+    pid_t owner_ = ::getpid();
+};
+
+}  // namespace udtx::io
