@@ -173,12 +173,12 @@ TEST_CASE("F90 in a fork of the process a session says so, sends nothing and may
     auto pair = std::make_unique<Pair>(connected_pair());
     auto near = std::make_unique<Stream>(*pair->client.open_stream());
     REQUIRE(near->write(bytes_of(1, 100'000)));
-    auto far = pair->server.accept_stream(5s);
+    auto far = pair->server.accept_stream(60s);
     REQUIRE(far);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        ::alarm(20);  // instead of hanging
+        ::alarm(300);  // instead of hanging
         const auto refused = [](const auto& result) {
             return !result && result.error().code == ErrorCode::invalid_argument;
         };

@@ -1,5 +1,7 @@
 #include "recovery/ack_tracker.hpp"
 
+#include <algorithm>
+
 #include "test/catch.hpp"
 
 using namespace std::chrono_literals;
@@ -102,19 +104,21 @@ TEST_CASE("ack tracker: ranges below an acknowledged acknowledgement go, latecom
     CHECK(frame.ranges[1] == wire::AckRange{2, 2});
 }
 
-TEST_CASE(
-    "F39 every other packet missing, a million times over: at most 256 ranges are kept, and the newest are told") {
+TEST_CASE("F39 every other packet missing, a million times: at most 256 ranges are kept, the newest are told") {
     recovery::AckTracker tracker(PathId{0}, 10ms);
     wire::AckFrame frame;
+    std::size_t accepted = 0;
+    std::size_t most_ranges = 0;
     for (PacketNumber number = 0; number < 2'000'000; number += 2) {
-        REQUIRE(tracker.on_received(Instant(number * 1us), number, true));
+        accepted += tracker.on_received(Instant(number * 1us), number, true) ? 1U : 0U;
+        most_ranges = std::max(most_ranges, tracker.range_count());
         if (number % 1000 == 0) {
-            REQUIRE(tracker.range_count() <= wire::kMaxAckRanges);
             REQUIRE(tracker.build(Instant(number * 1us), 32, frame));
             REQUIRE(frame.largest() == number);
         }
     }
-    CHECK(tracker.range_count() == wire::kMaxAckRanges);
+    CHECK(accepted == 1'000'000);
+    CHECK(most_ranges == wire::kMaxAckRanges);
 }
 
 TEST_CASE("F82 numbers around 2^32 and up to 2^62") {
