@@ -1,0 +1,140 @@
+// The default controller on lines that stay as they are and on lines that change.
+#include "sim/flows.hpp"
+#include "sim/scenario.hpp"
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+FlowRigSetup line(std::uint64_t mbps, Duration rtt, double queue, std::uint64_t seed, std::size_t flows = 1,
+                  Duration apart = {}) {
+    FlowRigSetup setup;
+    setup.name = "udtx";
+    setup.seed = seed;
+    setup.bits_per_second = mbps * 1'000'000;
+    setup.rtt = rtt;
+    setup.queue_bdp = queue;
+    for (std::size_t i = 0; i < flows; ++i) {
+        setup.flows.push_back({.cc = "udtx", .start = apart * static_cast<std::int64_t>(i)});
+    }
+    return setup;
+}
+
+}  // namespace
+
+TEST_CASE("udtx alone: fills the line whatever its loss and queue, and keeps the queue short") {
+    for (const std::uint64_t mbps : {20U, 100U}) {
+        for (const Duration rtt : {20ms, 200ms}) {
+            for (const double loss : {0.0, 0.01, 0.05}) {
+                for (const double queue : {0.1, 8.0}) {
+                    if (size_scale() < 1.0 && (mbps > 20 || queue > 1.0)) continue;
+                    auto setup = line(mbps, rtt, queue, some_seeds(1)[0]);
+                    setup.loss = loss;
+                    FlowRig rig(setup);
+                    rig.run_for(15s);
+                    INFO(mbps << " Mbit/s, loss " << loss << ", queue " << queue << "\n" << rig.table(5s, 15s));
+                    const double least = loss > 0.01 ? 0.90 : 0.95;
+                    CHECK(rig.goodput(5s, 15s).bps() >= least * static_cast<double>(mbps) * 1e6 * (1.0 - loss));
+                    CHECK(rig.queue_delay(5s, 15s).mean < rtt / 4);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement") {
+    if (size_scale() < 1.0) return;
+    for (const auto& [loss, most] : {std::pair{0.0, 9.0}, {0.01, 9.3}}) {
+        auto setup = line(200, 100ms, 1.0, some_seeds(1)[0]);
+        setup.flows[0].bytes = 200'000'000;
+        setup.loss = loss;
+        FlowRig rig(setup);
+        rig.run_for(12s);
+        INFO(rig.table(1s, 12s));
+        REQUIRE(rig.completed(0));
+        CHECK(to_seconds(*rig.completed(0)) < most);
+    }
+}
+
+TEST_CASE("udtx among its own: equal shares within ten seconds of the last join") {
+    struct Cell {
+        Duration rtt;
+        double queue;
+        std::size_t flows;
+        Duration apart;
+    };
+    for (const Cell& cell : {Cell{50ms, 1.0, 5, 2s}, Cell{100ms, 1.0, 2, 5s}, Cell{100ms, 1.0, 10, 1s},
+                             Cell{200ms, 1.0, 2, 5s}, Cell{200ms, 1.0, 10, 1s}, Cell{100ms, 0.1, 10, 1s}}) {
+        if (size_scale() < 1.0 && cell.flows > 5) continue;
+        for (const std::uint64_t seed : some_seeds(2)) {
+            FlowRig rig(line(size_scale() < 1.0 ? 20 : 100, cell.rtt, cell.queue, seed, cell.flows, cell.apart));
+            const Duration joined = cell.apart * static_cast<std::int64_t>(cell.flows - 1);
+            rig.run_for(joined + 20s);
+            INFO(rig.table(joined + 10s, joined + 20s));
+            CHECK(rig.jain(joined + 10s, joined + 20s) > 0.98);
+            CHECK(rig.utilisation(joined + 10s, joined + 20s) > 0.96);
+        }
+    }
+}
+
+TEST_CASE("udtx among its own: a round trip ten times as long gets less than twice as much") {
+    auto setup = line(100, 20ms, 8.0, some_seeds(1)[0], 2);
+    setup.flows[1].rtt = 200ms;
+    FlowRig rig(setup);
+    rig.run_for(30s);
+    INFO(rig.table(15s, 30s));
+    CHECK(rig.goodput(1, 15s, 30s).bps() < 2.0 * rig.goodput(0, 15s, 30s).bps());
+    CHECK(rig.goodput(0, 15s, 30s).bps() < 2.0 * rig.goodput(1, 15s, 30s).bps());
+}
+
+TEST_CASE("udtx beside a flow that fills the queue: neither starves") {
+    for (const char* peer : {"cubic", "bbr"}) {
+        auto setup = line(100, 100ms, 1.0, some_seeds(1)[0]);
+        setup.flows.push_back({.cc = peer, .start = 2s});
+        FlowRig rig(setup);
+        rig.run_for(60s);
+        INFO(rig.table(20s, 60s));
+        const double share = rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
+        CHECK(share > 0.2);
+        CHECK(share < 0.75);
+    }
+}
+
+TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back") {
+    for (const Duration rtt : {30ms, 100ms}) {
+        FlowRig rig(line(100, rtt, 1.0, some_seeds(1)[0]));
+        const auto set_rate = [&rig](std::uint64_t bps) {
+            rig.bottleneck().change([bps](LinkParams& p) { p.bits_per_second = bps; });
+        };
+        rig.at(10s, [&] { set_rate(30'000'000); });
+        rig.at(20s, [&] { set_rate(100'000'000); });
+        rig.run_for(30s);
+        INFO(rig.table(12s, 20s) << rig.table(23s, 30s));
+        CHECK(rig.goodput(12s, 20s).bps() > 0.85 * 0.95 * 30e6);
+        CHECK(rig.queue_delay(14s, 20s).mean < rtt / 2);
+        CHECK(rig.goodput(23s, 30s).bps() > 0.85 * 0.95 * 100e6);
+    }
+}
+
+TEST_CASE("udtx on a line that changes: the way becomes 50 ms longer") {
+    FlowRig rig(line(100, 50ms, 2.0, some_seeds(1)[0]));
+    rig.at(10s, [&] { rig.bottleneck().change([](LinkParams& p) { p.delay += 50ms; }); });
+    rig.run_for(30s);
+    INFO(rig.table(10s, 14s) << rig.table(15s, 30s));
+    CHECK(rig.goodput(15s, 30s).bps() > 0.85 * 0.95 * 100e6);
+    CHECK(rig.queue_delay(20s, 30s).mean < 25ms);
+}
+
+TEST_CASE("udtx behind a policer: no high loss for long") {
+    // A line of 1 Gbit/s of which 50 Mbit/s pass: nearly no queue to see.
+    auto setup = line(50, 50ms, 0.0, some_seeds(1)[0]);
+    setup.queue_bytes = 6000;
+    FlowRig rig(setup);
+    rig.run_for(30s);
+    INFO(rig.table(5s, 15s) << rig.table(15s, 30s));
+    CHECK(rig.drops(15s, 30s) < 0.05);
+    CHECK(rig.goodput(15s, 30s).bps() > 0.7 * 50e6);
+}
