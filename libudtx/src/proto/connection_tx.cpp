@@ -15,6 +15,7 @@ constexpr PacketNumber kPairEvery = 16;                          // UDT4: sequen
 constexpr Duration kPairSpacing = std::chrono::milliseconds(1);  // pairs leave outside batches: not too often
 constexpr std::size_t kPairStep = 16;  // each packet of a pair or train is larger than the one before: GRO cannot merge
 constexpr std::uint32_t kMaxTrain = 16;
+constexpr Duration kTrainTime = std::chrono::milliseconds(2);
 constexpr Duration kTrainSpacing = std::chrono::milliseconds(200);  // a train is a burst: seldom, pairs in between
 constexpr std::size_t kMaxAckRangesSent = 32;
 }  // namespace
@@ -129,7 +130,10 @@ std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_s
         const bool opens = allowed && !follows && wants && pair_opens_here(now);
         if ((opens || follows) && i > 0) break;
         if (opens) {
-            const std::uint32_t most = now - path_.last_train >= kTrainSpacing ? kMaxTrain : 2U;
+            // The pacer forgives most of a train: where it would take long at the user's cap, it would break the cap.
+            const bool within_cap = max_rate_.bytes_in(kTrainTime) >= static_cast<double>(kMaxTrain * mtu);
+            const bool train = within_cap && now - path_.last_train >= kTrainSpacing;
+            const std::uint32_t most = train ? kMaxTrain : 2U;
             path_.train_left = std::clamp(path_.congestion->probe_packets(), 2U, most);
             path_.last_pair = now;
             if (path_.train_left > 2) path_.last_train = now;
