@@ -59,12 +59,11 @@ def run(bench, scenario, seed):
             tools.Sampler() as sampler:
         begin = time.monotonic()
         flows = []
-        for i, member in enumerate(sorted(scenario.members, key=lambda m: m.starts), 1):
+        for member in sorted(scenario.members, key=lambda m: m.starts):
             time.sleep(max(0.0, begin + member.starts - time.monotonic()))
             host = scenario.members.index(member) + 1
             left = scenario.seconds - (time.monotonic() - begin)
             flows.append(member.tool.start(line, sampler, source, left, host=host))
-            del i
         time.sleep(max(0.0, begin + scenario.seconds - time.monotonic()))
         end = time.monotonic()
         dead = [flow.tool.name for flow in flows if flow.sender.poll() is not None]

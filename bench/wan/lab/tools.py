@@ -222,17 +222,24 @@ class Srt(Tool):
         return udp_port_open(process)
 
 
+class Qcp(Tool):
+    name = "qcp"
+
+    def missing(self):
+        return "it starts its far end through ssh, and the namespace has no ssh server"
+
+
 def make(name, bench):
-    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt"""
+    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp"""
     if name == "udtx":
         return Udtx(bench)
     if name.startswith("udtx:"):
         return Udtx(bench, name[5:])
     if name in ("bbr", "cubic"):
         return Tcp(bench, name)
-    if name in ("udt4", "srt"):
-        return {"udt4": Udt4, "srt": Srt}[name](bench)
-    raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt)")
+    if name in ("udt4", "srt", "qcp"):
+        return {"udt4": Udt4, "srt": Srt, "qcp": Qcp}[name](bench)
+    raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp)")
 
 
 class Bench:
