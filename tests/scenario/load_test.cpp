@@ -100,8 +100,9 @@ TEST_CASE("F79 a thousand connections over one line all finish (udt), at speeds 
         if (sender->delivered_at()) speeds.push_back(1.0 / to_seconds(*sender->delivered_at() - kStart));
     }
     const double fairness = jain(speeds);
-    INFO(speeds.size() << " of " << crowd.senders.size() << " finished after " << to_seconds(crowd.elapsed())
-                       << " s, Jain's index of their speeds " << fairness);
+    INFO("seed " << seed_or_environment(1) << ": " << speeds.size() << " of " << crowd.senders.size()
+                 << " finished after " << to_seconds(crowd.elapsed()) << " s, Jain's index of their speeds "
+                 << fairness);
     if (std::getenv("UDTX_SIM_VERBOSE") != nullptr) {
         std::fprintf(stderr, "F79: finished after %.1f s, Jain %.3f\n", to_seconds(crowd.elapsed()), fairness);
     }
