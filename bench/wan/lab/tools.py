@@ -142,7 +142,12 @@ class Udtx(Tool):
         return os.path.join(self.bench.build, "apps", name)
 
     def missing(self):
-        return None if os.access(self.binary("udtx-send"), os.X_OK) else f"not built: {self.binary('udtx-send')}"
+        send = self.binary("udtx-send")
+        if not os.access(send, os.X_OK):
+            return f"not built: {send}"
+        known = subprocess.run([send, "--help"], capture_output=True, text=True, check=False).stdout
+        lacking = [option for option in self.options if option.startswith("--") and option not in known]
+        return f"udtx-send has no {lacking[0]}" if lacking else None
 
     def receiver(self, out, host, size):
         return [self.binary("udtx-recv"), "--listen", f"{net.b_address(host)}:{PORT}", "--dir", out, "--one-off",
