@@ -1,7 +1,10 @@
 #include "common/common_options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include "common/units.hpp"
 #include "udtx/congestion.hpp"
@@ -31,7 +34,7 @@ void CommonOptions::add_to(CLI::App& app) {
         ->group(keys);
 
     const auto transport_group = "Transport";
-    app.add_option("--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
+    app.add_option("-l,--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
         ->type_name("RATE")
         ->group(transport_group);
     app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
@@ -55,12 +58,39 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_option("--log", log_text, "Write messages with times to a file as well")->type_name("FILE")->group(output);
 }
 
-Result<void> CommonOptions::check() {
+Result<void> CommonOptions::check_rates() {
     if (!rate_text.empty()) {
         const auto parsed = parse_rate(rate_text);
         if (!parsed) return usage("--rate: " + parsed.error().message);
         rate = parsed.value();
     }
+    if (!min_rate_text.empty()) {
+        const auto parsed = parse_rate(min_rate_text);
+        if (!parsed) return usage("--min-rate: " + parsed.error().message);
+        min_rate = parsed.value();
+        if (min_rate > rate) {
+            return usage("--min-rate " + min_rate_text + " is above --rate " + rate_text);
+        }
+    }
+    constexpr std::array<std::pair<std::string_view, Policy>, 4> kPolicies{
+        {{"fair", Policy::fair}, {"high", Policy::high}, {"low", Policy::low}, {"fixed", Policy::fixed}}};
+    const auto* found = std::find_if(kPolicies.begin(), kPolicies.end(),
+                                     [this](const auto& known) { return known.first == policy_text; });
+    if (found == kPolicies.end()) {
+        return usage("--policy: '" + policy_text + "' is unknown; there is: fair, high, low, fixed");
+    }
+    policy = found->second;
+    if (policy == Policy::fixed && rate.is_infinite()) {
+        return usage("--policy fixed holds the rate that --rate gives: add --rate");
+    }
+    if (policy == Policy::fixed && !min_rate_text.empty()) {
+        return usage("--policy fixed and --min-rate exclude each other: the rate is fixed already");
+    }
+    return {};
+}
+
+Result<void> CommonOptions::check() {
+    if (const auto rates = check_rates(); !rates) return rates;
     if (!timeout_text.empty()) {
         const auto parsed = parse_seconds(timeout_text);
         if (!parsed) return usage("--timeout: " + parsed.error().message);
@@ -93,6 +123,8 @@ TransportConfig CommonOptions::transport() const {
     TransportConfig config;
     config.congestion = congestion;
     config.max_rate = rate;
+    config.min_rate = min_rate;
+    config.policy = policy;
     config.max_datagram = max_datagram;
     if (timeout) {
         config.handshake_timeout = std::min(config.handshake_timeout, *timeout);

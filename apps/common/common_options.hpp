@@ -27,6 +27,8 @@ struct CommonOptions {
     std::string checksum = "xxh128";
     std::string log_text;
     std::string congestion = TransportConfig().congestion;
+    std::string policy_text = "fair";  // of the sender
+    std::string min_rate_text;         // of the sender
     bool verbose = false;
     bool quiet = false;
     bool json = false;
@@ -36,6 +38,8 @@ struct CommonOptions {
     bool ipv6 = false;
 
     Rate rate = Rate::infinite();
+    Rate min_rate{};
+    Policy policy = Policy::fair;
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
     std::uint32_t max_datagram = 0;   ///< UDP payload
     io::AddressChoice addresses = io::AddressChoice::any;
@@ -45,6 +49,9 @@ struct CommonOptions {
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
+
+  private:
+    Result<void> check_rates();
 };
 
 /// The error of a key file, with the option that named it.

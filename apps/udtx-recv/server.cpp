@@ -276,7 +276,10 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     if (const auto checked = check_directory(command); !checked) return failure(command, checked.error());
     const auto credentials = receiver_credentials(command);
     if (!credentials) return failure(command, credentials.error());
-    auto transport = Transport::make(*credentials, command.common.transport());
+    // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
+    TransportConfig config = command.common.transport();
+    config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
+    auto transport = Transport::make(*credentials, config);
     if (!transport) return failure(command, transport.error());
     io::Driver& driver = (*transport)->driver();
     if (const auto opened = open_socket(driver, command); !opened) return failure(command, opened.error());

@@ -49,6 +49,14 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
         ->type_name("KEY|FILE")
         ->group("Keys");
     app.add_flag("-p,--preserve", command.common.preserve, "Keep modes and modification times")->group("Copying");
+    app.add_option("--policy", command.common.policy_text,
+                   "Share beside others: fair (default), high (as two flows), low (what others leave, whatever --cc), "
+                   "fixed (--rate, whatever happens)")
+        ->type_name("NAME")
+        ->group("Transport");
+    app.add_option("-m,--min-rate", command.common.min_rate_text, "At least so many bits per second, congestion or not")
+        ->type_name("RATE")
+        ->group("Transport");
     bool recursive = true;
     app.add_flag("-r,--recursive", recursive, "Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")

@@ -38,7 +38,7 @@ std::uint64_t bits(const std::string& text) {
     return static_cast<std::uint64_t>(parsed.value().bps());
 }
 
-/// cc[:start s[:rtt ms[:bytes]]]
+/// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy
 FlowSpec parse_flow(const std::string& text) {
     std::vector<std::string> parts;
     std::istringstream in(text);
@@ -50,6 +50,10 @@ FlowSpec parse_flow(const std::string& text) {
     if (parts.size() > 1) flow.start = from_seconds(std::stod(parts[1]));
     if (parts.size() > 2) flow.rtt = from_seconds(std::stod(parts[2]) / 1e3);
     if (parts.size() > 3) flow.bytes = static_cast<std::uint64_t>(std::stod(parts[3]));
+    if (flow.cc == "low" || flow.cc == "high") {
+        flow.config.policy = flow.cc == "low" ? Policy::low : Policy::high;
+        flow.cc = "cubic";
+    }
     if (const auto made = make_congestion_controller(flow.cc, {}); !made)
         throw std::runtime_error(made.error().message);
     return flow;

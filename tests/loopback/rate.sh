@@ -1,4 +1,4 @@
-# --rate is a cap that is kept.
+# --rate is a cap that is kept, on either side.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -11,3 +11,13 @@ cmp "$work/data" "$work/dst/data"
 # 80 Mbit of data at 40 Mbit/s take two seconds; how much longer they take is the machine's affair.
 awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
     fail "10 MB at 40 Mbit/s took $(json_field "$work/last.out" seconds) s"
+
+# The receiver's cap binds a sender that has none, fixed rates included.
+for flags in "" "--policy fixed --rate 400M"; do
+    start_recv r --one-off --rate 40M --dir "$work/dst" --psk-file "$work/psk"
+    # shellcheck disable=SC2086
+    expect 0 "$send" --json $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+    wait_for 0 "$receiver"
+    awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
+        fail "10 MB to a receiver of 40 Mbit/s took $(json_field "$work/last.out" seconds) s ($flags)"
+done

@@ -17,6 +17,11 @@ wrong_send "--rate" "$work/file" $url --rate
 wrong_send "time 'soon'" --timeout soon "$work/file" $url
 wrong_send "MTU '900'" --mtu 900 "$work/file" $url
 wrong_send "--cc: 'cubik'.*udt" --cc cubik "$work/file" $url
+wrong_send "--policy: 'greedy'.*fixed" --policy greedy "$work/file" $url
+wrong_send "add --rate" --policy fixed "$work/file" $url
+wrong_send "exclude" --policy fixed --rate 5M --min-rate 1M "$work/file" $url
+wrong_send "--min-rate 5M is above --rate 4M" -m 5M -l 4M "$work/file" $url
+wrong_send "--min-rate: .*'slow'" --min-rate slow "$work/file" $url
 wrong_send "--checksum: 'md5'" --checksum md5 "$work/file" $url
 wrong_send "exclude" -4 -6 "$work/file" $url
 wrong_send "exclude" -q -v "$work/file" $url

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "udtx/congestion.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/time.hpp"
 
@@ -11,8 +12,11 @@ namespace udtx {
 
 struct TransportConfig {
     std::string congestion = "udtx";
-    Rate max_rate = Rate::infinite();  ///< cap on what leaves, all paths together
-    double cd_alpha = 0.3;             ///< thresholds of the congestion degree (controller `cd`)
+    Rate max_rate = Rate::infinite();          ///< cap on what leaves, all paths together
+    Rate max_receive_rate = Rate::infinite();  ///< announced to the peer, whose cap it is
+    Policy policy = Policy::fair;              ///< share beside other flows
+    Rate min_rate{};                           ///< floor of what leaves, whatever congestion control says; zero: none
+    double cd_alpha = 0.3;                     ///< thresholds of the congestion degree (controller `cd`)
     double cd_beta = 0.7;
 
     Duration idle_timeout = std::chrono::seconds(30);       ///< nothing heard for so long: the connection ends

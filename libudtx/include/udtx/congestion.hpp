@@ -106,16 +106,26 @@ class CongestionController {
     [[nodiscard]] virtual CongestionReport report() const = 0;
 };
 
+/// What the user wants of a flow beside others.
+enum class Policy : std::uint8_t {
+    fair,   ///< as the controller does
+    high,   ///< like two flows
+    low,    ///< what others leave; a control of its own in place of the named one
+    fixed,  ///< the cap is the rate, whatever happens
+};
+
 struct CongestionOptions {
     std::uint32_t datagram_bytes = 1200;    ///< UDP payload at the start
     std::uint64_t max_window = 64U << 20U;  ///< upper bound of window(), bytes
     std::uint64_t seed = 1;                 ///< for controllers that draw random numbers (UDT's DecRandom)
     Rate max_rate = Rate::infinite();       ///< user's cap (--rate)
-    double cd_alpha = 0.3;                  ///< `cd`: congestion degrees below are no congestion ...
-    double cd_beta = 0.7;                   ///< ... and above are a severe one
+    Policy policy = Policy::fair;
+    Rate min_rate{};        ///< floor, whatever the controller says; zero: none
+    double cd_alpha = 0.3;  ///< `cd`: congestion degrees below are no congestion ...
+    double cd_beta = 0.7;   ///< ... and above are a severe one
 };
 
-/// Creates the controller called `name` ("udt"); invalid_argument names the known ones.
+/// Creates the controller called `name` ("udt"), with the policy around it; invalid_argument names the known ones.
 [[nodiscard]] Result<std::unique_ptr<CongestionController>> make_congestion_controller(
     std::string_view name, const CongestionOptions& options);
 [[nodiscard]] std::vector<std::string> congestion_controller_names();

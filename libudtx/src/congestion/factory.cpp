@@ -4,6 +4,8 @@
 #include "congestion/bbr.hpp"
 #include "congestion/congestion_degree.hpp"
 #include "congestion/cubic.hpp"
+#include "congestion/policy.hpp"
+#include "congestion/scavenger.hpp"
 #include "congestion/udt.hpp"
 #include "congestion/udtx.hpp"
 #include "udtx/congestion.hpp"
@@ -42,7 +44,16 @@ Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::st
                                                                          const CongestionOptions& options) {
     const auto found = std::find_if(kControllers.begin(), kControllers.end(),
                                     [name](const Entry& entry) { return entry.name == name; });
-    if (found != kControllers.end()) return found->make(options);
+    if (found != kControllers.end()) {
+        // `high` halves what the controller is told, caps included.
+        CongestionOptions inner = options;
+        if (options.policy == Policy::high) {
+            inner.max_rate = options.max_rate * (1.0 / congestion::SeveralFlows::kFlows);
+            inner.max_window = options.max_window / congestion::SeveralFlows::kFlows;
+        }
+        auto made = options.policy == Policy::low ? make<congestion::Scavenger>(options) : found->make(inner);
+        return congestion::apply_policy(std::move(made), options);
+    }
     std::string message = "unknown congestion control '" + std::string(name) + "', known:";
     for (const Entry& entry : kControllers) message.append(" ").append(entry.name);
     return Error{ErrorCode::invalid_argument, std::move(message)};

@@ -18,6 +18,11 @@ Result<void> check(const TransportConfig& config) {
     const auto controller = make_congestion_controller(config.congestion, {});
     if (!controller) return controller.error();
     if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
+    if (config.max_receive_rate.is_zero()) return invalid("max_receive_rate is zero, nothing could come");
+    if (config.min_rate > config.max_rate) return invalid("min_rate is above max_rate");
+    if (config.policy == Policy::fixed && config.max_rate.is_infinite()) {
+        return invalid("the policy 'fixed' needs max_rate");
+    }
     if (config.idle_timeout <= Duration::zero()) return invalid("idle_timeout must be positive");
     if (config.handshake_timeout <= Duration::zero()) return invalid("handshake_timeout must be positive");
     if (config.keep_alive < Duration::zero()) return invalid("keep_alive must not be negative");

@@ -65,6 +65,8 @@ void Connection::make_congestion_controller() {
     options.datagram_bytes = path_.mtu.current();
     options.seed = congestion_seed_;
     options.max_rate = max_rate_;
+    options.policy = config_.policy;
+    options.min_rate = config_.min_rate;
     options.cd_alpha = config_.cd_alpha;
     options.cd_beta = config_.cd_beta;
     options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
@@ -131,8 +133,8 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 }
 
 void Connection::set_max_rate(Rate rate) {
-    max_rate_ = rate;
-    path_.congestion->set_max_rate(rate);
+    max_rate_ = std::min(rate, peer_rate_);
+    path_.congestion->set_max_rate(max_rate_);
     touch();
 }
 

@@ -185,6 +185,7 @@ class Connection {
     Instant last_received_;
     Instant last_sent_eliciting_;
     Rate max_rate_;
+    Rate peer_rate_ = Rate::infinite();  // what the peer wants to receive at most
 
     std::string close_text_;
     wire::CloseFrame close_frame_;

@@ -13,11 +13,12 @@ namespace {
 using Field = std::uint64_t TransportParameters::*;
 
 // Index + 1 is the parameter's id on the wire.
-constexpr std::array<Field, 8> kFields{
+constexpr std::array<Field, 9> kFields{
     &TransportParameters::idle_timeout_ms, &TransportParameters::connection_window,
     &TransportParameters::stream_window,   &TransportParameters::max_streams,
     &TransportParameters::max_datagram,    &TransportParameters::aes_speed,
     &TransportParameters::chacha_speed,    &TransportParameters::cipher,
+    &TransportParameters::receive_rate,
 };
 
 std::uint64_t megabytes(double bytes_per_second) {
@@ -33,6 +34,8 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
     p.stream_window = config.stream_window;
     p.max_streams = config.max_streams;
     p.max_datagram = config.max_datagram;
+    if (!config.max_receive_rate.is_infinite())
+        p.receive_rate = static_cast<std::uint64_t>(config.max_receive_rate.bps());
     p.aes_speed = megabytes(aes_speed);
     p.chacha_speed = megabytes(chacha_speed);
     return p;

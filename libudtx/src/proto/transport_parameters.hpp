@@ -20,7 +20,8 @@ struct TransportParameters {
     std::uint64_t max_datagram = 0;       ///< largest UDP payload this end takes
     std::uint64_t aes_speed = 0;          ///< AEAD speed on this machine, MB/s; 0 = not offered
     std::uint64_t chacha_speed = 0;
-    std::uint64_t cipher = 0;  ///< server only: the choice (crypto::Cipher)
+    std::uint64_t cipher = 0;        ///< server only: the choice (crypto::Cipher)
+    std::uint64_t receive_rate = 0;  ///< bits/s of UDP payload that the peer may send at most; 0 = any
 
     [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);
 };

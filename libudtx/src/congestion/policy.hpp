@@ -1,0 +1,71 @@
+// What a user wants of a flow, laid around any controller (docs/congestion.md, Policies).
+#pragma once
+
+#include <memory>
+
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+/// `controller` as the options' policy and minimum rate want it.
+[[nodiscard]] std::unique_ptr<CongestionController> apply_policy(std::unique_ptr<CongestionController> controller,
+                                                                 const CongestionOptions& options);
+
+/// Passes everything on; the policies change what they have to.
+class Around : public CongestionController {
+  public:
+    explicit Around(std::unique_ptr<CongestionController> inner) : inner_(std::move(inner)) {}
+    void on_sent(const CongestionSent& packet) override { inner_->on_sent(packet); }
+    void on_feedback(const CongestionFeedback& feedback) override { inner_->on_feedback(feedback); }
+    void on_mtu(std::uint32_t bytes) override { inner_->on_mtu(bytes); }
+    void set_max_rate(Rate rate) override { inner_->set_max_rate(rate); }
+    [[nodiscard]] std::uint64_t window() const override { return inner_->window(); }
+    [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate(); }
+    [[nodiscard]] std::uint32_t probe_packets() const override { return inner_->probe_packets(); }
+    [[nodiscard]] CongestionReport report() const override { return inner_->report(); }
+
+  protected:
+    std::unique_ptr<CongestionController> inner_;
+};
+
+/// `--min-rate`: rate and window are never less than what carries the floor.
+class RateFloor : public Around {
+  public:
+    RateFloor(std::unique_ptr<CongestionController> inner, Rate floor, std::uint32_t datagram_bytes)
+        : Around(std::move(inner)), floor_(floor), datagram_bytes_(datagram_bytes) {}
+    void on_feedback(const CongestionFeedback& feedback) override;
+    void on_mtu(std::uint32_t bytes) override;
+    [[nodiscard]] std::uint64_t window() const override;
+    [[nodiscard]] Rate pacing_rate() const override;
+
+  protected:
+    Rate floor_;
+    std::uint32_t datagram_bytes_;
+    Duration patience_ = std::chrono::milliseconds(400);  // until an acknowledgement may be expected
+};
+
+/// `fixed`: the cap is the rate, whatever happens.
+class FixedRate final : public RateFloor {
+  public:
+    using RateFloor::RateFloor;
+    void set_max_rate(Rate rate) override;
+    [[nodiscard]] Rate pacing_rate() const override { return floor_; }
+};
+
+/// `high`: one flow that behaves like kFlows of them: each is told of its part of what happens (MulTCP's idea:
+/// Crowcroft and Oechslin 1998).
+class SeveralFlows final : public Around {
+  public:
+    static constexpr std::uint32_t kFlows = 2;
+    using Around::Around;
+    void on_sent(const CongestionSent& packet) override;
+    void on_feedback(const CongestionFeedback& feedback) override;
+    void set_max_rate(Rate rate) override { inner_->set_max_rate(rate * (1.0 / kFlows)); }
+    [[nodiscard]] std::uint64_t window() const override { return kFlows * inner_->window(); }
+    [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate() * kFlows; }
+
+  private:
+    CongestionFeedback part_;  // keeps the capacity of its vectors
+};
+
+}  // namespace udtx::congestion

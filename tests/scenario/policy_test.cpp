@@ -1,0 +1,106 @@
+// What the policies promise, over the whole protocol.
+#include "sim/flows.hpp"
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+FlowSpec with(Policy policy, const std::string& cc = "cubic", Duration start = {}) {
+    FlowSpec flow{.cc = cc, .start = start};
+    flow.config.policy = policy;
+    return flow;
+}
+
+/// Of CUBIC on a 40 Mbit/s line of 100 ms, alone or beside `others`.
+double cubic_goodput(double queue_bdp, std::vector<FlowSpec> others, Duration start) {
+    FlowRigSetup setup{.name = "cubic and low",
+                       .bits_per_second = 40'000'000,
+                       .rtt = 100ms,
+                       .queue_bdp = queue_bdp,
+                       .flows = {{.cc = "cubic", .start = start}}};
+    setup.flows.insert(setup.flows.end(), others.begin(), others.end());
+    FlowRig rig(setup);
+    rig.run_for(60s);
+    UNSCOPED_INFO(rig.table(20s, 60s));
+    return rig.goodput(0, 20s, 60s).bps();
+}
+
+}  // namespace
+
+TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes first, in shallow and deep queues") {
+    for (const double queue : {0.1, 1.0, 8.0}) {
+        const double alone = cubic_goodput(queue, {}, 0s);
+        INFO("queue " << queue);
+        CHECK(cubic_goodput(queue, {with(Policy::low, "cubic", 10s)}, 0s) >= 0.9 * alone);
+        CHECK(cubic_goodput(queue, {with(Policy::low)}, 5s) >= 0.9 * alone);
+    }
+}
+
+TEST_CASE("low: alone it uses the line, under random loss too") {
+    for (const double loss : {0.0, 0.01}) {
+        FlowRig rig({.name = "low alone",
+                     .bits_per_second = 40'000'000,
+                     .rtt = 50ms,
+                     .loss = loss,
+                     .flows = {with(Policy::low)}});
+        rig.run_for(30s);
+        INFO(rig.table(10s, 30s));
+        CHECK(rig.utilisation(10s, 30s) > 0.75);
+        CHECK(rig.queue_delay(10s, 30s).mean < 20ms);
+    }
+}
+
+TEST_CASE("high: more than one flow's share beside a flow of its kind, and not everything") {
+    for (const std::string cc : {"cubic", "bbr"}) {
+        FlowRig rig({.name = "high " + cc,
+                     .bits_per_second = 40'000'000,
+                     .rtt = 40ms,
+                     .flows = {with(Policy::high, cc), with(Policy::fair, cc)}});
+        rig.run_for(90s);
+        INFO(rig.table(30s, 90s));
+        const double share = rig.goodput(0, 30s, 90s).bps() / rig.goodput(30s, 90s).bps();
+        CHECK(share > 0.55);
+        CHECK(share < 0.95);
+    }
+}
+
+TEST_CASE("fixed: the rate is held beside CUBIC and through loss") {
+    FlowSpec fixed = with(Policy::fixed);
+    fixed.config.max_rate = Rate::bits_per_second(20e6);
+    FlowRig rig(
+        {.name = "fixed", .bits_per_second = 40'000'000, .rtt = 50ms, .loss = 0.02, .flows = {fixed, {.cc = "cubic"}}});
+    rig.run_for(20s);
+    INFO(rig.table(5s, 20s));
+    // Of what leaves, 2 % is lost and up to 5 % are headers, tags and acknowledgements.
+    CHECK(rig.goodput(0, 5s, 20s).bps() > 0.93 * 0.98 * 20e6);
+    CHECK(rig.goodput(0, 5s, 20s).bps() < 20e6);
+}
+
+TEST_CASE("min-rate: a floor beside a greedy flow, and no cap") {
+    FlowSpec floor{.cc = "cubic"};
+    floor.config.min_rate = Rate::bits_per_second(5e6);
+    FlowRig rig({.name = "floor", .bits_per_second = 40'000'000, .rtt = 100ms, .loss = 0.02, .flows = {floor}});
+    rig.run_for(20s);
+    INFO(rig.table(5s, 20s));
+    CHECK(rig.goodput(0, 5s, 20s).bps() > 0.93 * 0.98 * 5e6);  // CUBIC alone would get one
+    FlowRig clean({.name = "no cap", .bits_per_second = 40'000'000, .rtt = 100ms, .flows = {floor}});
+    clean.run_for(20s);
+    INFO(clean.table(5s, 20s));
+    CHECK(clean.utilisation(5s, 20s) > 0.95);
+}
+
+TEST_CASE("the receiver's rate bounds the sender, fixed or not, with or without a cap of its own") {
+    for (const Policy policy : {Policy::fair, Policy::fixed}) {
+        FlowSpec flow = with(policy, "cubic");
+        flow.config.max_rate = Rate::bits_per_second(30e6);
+        flow.config.max_receive_rate = Rate::bits_per_second(10e6);  // both ends of the rig have the same
+        FlowRig rig({.name = "receiver's rate", .bits_per_second = 100'000'000, .rtt = 20ms, .flows = {flow}});
+        rig.run_for(6s);
+        INFO(rig.table(2s, 6s));
+        CHECK(rig.goodput(0, 2s, 6s).bps() < 10e6);
+        CHECK(rig.goodput(0, 2s, 6s).bps() > 9.3e6);
+    }
+}
