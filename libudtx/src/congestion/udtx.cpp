@@ -14,6 +14,7 @@ constexpr double kMinHalfDelay = 1e-3;
 constexpr double kHalvesPerBuffer = 4.0;  // q_h at most a quarter of the full buffer: room for 16 flows without loss
 constexpr Duration kRemorse = std::chrono::seconds(20);
 constexpr Duration kBlame = std::chrono::seconds(20);
+constexpr double kFillLoss = 0.04;         // congestion loss at which a line counts as full although no queue shows
 constexpr double kMaxThinning = 0.1;       // random loss that is made up for by sending more
 constexpr double kHalfDelayPackets = 3.0;  // and is no less than so many Lp
 constexpr double kRest = 0.12;             // of q_h: the queue that a flow alone keeps, so that the line never runs dry
@@ -63,6 +64,8 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, 0.1) : 0.0;
     updated_ = feedback.now;
     mtr_.on_feedback(feedback, degree_);
+    // While the queue overflows it does not empty: the base must outlive its time.
+    delay_.hold_base(compete_.active() || loss_.congestion() > kOverflow);
     delay_.on_feedback(feedback, packet_time());
     count_packets(feedback);
     degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
@@ -70,7 +73,6 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         rate_ = std::min(rate_, mtr_.mtr() / 8.0);
         phase_ = Phase::ramp;
         compete_.leave();
-        delay_.hold_base(false);
         at_line_since_.reset();
     }
     switch (phase_) {
@@ -115,6 +117,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
         (high ? counts.high : counts.low) += 1.0;
         (high ? counts.high_lost : counts.low_lost) += 1.0;
     }
+    if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
     loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
 }
@@ -124,7 +127,7 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     if (compete_.active() || drain_until_) return;
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
-        loss_.forget_random();
+        blamed_random_ = trial_.remaining();
         mtr_.limit(mtr_.delivered());
         blamed_until_ = feedback.now + kBlame;
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
@@ -140,7 +143,6 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         rate_ = compete_.window() / rtt;
         if (delay_.queue() > 0.5 * half_delay()) return;
         compete_.leave();
-        delay_.hold_base(false);
         last_low_ = now;
         left_ = now;
         left_rate_ = rate_;
@@ -151,7 +153,6 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const bool robbed = left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < 0.6 * left_rate_;
     if (robbed) {
         compete_.enter(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
-        delay_.hold_base(true);
         overrun_since_.reset();
         return;
     }
@@ -171,7 +172,6 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const double before = rates_.value(now).value_or(rate_);
     const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
     compete_.enter(now, std::max(rate_, 0.9 * fair) * rtt, 1.2 * fair * rtt);
-    delay_.hold_base(true);
 }
 
 void Udtx::start_ramp(Instant now) {
@@ -224,7 +224,8 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
 // An empty queue says that nobody wants the rest of the line.
 void Udtx::fill(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
-    if (delay_.queue() >= 0.5 * kRest * half_delay() || feedback.application_limited) {
+    const bool wanted = delay_.queue() >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
+    if (wanted || feedback.application_limited) {
         low_ = false;
         return;
     }
@@ -243,7 +244,8 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     rate_ = std::min(rate_, kMaxShare * capacity());
     // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
     // was measured. Less is better in all three.
-    if (loss_.total() > kMaxThinning) rate_ = std::min(rate_, mtr_.mtr() * kMaxThinning / loss_.total());
+    if (const double over = loss_.total() / kMaxThinning; over > 1.0)
+        rate_ = std::min(rate_, mtr_.mtr() / (over * over));
     if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited &&
         mtr_.delivered() > 0.0) {
         rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));

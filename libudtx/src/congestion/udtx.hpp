@@ -76,6 +76,7 @@ class Udtx final : public CongestionController {
     bool low_ = false;
 
     std::uint32_t congestion_losses_ = 0;                                    // of this feedback, among long delays
+    double blamed_random_ = 0.0;                                             // what that trial left
     Instant blamed_until_;                                                   // after a trial that found congestion
     SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(6)};  // x before others came
     std::optional<Instant> left_;                                            // competing ended

@@ -19,7 +19,8 @@ void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
     seen_.high_lost = seen_.high_lost * keep + counts.high_lost;
     seen_.low = seen_.low * keep + counts.low;
     seen_.low_lost = seen_.low_lost * keep + counts.low_lost;
-    if (seen_.low > kEnough) random_ = seen_.low_lost / seen_.low;
+    // Without packets among short delays what was known of random loss is forgotten.
+    random_ = seen_.low > kEnough ? seen_.low_lost / seen_.low : random_ * keep;
 
     double sample = 0.0;
     if (seen_.high > kEnough) {
@@ -31,9 +32,9 @@ void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
     congestion_ += (1.0 - std::exp(-dt / (kSmoothingRtts * std::max(rtt, 1e-3)))) * (sample - congestion_);
 }
 
-void UdtxLoss::forget_random() {
+void UdtxLoss::assume_random(double random) {
     seen_.low = seen_.low_lost = 0.0;
-    random_ = 0.0;
+    random_ = random;
 }
 
 double UdtxLoss::total() const noexcept {

@@ -27,8 +27,8 @@ class UdtxLoss {
     [[nodiscard]] double random() const noexcept { return random_; }          ///< p_rand, 0..1
     [[nodiscard]] double congestion() const noexcept { return congestion_; }  ///< p_c, 0..1
     [[nodiscard]] double total() const noexcept;                              ///< of all packets lately
-    /// What looked random was not.
-    void forget_random();
+    /// What looked random was not, but for this part.
+    void assume_random(double random);
 
   private:
     Counts seen_;

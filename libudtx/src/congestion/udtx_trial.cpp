@@ -1,13 +1,14 @@
 #include "congestion/udtx_trial.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace udtx::congestion {
 
 namespace {
 constexpr double kWorthwhile = 0.02;  // less loss is not worth a trial
 constexpr double kLength = 0.2;       // s of lowered rate, beside one RTT
-constexpr double kFewer = 0.6;        // of the loss before: it was congestion
+constexpr double kFewer = 0.65;       // of the loss before: it was congestion
 constexpr double kFewPackets = 100.0;
 constexpr double kFirstPause = 1.0;     // s
 constexpr double kLongestPause = 32.0;  // s
@@ -39,7 +40,8 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     lowered_ = false;
     next_ = now + from_seconds(pause_);
     if (packets_ < kFewPackets) return Verdict::none;
-    if (lost_ < kFewer * before_ * packets_) {
+    // By two standard deviations, or noise would be taken for a verdict.
+    if (lost_ + 2.0 * std::sqrt(lost_) < kFewer * before_ * packets_) {
         pause_ = 4.0 * kFirstPause;
         return Verdict::congestion;
     }

@@ -19,10 +19,12 @@ class UdtxTrial {
     Verdict on_feedback(const CongestionFeedback& feedback, double loss, double rtt);
     /// Factor of the rate now.
     [[nodiscard]] double factor() const noexcept { return lowered_ ? kLowered : 1.0; }
+    /// Part that was lost nevertheless, after a verdict.
+    [[nodiscard]] double remaining() const noexcept { return packets_ > 0.0 ? (lost_ + 1.0) / packets_ : 0.0; }
     [[nodiscard]] bool running() const noexcept { return started_.has_value(); }
 
   private:
-    static constexpr double kLowered = 0.7;
+    static constexpr double kLowered = 0.5;
 
     std::optional<Instant> started_;
     bool lowered_ = false;
