@@ -8,28 +8,35 @@ namespace udtx::congestion {
 
 namespace {
 
-constexpr double kHalfDelay = 4e-3;        // s, q_h of a short path
-constexpr double kHalfDelayPerRtt = 0.03;  // q_h grows with the base RTT
-constexpr double kMinHalfDelay = 1e-3;
-constexpr double kHalvesPerBuffer = 4.0;  // q_h at most a quarter of the full buffer: room for 16 flows without loss
-constexpr Duration kRemorse = std::chrono::seconds(20);
-constexpr Duration kBlame = std::chrono::seconds(20);
-constexpr double kFillLoss = 0.04;         // congestion loss at which a line counts as full although no queue shows
-constexpr double kMaxThinning = 0.1;       // random loss that is made up for by sending more
-constexpr double kHalfDelayPackets = 3.0;  // and is no less than so many Lp
-constexpr double kRest = 0.12;             // of q_h: the queue that a flow alone keeps, so that the line never runs dry
-constexpr double kMaxShare = 1.05;         // x above C: how an error of C and a freed line are found out
-constexpr double kHalfLoss = 0.02;         // P_h: congestion loss that halves the share
-constexpr double kLoopGain =
-    1.2;                       // beta x slope of the share x RTT: fraction of an excess that one round trip takes back
-constexpr double kFast = 2.0;  // beta times this far above the flow's own rest: quick release
-constexpr double kOverflow = 0.002;     // congestion loss from which on the highest delays are those of a full buffer
+// q_h, the delay that halves the share
+constexpr double kHalfDelay = 4e-3;        // s, on a short path
+constexpr double kHalfDelayPerRtt = 0.03;  // more on a long one, or shares would take too many round trips to settle
+constexpr double kHalfDelayPackets = 3.0;  // at least so many Lp,
+constexpr double kMinHalfDelay = 1e-3;     // and so many s,
+constexpr double kHalvesPerBuffer = 4.0;   // at most a quarter of the full buffer: room for 16 flows without loss
+
+// The share
+constexpr double kRest = 0.12;      // of q_h: the queue that a flow alone keeps, so that the line never runs dry
+constexpr double kMaxShare = 1.05;  // x above C: how an error of C and a freed line are found out
+constexpr double kHalfLoss = 0.02;  // P_h: congestion loss that halves the share
+constexpr double kLoopGain = 1.2;   // part of an excess that one loop time takes back
+constexpr double kFast = 2.0;       // times that, far above the flow's own rest: quick release
+constexpr double kMaxBeta = 0.25;   // of the distance to the target, a round trip
+constexpr double kMaxStep = 0.2;    // and a feedback
+
+// The start
+constexpr double kInitialPackets = 18.0;
+constexpr double kStart = 0.5;          // of C: the first round trip after the first train
 constexpr double kCrowdedShare = 0.25;  // of C: what a newcomer keeps of a busy line
 constexpr double kHold = 2.0;           // RTTs for which it does not yield to the queue that it made itself
-constexpr double kStart = 0.5;          // of C: the first round trip after the first train
-constexpr double kMaxBeta = 0.25;
-constexpr double kMaxStep = 0.2;
-constexpr double kInitialPackets = 18.0;
+
+// Losses
+constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
+constexpr double kFillLoss = 0.04;    // congestion loss at which a line counts as full although no queue shows
+constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
+constexpr Duration kBlame = std::chrono::seconds(20);    // after a trial that found congestion
+constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: is what was left to others taken?
+
 constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
 
 }  // namespace
@@ -156,7 +163,9 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         overrun_since_.reset();
         return;
     }
-    const bool never_low = to_seconds(now - last_low_) > 5.0 + 10.0 * delay_.base_rtt();
+    // Drains of our own kind would have emptied the queue, and left us our share.
+    const bool never_low =
+        to_seconds(now - last_low_) > 5.0 + 10.0 * delay_.base_rtt() && rate_ < 0.7 * rates_.value(now).value_or(rate_);
     if (delay_.queue() < (never_low ? 1.5 : 5.0) * half_delay()) {
         overrun_since_.reset();
         return;

@@ -75,13 +75,13 @@ class Udtx final : public CongestionController {
     Instant last_low_;                      // q <= 0.25 q_h
     bool low_ = false;
 
-    std::uint32_t congestion_losses_ = 0;                                    // of this feedback, among long delays
-    double blamed_random_ = 0.0;                                             // what that trial left
-    Instant blamed_until_;                                                   // after a trial that found congestion
-    SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(6)};  // x before others came
-    std::optional<Instant> left_;                                            // competing ended
-    double left_rate_ = 0.0;                                                 // with this x
-    std::optional<Instant> overrun_since_;                                   // q > 5 q_h
+    std::uint32_t congestion_losses_ = 0;                                     // of this feedback, among long delays
+    double blamed_random_ = 0.0;                                              // what that trial left
+    Instant blamed_until_;                                                    // after a trial that found congestion
+    SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(10)};  // x before others came
+    std::optional<Instant> left_;                                             // competing ended
+    double left_rate_ = 0.0;                                                  // with this x
+    std::optional<Instant> overrun_since_;                                    // q > 5 q_h
 
     std::optional<Instant> drain_until_;
     Instant frozen_until_;

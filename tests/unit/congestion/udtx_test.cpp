@@ -1,0 +1,178 @@
+// The parts of udtx, each by itself; the whole is judged in tests/scenario/udtx_test.cpp.
+#include "congestion/udtx.hpp"
+
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::congestion;
+
+namespace {
+
+constexpr Instant kStart = Instant(1h);
+constexpr Duration kClocks = 5h;  // the receiver's clock is another one
+
+CongestionFeedback feedback(Duration at) {
+    CongestionFeedback f;
+    f.now = kStart + at;
+    return f;
+}
+
+/// An ACK of one packet, sent an RTT of 50 ms ago, with this one-way delay.
+CongestionFeedback arrival(Duration at, PacketNumber number, Duration delay) {
+    CongestionFeedback f = feedback(at);
+    f.acked_packets = 1;
+    f.rtt_sample = 50ms;
+    f.arrivals.push_back({number, f.now - 50ms, delay + kClocks});
+    return f;
+}
+
+}  // namespace
+
+TEST_CASE("sliding extreme: forgets after its length") {
+    SlidingExtreme<int, std::less<>> least(10s);
+    CHECK_FALSE(least.value(kStart));
+    least.add(kStart, 5);
+    least.add(kStart + 4s, 7);
+    CHECK(least.value(kStart + 9s) == 5);
+    CHECK(least.value(kStart + 12s) == 7);
+    CHECK_FALSE(least.value(kStart + 20s));
+}
+
+TEST_CASE("udtx delay: the queue is what comes on top of the base, whatever the clocks") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    CHECK(delay.queue() == 0.0);
+    delay.on_feedback(arrival(10ms, 8, 31ms), 1e-4);
+    CHECK(delay.queue() == Approx(5.6e-3));  // less the dead zone of 0.4 ms
+    CHECK(delay.smoothed() > 0.0);
+    CHECK(delay.smoothed() < delay.queue());
+    CHECK(delay.base_rtt() == Approx(0.05));
+}
+
+TEST_CASE("udtx delay: a clock that drifts by 100 ppm does not look like a queue") {
+    for (const int ppm : {100, -100}) {
+        UdtxDelay delay;
+        for (int i = 0; i < 12'000; ++i) {
+            const Duration at = 10ms * i;
+            delay.on_feedback(arrival(at, static_cast<PacketNumber>(i), 25ms + at * ppm / 1'000'000), 1e-4);
+            REQUIRE(delay.queue() < 1e-3);  // 10 s of base life x 100 ppm, less the dead zone
+        }
+    }
+}
+
+TEST_CASE("udtx delay: of a batch with one stamp the last packet counts") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    CongestionFeedback f = feedback(20ms);
+    const Instant stamp = f.now;
+    for (PacketNumber n = 0; n < 64; n += 9) {  // left 0.1 ms apart, stamped together
+        const Instant sent = stamp - 25ms - (63 - n) * 100us;
+        f.arrivals.push_back({n + 1, sent, stamp + kClocks - sent});
+    }
+    delay.on_feedback(f, 1e-4);
+    CHECK(delay.queue() == 0.0);
+}
+
+TEST_CASE("udtx delay: a lost packet has the longer delay of its neighbours") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 20, 28ms), 1e-4);
+    delay.on_feedback(arrival(20ms, 30, 22ms), 1e-4);
+    CHECK(delay.queue_around(15) == Approx(8e-3));
+    CHECK(delay.queue_around(25) == Approx(8e-3));
+    CHECK(delay.queue_around(31) == Approx(2e-3));
+    CHECK(delay.queue_around(5) == Approx(0.0));
+}
+
+TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
+    UdtxLoss loss;
+    for (int i = 0; i < 500; ++i) {
+        loss.on_feedback(kStart + 10ms * i, {.high = 10, .high_lost = 0.2, .low = 90, .low_lost = 1.8}, 0.05);
+    }
+    CHECK(loss.random() == Approx(0.02));
+    CHECK(loss.congestion() == Approx(0.0).margin(1e-9));
+    CHECK(loss.total() == Approx(0.02));
+}
+
+TEST_CASE("udtx loss: what strikes long queues alone is congestion") {
+    UdtxLoss loss;
+    for (int i = 0; i < 500; ++i) {
+        loss.on_feedback(kStart + 10ms * i, {.high = 50, .high_lost = 5, .low = 50, .low_lost = 0}, 0.05);
+    }
+    CHECK(loss.random() == 0.0);
+    CHECK(loss.congestion() > 0.04);  // of all packets, less two standard deviations
+    CHECK(loss.congestion() <= 0.05);
+}
+
+TEST_CASE("udtx loss: without short queues random loss is forgotten") {
+    UdtxLoss loss;
+    for (int i = 0; i < 200; ++i) loss.on_feedback(kStart + 10ms * i, {.low = 100, .low_lost = 10}, 0.05);
+    CHECK(loss.random() == Approx(0.1));
+    for (int i = 200; i < 3000; ++i) loss.on_feedback(kStart + 10ms * i, {.high = 100, .high_lost = 10}, 0.05);
+    CHECK(loss.random() < 0.01);
+    CHECK(loss.congestion() > 0.05);
+}
+
+TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never below what arrives") {
+    const auto told = [](Duration at, double pps, double delivered = 0.0) {
+        CongestionFeedback f = feedback(at);
+        f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = pps};
+        if (delivered > 0.0) f.delivery = DeliverySample{Rate::bytes_per_second(delivered), 50ms, false};
+        return f;
+    };
+    UdtxMtr mtr;
+    mtr.on_feedback(told(0ms, 10'000), 0.0);
+    CHECK(mtr.mtr() == Approx(10e6));
+    mtr.on_feedback(told(10ms, 2'000), 0.1);
+    CHECK(mtr.mtr() == Approx(9e6));
+    mtr.on_feedback(told(20ms, 2'000), 0.5);
+    CHECK(mtr.mtr() == Approx(9e6 / 8 + 2e6 * 7 / 8));
+    mtr.on_feedback(told(30ms, 2'000), 0.9);
+    CHECK(mtr.mtr() == Approx(2e6));
+    mtr.on_feedback(told(40ms, 2'000, 3e6), 0.9);
+    CHECK(mtr.mtr() == Approx(3e6));
+    mtr.on_feedback(told(50ms, 11'000), 0.9);
+    CHECK(mtr.mtr() == Approx(4e6));  // upwards always an eighth
+}
+
+TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does not") {
+    for (const bool policer : {true, false}) {
+        UdtxTrial trial;
+        auto verdict = UdtxTrial::Verdict::none;
+        bool lowered = false;
+        for (int i = 0; i < 300 && verdict == UdtxTrial::Verdict::none; ++i) {
+            CongestionFeedback f = feedback(10ms * i);
+            const bool half = trial.factor() < 1.0 || (trial.running() && lowered);
+            lowered = lowered || half;
+            f.acked_packets = half ? 50 : 100;
+            if (!policer || !half) f.lost.resize(f.acked_packets / 10);
+            verdict = trial.on_feedback(f, 0.1, 0.05);
+        }
+        CHECK(lowered);
+        CHECK(verdict == (policer ? UdtxTrial::Verdict::congestion : UdtxTrial::Verdict::random));
+        CHECK(trial.factor() == 1.0);
+    }
+}
+
+TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
+    UdtxCompete compete;
+    compete.enter(kStart, 100e3, 200e3);
+    CongestionFeedback f = feedback(0ms);
+    f.acked_packets = 20;
+    f.acked_bytes = 20'000;
+    for (int i = 1; i <= 600; ++i) {
+        f.now = kStart + 10ms * i;
+        compete.on_feedback(f, 0, 0.0, 0.05, 0.1, 1000.0);
+    }
+    // K = cbrt(100 / 0.4) = 6.3 s: the plateau.
+    CHECK(compete.window() > 190e3);
+    CHECK(compete.window() < 210e3);
+    const double before = compete.window();
+    f.lost.push_back({1000, 1000, f.now});
+    f.largest_sent = 1200;
+    compete.on_feedback(f, 1, 0.0, 0.05, 0.1, 1000.0);
+    CHECK(compete.window() == Approx(0.7 * before).epsilon(0.01));
+    compete.on_feedback(f, 1, 0.0, 0.05, 0.1, 1000.0);  // of the same round
+    CHECK(compete.window() > 0.69 * before);
+}
