@@ -26,6 +26,13 @@ TEST_CASE("each field out of range is named") {
     using Edit = std::function<void(TransportConfig&)>;
     const std::vector<std::pair<std::string, Edit>> cases{
         {"max_rate", [](TransportConfig& c) { c.max_rate = Rate(); }},
+        {"max_receive_rate", [](TransportConfig& c) { c.max_receive_rate = Rate(); }},
+        {"min_rate",
+         [](TransportConfig& c) {
+             c.min_rate = Rate::bits_per_second(2e6);
+             c.max_rate = Rate::bits_per_second(1e6);
+         }},
+        {"'fixed' needs max_rate", [](TransportConfig& c) { c.policy = Policy::fixed; }},
         {"idle_timeout", [](TransportConfig& c) { c.idle_timeout = 0s; }},
         {"handshake_timeout", [](TransportConfig& c) { c.handshake_timeout = -1s; }},
         {"keep_alive", [](TransportConfig& c) { c.keep_alive = -1s; }},

@@ -11,6 +11,7 @@ using proto::TransportParameters;
 TEST_CASE("transport parameters survive the wire") {
     TransportConfig config;
     config.idle_timeout = std::chrono::seconds(7);
+    config.max_receive_rate = Rate::bits_per_second(5e8);
     const auto p = TransportParameters::from(config, 2.5e9, 1.25e9);
     const auto back = proto::decode_parameters(proto::encode(p));
     REQUIRE(back);
@@ -21,6 +22,8 @@ TEST_CASE("transport parameters survive the wire") {
     CHECK(back->max_datagram == config.max_datagram);
     CHECK(back->aes_speed == 2500);
     CHECK(back->chacha_speed == 1250);
+    CHECK(back->receive_rate == 500'000'000);
+    CHECK(TransportParameters::from(TransportConfig(), 0, 0).receive_rate == 0);  // any
 }
 
 TEST_CASE("every truncation and a repeated parameter are malformed, an unknown one is skipped") {
