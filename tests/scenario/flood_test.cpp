@@ -1,4 +1,5 @@
 // Floods: from spoofed addresses without a cookie, and from real ones with it.
+#include <utility>
 #include <vector>
 
 #include "sim/check.hpp"
@@ -18,13 +19,13 @@ class Flood {
     Flood(Scenario& s, std::uint8_t hosts, int handshakes_each) {
         Prng seeds = Prng::derive(s.seed(), 77);
         for (std::uint8_t i = 0; i < hosts; ++i) {
-            const Address address = make_address(static_cast<std::uint8_t>(100 + i), 5000);
-            hosts_.push_back(std::make_unique<SimHost>(s.events(), s.network(),
-                                                       HostSetup{.name = "flood " + std::to_string(i),
-                                                                 .address = address,
-                                                                 .seed = seeds.next(),
-                                                                 .provider = &shared_kit().provider(),
-                                                                 .handshakes = &shared_kit().handshakes()}));
+            HostSetup setup;
+            setup.name = "flood " + std::to_string(i);
+            setup.address = make_address(static_cast<std::uint8_t>(100 + i), 5000);
+            setup.seed = seeds.next();
+            setup.provider = &shared_kit().provider();
+            setup.handshakes = &shared_kit().handshakes();
+            hosts_.push_back(std::make_unique<SimHost>(s.events(), s.network(), std::move(setup)));
             const NodeId node = hosts_.back()->node();
             const LinkParams line{.bits_per_second = 1'000'000'000, .delay = 10ms, .queue_bytes = 10'000'000};
             s.network().connect(node, s.server().node(), {&s.network().add_link("flood in", line)});
