@@ -56,7 +56,7 @@ struct PathContext {
     bool ping_due = false;
     std::optional<std::uint64_t> response_due;        ///< PATH_RESPONSE to send
     std::optional<wire::RateFeedbackFrame> feedback;  ///< of the packet being processed, until its ACK frame
-    RateFeedback last_feedback;  ///< for reports, with the newest pair
+    RateFeedback last_feedback;                       ///< for reports, with the newest pair
 
     std::uint64_t sent_packets = 0;
     std::uint64_t sent_bytes = 0;
