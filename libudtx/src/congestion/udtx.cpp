@@ -165,7 +165,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     }
     // Drains of our own kind would have emptied the queue, and left us our share.
     const bool never_low =
-        to_seconds(now - last_low_) > 5.0 + 10.0 * delay_.base_rtt() && rate_ < 0.7 * rates_.value(now).value_or(rate_);
+        to_seconds(now - last_low_) > 3.0 + 10.0 * delay_.base_rtt() && rate_ < 0.7 * rates_.value(now).value_or(rate_);
     if (delay_.queue() < (never_low ? 1.5 : 5.0) * half_delay()) {
         overrun_since_.reset();
         return;
@@ -186,6 +186,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
 void Udtx::start_ramp(Instant now) {
     phase_ = Phase::ramp;
     rate_ = mtr_.mtr() * kStart;
+    rates_.add(now, rate_);
     at_line_since_.reset();
     last_low_ = now;
     last_drain_ = now;
