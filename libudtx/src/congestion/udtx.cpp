@@ -164,8 +164,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         return;
     }
     // Drains of our own kind would have emptied the queue, and left us our share.
-    const bool never_low =
-        to_seconds(now - last_low_) > 3.0 + 10.0 * delay_.base_rtt() && rate_ < 0.7 * rates_.value(now).value_or(rate_);
+    const double patience = 3.0 + 10.0 * delay_.base_rtt() + 1500.0 * packet_time();
+    const bool never_low = to_seconds(now - last_low_) > patience && rate_ < 0.7 * rates_.value(now).value_or(rate_);
     if (delay_.queue() < (never_low ? 1.5 : 5.0) * half_delay()) {
         overrun_since_.reset();
         return;
