@@ -95,7 +95,8 @@ class CongestionController {
     virtual void on_feedback(const CongestionFeedback& feedback) = 0;
     /// The path's datagram size changed; `bytes` is the UDP payload.
     virtual void on_mtu(std::uint32_t bytes) = 0;
-    /// The user's cap changed while the connection runs (CongestionOptions::max_rate before).
+    /// The user's cap changed while the connection runs (CongestionOptions::max_rate before). The transport paces by
+    /// the cap in any case: to be overridden by a controller that uses the cap itself.
     virtual void set_max_rate(Rate /*rate*/) {}
     /// Bytes that may be in flight.
     [[nodiscard]] virtual std::uint64_t window() const = 0;

@@ -80,6 +80,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         rate_ = std::min(rate_, mtr_.mtr() / 8.0);
         phase_ = Phase::ramp;
         compete_.leave();
+        trial_.abandon();
         at_line_since_.reset();
     }
     switch (phase_) {
@@ -135,7 +136,7 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
         blamed_random_ = trial_.remaining();
-        mtr_.limit(mtr_.delivered());
+        if (mtr_.delivered() > 0.0) mtr_.limit(mtr_.delivered());
         blamed_until_ = feedback.now + kBlame;
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
         blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
@@ -159,8 +160,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     // The queue had emptied, but what we left to others they took: they are still not of our kind.
     const bool robbed = left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < 0.6 * left_rate_;
     if (robbed) {
-        compete_.enter(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
-        overrun_since_.reset();
+        start_competing(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
         return;
     }
     // Drains of our own kind would have emptied the queue, and left us our share.
@@ -172,15 +172,21 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     }
     if (!overrun_since_) overrun_since_ = now;
     if (to_seconds(now - *overrun_since_) < std::max(1.0, 8.0 * delay_.base_rtt())) return;
-    overrun_since_.reset();
     if (delay_.range() < 0.5 * half_delay()) {
+        overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
         return;
     }
     // With a share of 1/n before, 1/(n + 1) is fair beside one more.
     const double before = rates_.value(now).value_or(rate_);
     const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
-    compete_.enter(now, std::max(rate_, 0.9 * fair) * rtt, 1.2 * fair * rtt);
+    start_competing(now, std::max(rate_, 0.9 * fair) * rtt, 1.2 * fair * rtt);
+}
+
+void Udtx::start_competing(Instant now, double window, double goal) {
+    overrun_since_.reset();
+    trial_.abandon();  // trials stand still now: one that runs would lower the rate for as long as this lasts
+    compete_.enter(now, window, goal);
 }
 
 void Udtx::start_ramp(Instant now) {

@@ -23,6 +23,7 @@ class Udtx final : public CongestionController {
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
     void on_mtu(std::uint32_t bytes) override;
+    void set_max_rate(Rate rate) override { options_.max_rate = rate; }
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
     [[nodiscard]] std::uint32_t probe_packets() const override;
@@ -47,6 +48,7 @@ class Udtx final : public CongestionController {
     void bound_rate(const CongestionFeedback& feedback);
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
+    void start_competing(Instant now, double window, double goal);
     void consider_drain(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);

@@ -12,14 +12,14 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    /// `degree`: CD, 0..1. `delay`: base RTT and queue, over which deliveries are looked at, seconds.
+    /// `degree`: CD, 0..1.
     void on_feedback(const CongestionFeedback& feedback, double degree);
 
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
-    [[nodiscard]] double mtr() const noexcept {
-        return limit_ ? std::min(mtr_, *limit_) : mtr_;
-    }                                                                       ///< bytes/s, 0 = unknown
-    [[nodiscard]] double delivered() const noexcept { return delivered_; }  ///< highest of the last 1 s, bytes/s
+    /// Bytes/s, 0 = unknown.
+    [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
+    /// Highest delivery rate of the last kRecentLife, bytes/s.
+    [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
     void limit(double bytes_per_second) { limit_ = bytes_per_second; }
     void unlimit() { limit_.reset(); }

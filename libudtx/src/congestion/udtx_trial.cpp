@@ -49,4 +49,10 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     return Verdict::random;
 }
 
+void UdtxTrial::abandon() {
+    started_.reset();
+    next_.reset();
+    lowered_ = false;
+}
+
 }  // namespace udtx::congestion

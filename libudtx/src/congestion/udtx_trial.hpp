@@ -17,6 +17,8 @@ class UdtxTrial {
 
     /// `loss`: part of all packets lost lately; `rtt`, seconds, with the queue.
     Verdict on_feedback(const CongestionFeedback& feedback, double loss, double rtt);
+    /// Ends one that runs without a verdict.
+    void abandon();
     /// Factor of the rate now.
     [[nodiscard]] double factor() const noexcept { return lowered_ ? kLowered : 1.0; }
     /// Part that was lost nevertheless, after a verdict.

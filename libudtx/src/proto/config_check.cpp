@@ -19,9 +19,13 @@ Result<void> check(const TransportConfig& config) {
     if (!controller) return controller.error();
     if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
     if (config.max_receive_rate.is_zero()) return invalid("max_receive_rate is zero, nothing could come");
+    if (config.min_rate.is_infinite()) return invalid("min_rate must be finite");
     if (config.min_rate > config.max_rate) return invalid("min_rate is above max_rate");
     if (config.policy == Policy::fixed && config.max_rate.is_infinite()) {
         return invalid("the policy 'fixed' needs max_rate");
+    }
+    if (!(config.cd_alpha >= 0.0 && config.cd_alpha <= config.cd_beta && config.cd_beta <= 1.0)) {
+        return invalid("cd_alpha and cd_beta must be from 0 to 1, cd_alpha not above cd_beta");
     }
     if (config.idle_timeout <= Duration::zero()) return invalid("idle_timeout must be positive");
     if (config.handshake_timeout <= Duration::zero()) return invalid("handshake_timeout must be positive");

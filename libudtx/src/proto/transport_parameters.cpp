@@ -34,8 +34,11 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
     p.stream_window = config.stream_window;
     p.max_streams = config.max_streams;
     p.max_datagram = config.max_datagram;
-    if (!config.max_receive_rate.is_infinite())
-        p.receive_rate = static_cast<std::uint64_t>(config.max_receive_rate.bps());
+    if (!config.max_receive_rate.is_infinite()) {
+        // 0 would mean any rate, and more than kMostRate does not fit the field.
+        constexpr double kMostRate = 1e18;
+        p.receive_rate = static_cast<std::uint64_t>(std::clamp(config.max_receive_rate.bps(), 1.0, kMostRate));
+    }
     p.aes_speed = megabytes(aes_speed);
     p.chacha_speed = megabytes(chacha_speed);
     return p;

@@ -1,5 +1,7 @@
 #include "congestion/policy.hpp"
 
+#include <string>
+
 #include "bottleneck.hpp"
 #include "congestion/scavenger.hpp"
 #include "test/catch.hpp"
@@ -129,6 +131,22 @@ TEST_CASE("policy: high tells its controller of a half and asks for twice what i
     CHECK(f.inner->heard.rate->capacity_pps == 5000);  // the line is what it is
     f.outer->set_max_rate(mbps(30));
     CHECK(f.inner->cap == mbps(15));
+}
+
+TEST_CASE("policy: a cap that is lifted while it runs leaves no trace") {
+    const auto rate_after = [](const std::string& name, Policy policy, Rate cap) {
+        const auto made = make_congestion_controller(name, {.datagram_bytes = 1000, .max_rate = cap, .policy = policy});
+        REQUIRE(made.ok());
+        made.value()->set_max_rate(Rate::infinite());
+        Bottleneck path(*made.value(), 10'000, 50ms, 2000);
+        return goodput(path, 6s);
+    };
+    for (const std::string& name : congestion_controller_names()) {
+        for (const Policy policy : {Policy::fair, Policy::high, Policy::low}) {
+            INFO(name << ", policy " << static_cast<int>(policy));
+            CHECK(rate_after(name, policy, mbps(0.1)) == rate_after(name, policy, Rate::infinite()));
+        }
+    }
 }
 
 TEST_CASE("base delay: the least of the last minute") {

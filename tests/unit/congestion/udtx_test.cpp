@@ -155,6 +155,84 @@ TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does 
     }
 }
 
+TEST_CASE("udtx trial: given up it lowers nothing, and the next one waits a second again") {
+    UdtxTrial trial;
+    int i = 0;
+    const auto run_until_lowered = [&] {
+        const int start = i;
+        while (trial.factor() == 1.0 && i < start + 500) {
+            CongestionFeedback f = feedback(10ms * i++);
+            f.acked_packets = 100;
+            static_cast<void>(trial.on_feedback(f, 0.1, 0.05));
+        }
+        return i - start;
+    };
+    CHECK(run_until_lowered() > 100);
+    trial.abandon();
+    CHECK(trial.factor() == 1.0);
+    CHECK_FALSE(trial.running());
+    CHECK(run_until_lowered() > 100);
+    CHECK(trial.factor() == 0.5);
+}
+
+TEST_CASE("udtx: a new cap is the cap") {
+    Udtx udtx({.max_rate = Rate::bits_per_second(8e6)});
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(8e6));
+    udtx.set_max_rate(Rate::bits_per_second(40e6));
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(40e6));
+    udtx.set_max_rate(Rate::bits_per_second(2e6));
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(2e6));
+}
+
+namespace {
+
+/// A udtx on 10 MB/s, 50 ms, told of 5 % loss; an ACK of 100 packets each SYN.
+class LossyUdtx {
+  public:
+    /// `queue` above the base delay in every second ACK, a quarter more in the others.
+    void step(Duration queue, bool losses) {
+        ++steps_;
+        const Duration here = steps_ % 2 == 0 ? queue : queue * 5 / 4;
+        CongestionFeedback f = arrival(10ms * steps_, number_, 25ms + here);
+        f.acked_packets = 100;
+        f.acked_bytes = 100'000;
+        f.largest_acked = number_;
+        f.largest_sent = number_ + 500;
+        f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = 10'000};
+        f.delivery = DeliverySample{Rate::bytes_per_second(10e6), 50ms, false};
+        for (PacketNumber lost = 0; losses && lost < 5; ++lost) f.lost.push_back({number_ - 50 + lost, 1000, f.now});
+        number_ += 100;
+        udtx.on_feedback(f);
+    }
+    [[nodiscard]] bool halved() const { return udtx.pacing_rate().bytes_per_second() < 0.7 * udtx.rate(); }
+    [[nodiscard]] int steps() const { return steps_; }
+
+    Udtx udtx{{.datagram_bytes = 1000}};
+
+  private:
+    int steps_ = 0;
+    PacketNumber number_ = 100;
+};
+
+}  // namespace
+
+TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate from then on") {
+    int trial = 0;
+    for (LossyUdtx probe; trial == 0 && probe.steps() < 1000; trial = probe.halved() ? probe.steps() : 0) {
+        probe.step(0ms, true);
+    }
+    REQUIRE(trial > 100);
+    LossyUdtx line;
+    while (line.steps() < trial - 90) line.step(0ms, true);
+    while (!line.udtx.competing() && line.steps() < trial + 20) line.step(80ms, false);
+    REQUIRE(line.udtx.competing());
+    for (int i = 0; i < 100; ++i) {
+        line.step(80ms, false);
+        REQUIRE(line.udtx.competing());
+        if (!line.udtx.draining()) REQUIRE_FALSE(line.halved());
+    }
+}
+
 TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
     UdtxCompete compete;
     compete.enter(kStart, 100e3, 200e3);

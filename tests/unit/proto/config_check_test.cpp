@@ -32,6 +32,9 @@ TEST_CASE("each field out of range is named") {
              c.min_rate = Rate::bits_per_second(2e6);
              c.max_rate = Rate::bits_per_second(1e6);
          }},
+        {"min_rate must be finite", [](TransportConfig& c) { c.min_rate = Rate::infinite(); }},
+        {"cd_alpha", [](TransportConfig& c) { c.cd_alpha = 0.8; }},
+        {"cd_beta", [](TransportConfig& c) { c.cd_beta = 1.1; }},
         {"'fixed' needs max_rate", [](TransportConfig& c) { c.policy = Policy::fixed; }},
         {"idle_timeout", [](TransportConfig& c) { c.idle_timeout = 0s; }},
         {"handshake_timeout", [](TransportConfig& c) { c.handshake_timeout = -1s; }},

@@ -69,3 +69,15 @@ TEST_CASE("F41 datagrams of 0 or 68 bytes are refused, windows and times of 2^62
     REQUIRE(decoded.ok());
     CHECK(decoded->stream_window == wire::kVarintMax);
 }
+
+TEST_CASE("a receive rate too small or too large for the field is announced as the nearest that fits") {
+    const auto announced = [](double bps) {
+        TransportConfig config;
+        config.max_receive_rate = Rate::bits_per_second(bps);
+        return TransportParameters::from(config, 1e9, 1e9).receive_rate;
+    };
+    CHECK(announced(0.5) == 1);
+    CHECK(announced(5e6) == 5'000'000);
+    CHECK(announced(1e30) <= wire::kVarintMax);
+    CHECK(announced(1e30) > 1'000'000'000'000'000);
+}
