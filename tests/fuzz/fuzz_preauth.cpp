@@ -142,7 +142,9 @@ class Target {
             require(rounds < 999, "sending ends");
         }
         require(endpoint_.accept() == nullptr, "nobody is accepted without a handshake");
-        require(endpoint_.connection_count() <= kMaxConnections, "connections are bounded");
+        const std::size_t half_open = endpoint_.half_open_count();
+        require(half_open <= proto::Endpoint::kMaxHalfOpen, "handshakes under way are bounded");
+        require(endpoint_.connection_count() - half_open <= kMaxConnections, "connections are bounded");
     }
 
     void account(const proto::Transmit& t) {

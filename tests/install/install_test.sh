@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# install_test.sh <build dir> <compiler> <cmake> <flags>: installs into a temporary prefix, moves that prefix, and builds
-# and runs a program against it by find_package and by pkg-config.
+# install_test.sh <build dir> <compiler> <cmake> <generator> <flags>: installs into a temporary prefix, moves that prefix,
+# and builds and runs a program against it by find_package and by pkg-config.
 set -euo pipefail
-build=$1 compiler=$2 cmake=$3 flags=$4
+build=$1 compiler=$2 cmake=$3 generator=$4 flags=$5
 consumer=$(cd "$(dirname "$0")" && pwd)/consumer
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,8 +21,8 @@ while IFS= read -r header; do
 done < <(find "$work/prefix/include/udtx" -name '*.hpp')
 
 echo "-- find_package"
-"$cmake" -S "$consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_CXX_FLAGS="$flags" >"$work/log" || { cat "$work/log"; exit 1; }
+"$cmake" -G "$generator" -S "$consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" >"$work/log" || { cat "$work/log"; exit 1; }
 "$cmake" --build "$work/cmake" >"$work/log" || { cat "$work/log"; exit 1; }
 "$work/cmake/core_consumer"
 "$work/cmake/session_consumer"
