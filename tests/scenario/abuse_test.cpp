@@ -153,6 +153,7 @@ TEST_CASE("F37 identifiers, offsets and limits up to 2^62: the connection ends o
                                  .arrival_pps = kHuge,
                                  .capacity_pps = kHuge,
                                  .pair_gap_ns = kHuge,
+                                 .line_pps = kHuge,
                                  .receive_time_us = wire::kMaxMicroseconds},
          false},
     };

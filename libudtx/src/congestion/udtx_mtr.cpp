@@ -12,6 +12,7 @@ constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
 constexpr double kLimitGrowth = 0.02;  // of itself each second
 constexpr double kCrossCheck = 1.0;    // of what was delivered: MTR cannot be less
+constexpr double kMostMtr = 1e12;      // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
@@ -24,7 +25,7 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
     if (feedback.rate && feedback.rate->line_pps > 0.0) {
-        const double estimate = feedback.rate->line_pps * feedback.rate->pair_bytes;
+        const double estimate = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
         if (mtr_ <= 0.0) {
             mtr_ = estimate;
             smoothed_at_ = feedback.now;

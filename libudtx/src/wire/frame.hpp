@@ -36,8 +36,9 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::size_t kMaxAckRanges = 256;
 /// Most arrival times that an ACK may carry; more is malformed.
 inline constexpr std::size_t kMaxAckArrivals = 16;
-/// Times in microseconds stay below this, so that they fit a Duration (nanoseconds in 63 bits).
-inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 53U) - 1;
+/// Times in microseconds stay below this, so that they and the difference of any two one-way delays made of them fit a
+/// Duration (nanoseconds in 63 bits).
+inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 52U) - 1;
 inline constexpr std::uint64_t kMaxPairBytes = 65535;
 inline constexpr std::size_t kMaxCloseReason = 256;
 

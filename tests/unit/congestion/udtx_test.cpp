@@ -2,6 +2,7 @@
 #include "congestion/udtx.hpp"
 
 #include "test/catch.hpp"
+#include "wire/frame.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -134,6 +135,33 @@ TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never be
     CHECK(mtr.mtr() == Approx(3e6));
     mtr.on_feedback(told(50ms, 11'000), 0.9);
     CHECK(mtr.mtr() == Approx(4e6));  // upwards always an eighth
+}
+
+TEST_CASE("udtx: what a peer may claim at the most makes no rate that the pacer could not count") {
+    Udtx udtx({.datagram_bytes = 1000});
+    for (int i = 1; i < 100; ++i) {
+        CongestionFeedback f = arrival(10ms * i, static_cast<PacketNumber>(i), 25ms);
+        f.acked_bytes = 1000;
+        f.rate = RateFeedback{.pair_bytes = 65535, .line_pps = 0x1p62};
+        udtx.on_feedback(f);
+        REQUIRE(udtx.window() <= CongestionOptions().max_window);
+        if (i > 1) REQUIRE(udtx.pacing_rate().bytes_per_second() < 1e13);
+    }
+    CHECK(udtx.mtr().mtr() == 1e12);
+}
+
+TEST_CASE("udtx delay: receive times from one end of their range to the other fit") {
+    constexpr Duration kMost = std::chrono::microseconds(wire::kMaxMicroseconds);
+    UdtxDelay delay;
+    for (const Duration stamp : {-kMost, kMost, -kMost}) {
+        CongestionFeedback f = feedback(10ms);
+        f.rtt_sample = 50ms;
+        f.arrivals.push_back({1, f.now, stamp - f.now.time_since_epoch()});
+        delay.on_feedback(f, 1e-4);
+        CHECK(delay.queue_around(1) >= 0.0);
+        if (stamp > 0ns) CHECK(delay.queue() == Approx(2.0 * to_seconds(kMost)));
+    }
+    CHECK(delay.queue() == 0.0);
 }
 
 TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does not") {

@@ -168,9 +168,11 @@ TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({0x03, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
     // a length of 2^62-1 in a short buffer
     CHECK(is_malformed({0x08, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
-    // RATE_FEEDBACK: pair of 65,536 bytes; receive time of 2^53
-    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0}));
-    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0xc0, 0x20, 0, 0, 0, 0, 0, 0}));
+    // RATE_FEEDBACK: pair of 65,536 bytes; receive time of 2^52; and what is just below
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0}));
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x10, 0, 0, 0, 0, 0, 0}));
+    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0, 0}));
+    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
     // CLOSE: neither transport nor application; reason of 257 bytes
     CHECK(is_malformed({0x13, 2, 0, 0}));
     std::vector<std::byte> close(5 + 257, std::byte{'x'});
