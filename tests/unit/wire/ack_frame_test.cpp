@@ -81,6 +81,53 @@ TEST_CASE("an ACK delay beyond what a Duration holds is malformed") {
     CHECK_FALSE(accepted({.delay = kMaxMicroseconds + 1}));
 }
 
+namespace {
+
+/// An ACK_TIMED of packet 200 alone with these (distance, earlier) pairs; `claimed` of them.
+bool timed_accepted(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& arrivals, std::uint64_t claimed) {
+    std::vector<std::byte> memory(1024);
+    Writer out(memory);
+    bool fits = out.u8(0x04) && out.u8(0) && out.varint(0) && out.varint(200) && out.varint(0) && out.varint(0) &&
+                out.varint(claimed);
+    for (const auto& [distance, earlier] : arrivals) fits = fits && out.varint(distance) && out.varint(earlier);
+    REQUIRE(fits);
+    Reader in(out.written());
+    AckFrame scratch;
+    return read_frame(in, scratch).ok();
+}
+
+}  // namespace
+
+TEST_CASE("the layout of an ACK_TIMED is the documented one") {
+    AckFrame frame;
+    frame.path = PathId{3};
+    frame.ranges[0] = {18, 20};
+    frame.count = 1;
+    frame.arrivals[0] = {8, 50};
+    frame.arrivals[1] = {16, 10};
+    frame.arrivals[2] = {20, 0};
+    frame.arrival_count = 3;
+    std::vector<std::byte> memory(64);
+    Writer out(memory);
+    REQUIRE(write_ack(out, frame));
+    constexpr std::array<std::uint8_t, 13> expected{0x04, 3, 0, 20, 0, 2, 3, 0, 0, 4, 10, 8, 50};
+    CHECK(same(out.written(), std::as_bytes(std::span(expected))));
+}
+
+TEST_CASE("arrivals below number zero, too early, too many, none or fewer than claimed are malformed") {
+    CHECK(timed_accepted({{0, 0}}, 1));
+    CHECK(timed_accepted({{0, kMaxMicroseconds}, {200, kMaxMicroseconds}}, 2));
+    CHECK_FALSE(timed_accepted({{0, kMaxMicroseconds + 1}}, 1));
+    CHECK_FALSE(timed_accepted({{0, 0}, {201, 0}}, 2));
+    CHECK_FALSE(timed_accepted({{kVarintMax, 0}}, 1));
+    CHECK_FALSE(timed_accepted({}, 0));
+    CHECK_FALSE(timed_accepted({{0, 0}}, 2));
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> many(kMaxAckArrivals, {1, 1});
+    CHECK(timed_accepted(many, many.size()));
+    many.emplace_back(1, 1);
+    CHECK_FALSE(timed_accepted(many, many.size()));
+}
+
 TEST_CASE("whatever is accepted descends, is disjoint and not adjacent") {
     std::mt19937 random(7);
     AckFrame scratch;
