@@ -119,6 +119,8 @@ Log::Verbosity CommonOptions::verbosity() const noexcept {
     return verbose ? Log::Verbosity::verbose : Log::Verbosity::normal;
 }
 
+std::string CommonOptions::congestion_in_use() const { return policy == Policy::low ? policy_text : congestion; }
+
 TransportConfig CommonOptions::transport() const {
     TransportConfig config;
     config.congestion = congestion;

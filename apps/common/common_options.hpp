@@ -49,6 +49,8 @@ struct CommonOptions {
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
+    /// For reports: what --cc names, or "low" where that policy has a controller of its own.
+    [[nodiscard]] std::string congestion_in_use() const;
 
   private:
     Result<void> check_rates();

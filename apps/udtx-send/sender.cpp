@@ -18,9 +18,11 @@ namespace udtx::apps {
 namespace {
 
 /// So long the receiver has to tidy up and to say what it has ...
-constexpr Duration kAnswerWithin = std::chrono::seconds(2);
+constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
 /// ... and so long we have after that to close without its answer.
-constexpr Duration kCloseWithin = std::chrono::milliseconds(500);
+constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
+static_assert(kAnswerWithin + kCloseWithin < std::chrono::seconds(2),
+              "Ctrl-C ends the sender within 2 s, heard or not");
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
@@ -29,7 +31,7 @@ FinalReport failure(const SendCommand& command, const Error& error) {
     FinalReport report;
     report.code = exit_code_for(error.code);
     report.error = error.message;
-    report.congestion = command.common.congestion;
+    report.congestion = command.common.congestion_in_use();
     report.transfers = 0;
     return report;
 }
@@ -183,7 +185,7 @@ FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const 
     }
     report.progress = job.progress();
     report.stats = dial.final_stats();
-    report.congestion = run.command.common.congestion;
+    report.congestion = run.command.common.congestion_in_use();
     report.code = exit_code_for(report.outcome);
     add_missing(report, missing);
     say_error(report, run, dial, supervisor.signal());

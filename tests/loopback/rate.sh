@@ -21,3 +21,9 @@ for flags in "" "--policy fixed --rate 400M"; do
     awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
         fail "10 MB to a receiver of 40 Mbit/s took $(json_field "$work/last.out" seconds) s ($flags)"
 done
+
+# What --policy low runs is not what --cc names, and the report says so.
+start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --json --policy low --cc cubic --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+[ "$(json_field "$work/last.out" cc)" = '"low"' ] || fail "cc is $(json_field "$work/last.out" cc), not low"
