@@ -140,7 +140,8 @@ void FlowRig::add_flow(const FlowSpec& spec) {
                                                    .config = config,
                                                    .seed = setup_.seed * 1000 + number,
                                                    .provider = &shared_kit().provider(),
-                                                   .handshakes = &shared_kit().handshakes()});
+                                                   .handshakes = &shared_kit().handshakes()},
+                                         setup_.noise);
     };
     flow->client = host(" client", last);
     flow->server = host(" server", static_cast<std::uint8_t>(last + 1));

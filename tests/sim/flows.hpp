@@ -56,6 +56,7 @@ struct FlowRigSetup {
     std::uint64_t access_bits_per_second = 0;
     std::vector<FlowSpec> flows;
     CrossTraffic cross{};
+    HostNoise noise{};  ///< of every flow's two hosts
 };
 
 /// State of one flow at one moment; counters since its start.

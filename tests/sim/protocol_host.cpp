@@ -53,11 +53,12 @@ Session& ProtocolHost::adopt(std::shared_ptr<proto::Connection> connection, std:
     return session;
 }
 
-void ProtocolHost::receive(const Address& local, const Address& remote, std::span<std::byte> data) {
+void ProtocolHost::receive(const Address& local, const Address& remote, std::span<std::byte> data,
+                           std::optional<Instant> stamp) {
     const Instant at = now();
     ++counters_.datagrams_received;
     counters_.bytes_received += data.size();
-    endpoint_.handle_datagram(at, {.local = local, .remote = remote, .data = data, .received = at});
+    endpoint_.handle_datagram(at, {.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)});
     pump();
 }
 

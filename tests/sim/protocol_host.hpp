@@ -80,8 +80,9 @@ class ProtocolHost {
     [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
 
   protected:
-    /// A datagram came; `data` may be overwritten.
-    void receive(const Address& local, const Address& remote, std::span<std::byte> data);
+    /// A datagram came, by the kernel's `stamp` or else now; `data` may be overwritten.
+    void receive(const Address& local, const Address& remote, std::span<std::byte> data,
+                 std::optional<Instant> stamp = std::nullopt);
     /// An alarm that set_alarm() asked for is due.
     void on_alarm(std::uint64_t tag);
 

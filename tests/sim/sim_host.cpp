@@ -1,17 +1,52 @@
 #include "sim/sim_host.hpp"
 
+#include <vector>
+
 namespace udtx::sim {
 
-SimHost::SimHost(EventQueue& events, Network& network, HostSetup setup)
+SimHost::SimHost(EventQueue& events, Network& network, HostSetup setup, const HostNoise& noise)
     : ProtocolHost(setup),
       events_(events),
       network_(network),
+      noise_(noise),
+      prng_(Prng::derive(setup.seed, 1)),
       node_(network.add_node(setup.name, setup.address, this)) {}
 
-void SimHost::on_datagram(Instant /*now*/, const Address& local, const Address& remote, std::span<std::byte> data) {
-    receive(local, remote, data);
+bool SimHost::away(double chance) {
+    const Instant now = events_.now();
+    if (now > away_until_ && prng_.chance(chance)) {
+        const auto spread = static_cast<std::uint64_t>((noise_.most - noise_.least).count()) + 1;
+        away_until_ = now + noise_.least + Duration(static_cast<Duration::rep>(prng_.below(spread)));
+    }
+    return now < away_until_;
 }
 
-void SimHost::on_due(Instant /*now*/, std::uint64_t tag) { on_alarm(tag); }
+void SimHost::on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) {
+    if (!away(noise_.late)) {
+        receive(local, remote, data);
+        return;
+    }
+    events_.call_at(away_until_, [this, now, local, remote, kept = std::vector(data.begin(), data.end())]() mutable {
+        receive(local, remote, kept, now);
+    });
+}
+
+void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
+    if (away(noise_.late)) {
+        events_.call_at(away_until_, [this, tag] { on_alarm(tag); });
+    } else {
+        on_alarm(tag);
+    }
+}
+
+void SimHost::send(const Address& to, std::span<const std::byte> datagram) {
+    if (!away(noise_.interrupted)) {
+        network_.send(node_, to, datagram);
+        return;
+    }
+    events_.call_at(away_until_, [this, to, kept = std::vector(datagram.begin(), datagram.end())] {
+        network_.send(node_, to, kept);
+    });
+}
 
 }  // namespace udtx::sim

@@ -12,9 +12,18 @@
 
 namespace udtx::sim {
 
+/// A busy machine: the host's thread wakes up late, and is put aside between two packets that it sends. What comes
+/// meanwhile waits with the kernel's stamp of its arrival.
+struct HostNoise {
+    double late = 0.0;         ///< probability that a wake-up comes late
+    double interrupted = 0.0;  ///< and that a send does, with all that follow it
+    Duration least = std::chrono::microseconds(200);
+    Duration most = std::chrono::milliseconds(2);
+};
+
 class SimHost final : public ProtocolHost, public Host, EventSink {
   public:
-    SimHost(EventQueue& events, Network& network, HostSetup setup);
+    SimHost(EventQueue& events, Network& network, HostSetup setup, const HostNoise& noise = {});
 
     [[nodiscard]] NodeId node() const noexcept { return node_; }
 
@@ -23,12 +32,18 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     void on_due(Instant now, std::uint64_t tag) override;
 
     [[nodiscard]] Instant now() const override { return events_.now(); }
-    void send(const Address& to, std::span<const std::byte> datagram) override { network_.send(node_, to, datagram); }
+    void send(const Address& to, std::span<const std::byte> datagram) override;
     void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
     void call_at(Instant at, std::function<void()> action) override { events_.call_at(at, std::move(action)); }
 
+    /// Draws whether the thread is put aside now, unless it has only just come back; true while it is away.
+    bool away(double chance);
+
     EventQueue& events_;
     Network& network_;
+    HostNoise noise_;
+    Prng prng_;
+    Instant away_until_{};
     NodeId node_;
 };
 

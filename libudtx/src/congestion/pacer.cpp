@@ -11,7 +11,12 @@ double Pacer::burst() const { return std::max(line_burst(), 2.0 * datagram_bytes
 
 double Pacer::credit_at(Instant now) const {
     const double earned = now > credited_ ? rate_.bytes_in(now - credited_) : 0.0;
-    return std::min(credit_ + earned, std::max(kKeptBursts * line_burst(), burst()));
+    const double kept = std::max({kKeptBursts * line_burst(), rate_.bytes_in(kept_late_), burst()});
+    return std::min(credit_ + earned, kept);
+}
+
+void Pacer::set_held(bool held, Duration rtt) noexcept {
+    kept_late_ = held ? std::min(rtt / kLateRttParts, kMostLate) : Duration::zero();
 }
 
 void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {

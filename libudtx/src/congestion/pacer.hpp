@@ -16,6 +16,10 @@ class Pacer {
     /// Timers fire late by tens or hundreds of microseconds: unused credit is kept for so many bursts, or the rate
     /// would not be reached.
     static constexpr double kKeptBursts = 3.0;
+    /// A busy machine runs its threads late by milliseconds. What a packet that only the pacer held back missed by that
+    /// is made good at once, up to this part of a round trip (a burst that shallow queues have room for) and time.
+    static constexpr std::int64_t kLateRttParts = 16;
+    static constexpr Duration kMostLate = std::chrono::milliseconds(8);
     static constexpr std::uint64_t kUnpaced = 1ULL << 62U;
 
     /// `rate` may be infinite (no pacing). Call whenever rate or datagram size may have changed; credit is kept.
@@ -24,6 +28,9 @@ class Pacer {
     /// missed, at most kKeptBursts; 2^62 when unpaced.
     [[nodiscard]] std::uint64_t budget(Instant now) const;
     void on_sent(Instant now, std::uint64_t bytes);
+    /// What ended a turn: the pacer alone (`held`), or the window or a lack of data, for which no credit is kept beyond
+    /// kKeptBursts. `rtt`: the shortest, zero when unknown.
+    void set_held(bool held, Duration rtt) noexcept;
     /// When a whole burst (or, for slow rates, one datagram) may leave next; none when unpaced or possible now.
     [[nodiscard]] std::optional<Instant> next_departure(Instant now) const;
 
@@ -34,7 +41,8 @@ class Pacer {
 
     Rate rate_ = Rate::infinite();
     std::uint32_t datagram_bytes_ = 1200;
-    double credit_ = 0.0;  // bytes; negative after packets that were sent regardless (probes)
+    Duration kept_late_{};  // of missed credit, while only the pacer holds packets back
+    double credit_ = 0.0;   // bytes; negative after packets that were sent regardless (probes)
     Instant credited_;
 };
 

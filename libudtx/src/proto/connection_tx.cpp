@@ -123,6 +123,9 @@ std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_s
         const bool wants = wants_to_send();
         if (!(allowed && (wants || probe)) && !path_.acks.due(now)) {
             if (!wants && !probe) path_.recovery.set_application_limited(true);
+            const bool paced = wants && path_.recovery.in_flight() + mtu <= window;
+            path_.pacer.set_held(paced,
+                                 path_.recovery.rtt().has_sample() ? path_.recovery.rtt().minimum() : Duration());
             break;
         }
         PacketPlan plan{.size = mtu, .eliciting = allowed};

@@ -15,6 +15,16 @@ double median_of(std::span<double> values) {
     return *middle;
 }
 
+constexpr double kAgree = 1.1;  // as much as stamps blur a train
+
+// The shortest that another one confirms. Reorders `values`.
+double shortest_agreed(std::span<double> values) {
+    std::sort(values.begin(), values.end());
+    const auto confirmed = std::adjacent_find(values.begin(), values.end(),
+                                              [](double shorter, double longer) { return longer <= kAgree * shorter; });
+    return confirmed != values.end() ? *(confirmed + 1) : values[values.size() / 2];
+}
+
 bool near_median(double value, double median) { return value > median / 8.0 && value < median * 8.0; }
 
 }  // namespace
@@ -123,7 +133,7 @@ double PacketPairMonitor::line_ns_per_byte() const {
     const bool fresh = previous_ && previous_->time - last_train_ <= kTrainLife;
     if (const std::size_t known = std::min(train_count_, kTrains); known > 0 && fresh) {
         std::array<double, kTrains> sorted = trains_;
-        return median_of(std::span(sorted.data(), known));
+        return shortest_agreed(std::span(sorted.data(), known));
     }
     const std::size_t known = std::min(pair_count_, kPairs);
     if (known == 0) return 0.0;

@@ -8,9 +8,10 @@
 // - Pair gaps are kept per byte, so that a change of the datagram size does not spoil the window, and are discarded
 //   when they say nothing about the line: numbers not consecutive, coalesced, or under 2 us.
 // - Beside UDT's capacity a line rate: packets that bear the bit one behind the other are a train; k >= 8 of them that
-//   came give (k - 1) L / (t_k - t_1). Interrupts and schedulers blur one gap, not fifteen. Packets lost on the way
-//   to the queue took no line time, so that k counts those that came. Without trains in the last kTrainLife it is the
-//   20th percentile of the pairs' gaps: cross traffic only ever widens a gap at the bottleneck.
+//   came give (k - 1) L / (t_k - t_1). Interrupts and schedulers blur one gap, not fifteen; a sender that is put aside
+//   in the middle and cross traffic only ever lengthen a train, so that the shortest that two agree on counts. Packets
+//   lost on the way to the queue took no line time, so that k counts those that came. Without trains in the last
+//   kTrainLife it is the 20th percentile of the pairs' gaps: cross traffic only ever widens a gap at the bottleneck.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ class PacketPairMonitor {
   public:
     static constexpr std::size_t kArrivals = 16;
     static constexpr std::size_t kPairs = 64;
-    static constexpr std::size_t kTrains = 4;
+    static constexpr std::size_t kTrains = 6;
     static constexpr std::uint32_t kMinTrain = 8;
     static constexpr Duration kTrainLife = std::chrono::seconds(2);
     static constexpr Duration kMinPairGap = std::chrono::microseconds(2);

@@ -58,6 +58,21 @@ TEST_CASE("pacer: fast rates leave in bursts of 250 us") {
     CHECK(wakeups == Approx(4000).epsilon(0.01));
 }
 
+TEST_CASE("pacer: what a late thread missed is made good, what the window held back is not") {
+    Pacer pacer;
+    pacer.set_rate(Instant(), Rate::bits_per_second(1e9), 1250);
+    pacer.on_sent(Instant(), 31'250);
+    pacer.set_held(true, 64ms);
+    CHECK(pacer.budget(Instant(3ms)) == 375'000);
+    CHECK(pacer.budget(Instant(9ms)) == 500'000);  // a sixteenth of a round trip at most
+    pacer.set_held(true, 1s);
+    CHECK(pacer.budget(Instant(1s)) == 1'000'000);  // and 8 ms
+    pacer.set_held(true, 1ms);
+    CHECK(pacer.budget(Instant(3ms)) == 93'750);
+    pacer.set_held(false, 64ms);
+    CHECK(pacer.budget(Instant(3ms)) == 93'750);
+}
+
 TEST_CASE("pacer: slow rates leave datagram by datagram, two at most at once") {
     Pacer pacer;
     pacer.set_rate(Instant(), Rate::bits_per_second(1e6), 1250);  // a datagram each 10 ms

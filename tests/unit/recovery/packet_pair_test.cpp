@@ -114,6 +114,16 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         for (int i = 3; i < 16; ++i) line.arrive(20us, true);
         CHECK(line.monitor.take_feedback().line_pps == Approx(50'000));
     }
+    SECTION("the shortest that two agree on counts: interruptions only lengthen a train") {
+        for (const Duration gap : {20us, 90us, 70us, 21us, 50us, 60us}) train(16, gap);
+        line.arrive(1ms);
+        CHECK(line.monitor.take_feedback().line_pps == Approx(1e6 / 21));
+    }
+    SECTION("a single short one is not believed") {
+        for (const Duration gap : {10us, 20us, 20us, 21us}) train(16, gap);
+        line.arrive(1ms);
+        CHECK(line.monitor.take_feedback().line_pps == Approx(50'000));
+    }
     SECTION("what was lost before the queue took no time on the line") {
         line.arrive(1ms);
         for (int i = 1; i < 12; ++i) {
