@@ -54,6 +54,16 @@ bool same_tree(const fs::path& a, const fs::path& b) {
     return static_cast<std::size_t>(std::distance(begin(others), end(others))) == seen;
 }
 
+/// What both ends report of a transfer that was to succeed in part.
+std::array<transfer::Outcome, 2> partial_at_both_ends(Scenario& s, const TransferRig& rig) {
+    std::array<transfer::Outcome, 2> outcomes{rig.sender->job().result(), rig.receiver->job().result()};
+    for (const transfer::Outcome& outcome : outcomes) {
+        SIM_REQUIRE(s, !outcome.status.ok());
+        SIM_CHECK(s, outcome.status.error().code == ErrorCode::partial);
+    }
+    return outcomes;
+}
+
 }  // namespace
 
 TEST_CASE("a tree arrives identical, whatever the line loses") {
@@ -102,9 +112,7 @@ TEST_CASE("an entry that cannot be written fails alone and both ends say so") {
     TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = ""},
                     {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
-    for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
-        SIM_REQUIRE(s, !outcome.status.ok());
-        SIM_CHECK(s, outcome.status.error().code == ErrorCode::partial);
+    for (const transfer::Outcome& outcome : partial_at_both_ends(s, rig)) {
         SIM_REQUIRE(s, outcome.failed.size() == 1);
         SIM_CHECK(s, outcome.failed.front().path == "src/blocked");
         SIM_CHECK(s, outcome.files == 1);
@@ -124,9 +132,7 @@ TEST_CASE("what the sender cannot read is counted at both ends") {
     TransferRig rig(s, {.sources = {(temp / "src").string()}, .destination = ""},
                     {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
-    for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
-        SIM_REQUIRE(s, !outcome.status.ok());
-        SIM_CHECK(s, outcome.status.error().code == ErrorCode::partial);
+    for (const transfer::Outcome& outcome : partial_at_both_ends(s, rig)) {
         SIM_CHECK(s, outcome.failed_count == 2);  // the last directory and the file in it
         SIM_CHECK(s, outcome.files == 1);
     }
