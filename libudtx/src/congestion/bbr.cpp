@@ -87,7 +87,7 @@ void Bbr::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.acked_packets > 0) silent_ = false;
     const BbrSample sample = model_.take(feedback);
     count_loss_ranges(feedback);
-    for (const CongestionLost& lost : feedback.lost) on_lost_packet(feedback, lost);
+    on_losses(feedback);
     if (feedback.acked_packets == 0) return;
     model_.update(sample, feedback.rtt_sample, probing(), window_);
     if (model_.round_start()) {

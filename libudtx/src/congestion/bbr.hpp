@@ -48,7 +48,8 @@ class Bbr final : public CongestionController {
     void set_window(const BbrSample& sample);
     void bound_window();
 
-    void on_lost_packet(const CongestionFeedback& feedback, const CongestionLost& lost);
+    void on_losses(const CongestionFeedback& feedback);
+    void on_lost_packet(const CongestionFeedback& feedback, const CongestionLost& lost, std::uint64_t lost_so_far);
     void update_probe_bw(const BbrSample& sample);
     void adapt_long_term(const BbrSample& sample);
     void raise_long_term(const BbrSample& sample);

@@ -28,13 +28,23 @@ double Bbr::inflight_with_headroom() const noexcept {
 
 // --- Losses
 
-void Bbr::on_lost_packet(const CongestionFeedback& feedback, const CongestionLost& lost) {
+// Packet by packet: those behind this one in the same report are not lost yet.
+void Bbr::on_losses(const CongestionFeedback& feedback) {
+    std::uint64_t behind = 0;
+    for (const CongestionLost& lost : feedback.lost) behind += lost.bytes;
+    for (const CongestionLost& lost : feedback.lost) {
+        behind -= lost.bytes;
+        on_lost_packet(feedback, lost, model_.lost() - behind);
+    }
+}
+
+void Bbr::on_lost_packet(const CongestionFeedback& feedback, const CongestionLost& lost, std::uint64_t lost_so_far) {
     model_.note_loss();
     if (!probe_samples_) return;
     const BbrPacket* sent = model_.find(lost.number);
     if (sent == nullptr) return;
     const auto in_flight = static_cast<double>(sent->in_flight);
-    const auto lost_since = static_cast<double>(model_.lost() - sent->lost);
+    const auto lost_since = static_cast<double>(lost_so_far - sent->lost);
     if (lost_since <= BbrModel::kLossThreshold * in_flight) return;
     // At what in-flight the losses passed the threshold: somewhere within this packet.
     const double size = lost.bytes;

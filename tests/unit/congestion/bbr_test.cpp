@@ -117,6 +117,17 @@ TEST_CASE("bbr: losses of more than 2 % while probing end UP, bound the in-fligh
     CHECK(static_cast<double>(f.bbr.window()) <= 0.85 * f.bbr.inflight_long_term() + 1);
 }
 
+TEST_CASE("bbr: a burst of losses bounds the in-flight where it passed 2 %, not by its length") {
+    Bbr bbr(CongestionOptions{.datagram_bytes = Bottleneck::kBytes});
+    Bottleneck path(bbr, 2000, 50ms, 1000);  // a product of 100 packets; an acknowledgement covers 20
+    REQUIRE(path.run(15s, [&] { return bbr.state() == State::up; }));
+    path.lose_next(20);
+    const auto in_flight = static_cast<double>(path.in_flight());
+    REQUIRE(path.run(1s, [&] { return bbr.state() == State::down; }));
+    CHECK(bbr.inflight_long_term() > 0.95 * in_flight);
+    CHECK(bbr.inflight_long_term() < 1.1 * in_flight);
+}
+
 TEST_CASE("bbr: heavy loss ends Startup with a bound") {
     Fixture f;
     f.path.lose_every(5);

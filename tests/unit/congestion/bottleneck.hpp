@@ -22,6 +22,8 @@ class Bottleneck {
     void set_sending(bool on) { sending_ = on; }
     /// Every n-th packet is lost on the way; 0: none.
     void lose_every(std::uint64_t n) { lose_every_ = n; }
+    /// The next n packets are.
+    void lose_next(std::uint64_t n) { lose_before_ = next_ + n; }
 
     [[nodiscard]] Instant now() const { return now_; }
     [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
@@ -67,7 +69,7 @@ class Bottleneck {
             p.delivered_time = delivered_time_;
             p.first_sent = first_sent_;
             const double waiting = busy_until_ > now_ ? to_seconds(busy_until_ - now_) * pps_ : 0.0;
-            p.lost = waiting > queue_ || (lose_every_ > 0 && p.number % lose_every_ == 0);
+            p.lost = waiting > queue_ || (lose_every_ > 0 && p.number % lose_every_ == 0) || p.number < lose_before_;
             if (!p.lost) {
                 busy_until_ = std::max(busy_until_, now_) + from_seconds(1.0 / pps_);
                 p.back = busy_until_ + rtt_;
@@ -124,6 +126,7 @@ class Bottleneck {
     double queue_;
     bool sending_ = true;
     std::uint64_t lose_every_ = 0;
+    PacketNumber lose_before_ = 0;
     Instant now_ = Instant(std::chrono::seconds(1));
     Instant busy_until_ = now_;
     std::deque<Packet> packets_;
