@@ -47,6 +47,7 @@ search "$locks" lock 'libudtx/src/base/chunk\.'
 allowed() {  # what a room may include
     case $1 in
         base) echo 'udtx|base' ;;
+        multipath) echo 'udtx|base|multipath' ;;
         wire) echo 'udtx|base|wire' ;;
         proto) echo "udtx|$(IFS='|'; echo "${rooms[*]}")" ;;
         *) echo "udtx|base|wire|$1" ;;

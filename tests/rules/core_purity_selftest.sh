@@ -36,4 +36,8 @@ expect_breach '#include <thread>'
 expect_breach 'std::mutex lock;'
 expect_breach '#include "io/driver.hpp"'
 expect_breach '#include "stream/send_stream.hpp"'
+rm "$root/libudtx/src/wire/bad.cpp"
+mkdir "$root/libudtx/src/multipath"
+printf '#include "wire/frame.hpp"\n' >"$root/libudtx/src/multipath/bad.cpp"
+if bash "$check" "$root" >/dev/null; then echo "multipath may not know wire"; exit 1; fi
 echo "every breach found"

@@ -1,0 +1,79 @@
+// Contract between a connection and its path scheduler: which path the next datagram of stream bytes takes, and from
+// which offset on. Schedulers see views, never paths; they read no clock, and pick() allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/range_set.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::multipath {
+
+/// One path as a scheduler sees it.
+struct PathView {
+    PathId id;
+    bool usable = true;           ///< validated, and not given up for dead
+    bool may_send = true;         ///< window and pacer have room for one datagram now; implies usable
+    Instant departure;            ///< when the pacer lets the next datagram go; `now` or earlier when it does already
+    std::uint64_t window = 0;     ///< bytes
+    std::uint64_t in_flight = 0;  ///< bytes
+    Rate rate;                    ///< x_i: what congestion control lets through, zero or infinite when unknown
+    Duration smoothed_rtt{};      ///< zero until the first sample
+    Duration min_rtt{};           ///< zero until the first sample
+    std::uint32_t datagram_bytes = 1200;
+    double weight = 1.0;   ///< user's; for `weighted`
+    bool standby = false;  ///< only for when no other path is usable
+};
+
+/// The stream bytes that wait for a path. Offsets are the stream's, the connection-level order (DSN in MPTCP).
+struct Demand {
+    StreamKind kind = StreamKind::ordered;
+    bool again = false;                ///< bytes that were lost: `next` is the lowest of them, and nothing lies ahead
+    std::uint64_t next = 0;            ///< the first offset that no path was given yet
+    std::span<const Range> ahead{};    ///< what was given beyond `next`, ascending
+    std::uint64_t data_acked = 0;      ///< all below was acknowledged
+    std::uint64_t limit = 0;           ///< the first offset that flow control forbids
+    std::uint64_t receive_window = 0;  ///< W, bytes; 0 = unknown. Ordered: what the receiver may have to hold
+    std::uint64_t written = 0;         ///< the first offset that the application has not written yet
+    std::uint64_t remaining = 0;       ///< bytes written and not given to a path, lost ones included
+    bool end_known = false;            ///< nothing will be written beyond `written`
+};
+
+struct Pick {
+    PathId path;
+    /// Send the first bytes at or beyond this offset that no path was given yet (Demand::next unless a gap is left for
+    /// faster paths to fill meanwhile).
+    std::uint64_t from = 0;
+    /// Instead of new bytes send those again that were given to another path last: a probe, whose loss costs nothing.
+    bool duplicate = false;
+};
+
+/// Order of calls: pick() as often as the owner likes; on_sent() when it did as the pick said. A pick changes nothing
+/// that a later pick depends on, but for which paths are blocked.
+class PathScheduler {
+  public:
+    virtual ~PathScheduler() = default;
+    /// Where the next datagram goes; nullopt: wait for another path, or for an acknowledgement. Only to be asked while
+    /// `demand` has bytes that flow control allows.
+    [[nodiscard]] virtual std::optional<Pick> pick(Instant now, const Demand& demand,
+                                                   std::span<const PathView> paths) = 0;
+    /// `bytes` of the stream left as `pick` said.
+    virtual void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) = 0;
+    /// The path carries nothing but probes at present; for reports.
+    [[nodiscard]] virtual bool blocked(PathId path) const = 0;
+};
+
+/// Creates the scheduler called `name` ("minrtt"); invalid_argument names the known ones.
+[[nodiscard]] Result<std::unique_ptr<PathScheduler>> make_scheduler(std::string_view name);
+[[nodiscard]] std::vector<std::string> scheduler_names();
+
+}  // namespace udtx::multipath
