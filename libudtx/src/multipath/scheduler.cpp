@@ -4,7 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "multipath/dapb.hpp"
+#include "multipath/eds.hpp"
 #include "multipath/min_rtt.hpp"
+#include "multipath/round_robin.hpp"
+#include "multipath/weighted.hpp"
 
 namespace udtx::multipath {
 
@@ -21,7 +25,8 @@ std::unique_ptr<PathScheduler> make() {
 }
 
 constexpr std::array kSchedulers{
-    Entry{"minrtt", make<MinRtt>},
+    Entry{"eds", make<Eds>},   Entry{"minrtt", make<MinRtt>},     Entry{"rr", make<RoundRobin>},
+    Entry{"dapb", make<Dapb>}, Entry{"weighted", make<Weighted>},
 };
 
 }  // namespace

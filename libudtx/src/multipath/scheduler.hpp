@@ -53,7 +53,8 @@ struct Pick {
     /// Send the first bytes at or beyond this offset that no path was given yet (Demand::next unless a gap is left for
     /// faster paths to fill meanwhile).
     std::uint64_t from = 0;
-    /// Instead of new bytes send those again that were given to another path last: a probe, whose loss costs nothing.
+    /// Instead of new bytes send those again that were given to another path last, or a PING if they have all arrived:
+    /// a probe, whose loss costs nothing.
     bool duplicate = false;
 };
 

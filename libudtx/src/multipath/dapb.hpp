@@ -1,0 +1,37 @@
+// Delay-alerted path blocking (DAPB): round robin, but a path whose smoothed RTT has left the others' carries nothing
+// but one duplicate packet a round trip, which keeps measuring it and costs the receiver's buffer nothing.
+// docs/multipath.md.
+#pragma once
+
+#include "multipath/path_map.hpp"
+#include "multipath/round_robin.hpp"
+
+namespace udtx::multipath {
+
+class Dapb final : public PathScheduler {
+  public:
+    /// thresh = max(kFactor x min sRTT, kInitial); released at kRelease x thresh.
+    static constexpr int kFactor = 3;
+    static constexpr Duration kInitial = std::chrono::milliseconds(50);
+    static constexpr double kRelease = 0.5;
+    /// A path whose own base RTT is above that could never be released: at so many times its base it is as good as it
+    /// gets, provided that this is well below the threshold.
+    static constexpr double kOwnBase = 1.25;
+    static constexpr double kHysteresis = 0.9;
+
+    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
+    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] bool blocked(PathId path) const override;
+
+  private:
+    struct State {
+        bool blocked = false;
+        bool fresh = false;  // another path was given bytes since the last duplicate
+    };
+    void judge(std::span<const PathView> paths);
+
+    RoundRobin rotation_;
+    PathMap<State> states_;
+};
+
+}  // namespace udtx::multipath

@@ -1,0 +1,54 @@
+// Earliest delivery with a sliding gap, the default: a datagram goes where it arrives first.
+//
+// Ordered streams: a slower path is given bytes so far ahead that the faster ones will have filled the gap when they
+// arrive (nothing waits for them), and none that the receiver could not hold by then. Placed streams need no order: a
+// path is left out only where the rest of the file would arrive earlier without it. docs/multipath.md has the
+// equations.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "multipath/path_map.hpp"
+#include "multipath/scheduler.hpp"
+
+namespace udtx::multipath {
+
+class Eds final : public PathScheduler {
+  public:
+    static constexpr std::size_t kMaxPaths = 16;  ///< considered at once; further paths are left out
+    /// A path left out is measured by one duplicate each round trip of the fastest, at least so far apart.
+    static constexpr Duration kProbeSpacing = std::chrono::milliseconds(10);
+    static constexpr double kAssumedRtt = 0.05;  ///< of a path without a sample, s
+    static constexpr double kBloatedRtts = 2.5;  ///< sRTT over base RTT from which the window says how fast a path is
+
+    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
+    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] bool blocked(PathId path) const override;
+
+    /// What a datagram given to a path now would meet there.
+    struct Forecast {
+        double rate = 0.0;   ///< r_i, bytes/s
+        double delay = 0.0;  ///< owd_i, s
+        double eta = 0.0;    ///< from now until it arrives, s
+    };
+    [[nodiscard]] static Forecast forecast(Instant now, const PathView& path);
+
+  private:
+    struct Usable {
+        const PathView* path = nullptr;
+        Forecast forecast;
+    };
+    struct State {
+        Instant last_sent{};
+        bool left_out = false;
+    };
+    using Forecasts = std::span<const Usable>;
+    [[nodiscard]] static std::uint64_t ordered_offset(const Usable& one, const Demand& demand, Forecasts all);
+    [[nodiscard]] static bool too_late(const Usable& one, const Demand& demand, Forecasts all);
+    [[nodiscard]] std::optional<Pick> probe(Instant now, const Demand& demand, Forecasts all);
+
+    PathMap<State> states_;
+};
+
+}  // namespace udtx::multipath

@@ -1,0 +1,44 @@
+// Each path that may send in its turn: the baseline of the papers, which fills every path's window.
+#pragma once
+
+#include "multipath/eligible.hpp"
+#include "multipath/scheduler.hpp"
+
+namespace udtx::multipath {
+
+class RoundRobin final : public PathScheduler {
+  public:
+    /// A turn is as long as a pacer's burst, so that fast paths keep their batches; at least one datagram.
+    static constexpr Duration kTurn = std::chrono::microseconds(250);
+    static constexpr std::uint32_t kMaxTurnDatagrams = 16;
+
+    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
+    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] bool blocked(PathId /*path*/) const override { return false; }
+
+    /// The same, among those paths that `may` says yes to.
+    template <class Predicate>
+    [[nodiscard]] std::optional<Pick> pick_among(const Demand& demand, std::span<const PathView> paths,
+                                                 const Predicate& may) const {
+        const PathView* best = nullptr;
+        for (const PathView& path : paths) {
+            if (!may(path)) continue;
+            if (path.id == turn_ && used_ < turn_bytes(path)) return Pick{.path = path.id, .from = demand.next};
+            if (best == nullptr || distance(path.id) < distance(best->id)) best = &path;
+        }
+        if (best == nullptr) return std::nullopt;
+        return Pick{.path = best->id, .from = demand.next};
+    }
+
+  private:
+    [[nodiscard]] static std::uint64_t turn_bytes(const PathView& path);
+    /// Steps from the path whose turn it is, upwards and round; that path itself comes last.
+    [[nodiscard]] std::uint8_t distance(PathId id) const noexcept {
+        return static_cast<std::uint8_t>(id.value - turn_.value - 1);
+    }
+
+    PathId turn_{255};
+    std::uint64_t used_ = 0;  // bytes of the present turn
+};
+
+}  // namespace udtx::multipath

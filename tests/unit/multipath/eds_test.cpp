@@ -1,0 +1,115 @@
+#include "multipath/eds.hpp"
+
+#include <array>
+
+#include "test/catch.hpp"
+#include "unit/multipath/views.hpp"
+
+using namespace std::chrono_literals;
+using udtx::Instant;
+using udtx::PathId;
+using udtx::Range;
+using udtx::StreamKind;
+using udtx::multipath::Demand;
+using udtx::multipath::Eds;
+using udtx::multipath::Pick;
+using udtx::multipath::test::demand;
+using udtx::multipath::test::kDatagram;
+using udtx::multipath::test::view;
+
+namespace {
+const Instant kNow{1h};
+}
+
+TEST_CASE("the forecast is queue, line time and one way") {
+    auto path = view(0, 11.2, 10ms);  // a datagram a millisecond
+    path.departure = kNow;
+    auto f = Eds::forecast(kNow, path);
+    CHECK(f.delay == Approx(0.005));
+    CHECK(f.eta == Approx(0.001 + 0.005));
+    path.smoothed_rtt = 20ms;  // what queues, queues on the way out
+    CHECK(Eds::forecast(kNow, path).delay == Approx(0.015));
+    path.departure = kNow + 3ms;
+    CHECK(Eds::forecast(kNow, path).eta == Approx(0.003 + 0.001 + 0.015));
+    path.in_flight = path.window + 4 * kDatagram;  // five datagrams must be acknowledged first
+    CHECK(Eds::forecast(kNow, path).eta == Approx(0.005 + 0.001 + 0.015));
+    path.smoothed_rtt = 100ms;  // bloated: the window a round trip, not the rate
+    CHECK(Eds::forecast(kNow, path).rate == Approx(static_cast<double>(path.window) / 0.1));
+}
+
+TEST_CASE("ordered: a slower path is given what it can deliver in time") {
+    Eds scheduler;
+    auto d = demand(StreamKind::ordered, 1U << 20U);
+    std::array paths{view(0, 100, 10ms), view(1, 100, 50ms)};
+    CHECK(scheduler.pick(kNow, d, paths)->path == PathId{0});
+    paths[0].may_send = false;
+    const auto pick = scheduler.pick(kNow, d, paths);
+    REQUIRE(pick);
+    CHECK(pick->path == PathId{1});
+    CHECK(pick->from == 250'000);  // 20 ms one way later than the other, at 12.5 MB/s
+
+    const std::array ahead{Range{240'000, 251'400}};  // that was given before
+    d.ahead = ahead;
+    CHECK(scheduler.pick(kNow, d, paths)->from == 251'400);
+}
+
+TEST_CASE("ordered: nothing that the receiver could not hold, nothing beyond what is written") {
+    Eds scheduler;
+    auto d = demand(StreamKind::ordered, 250'000);
+    std::array paths{view(0, 100, 10ms), view(1, 100, 50ms)};
+    paths[0].may_send = false;
+    paths[1].in_flight = kDatagram;  // no probe
+    CHECK_FALSE(scheduler.pick(kNow, d, paths));
+    CHECK(scheduler.blocked(PathId{1}));
+    d = demand(StreamKind::ordered, 1U << 20U);
+    d.written = 100'000;
+    CHECK_FALSE(scheduler.pick(kNow, d, paths));
+    d.written = 1U << 20U;
+    CHECK(scheduler.pick(kNow, d, paths));
+    CHECK_FALSE(scheduler.blocked(PathId{1}));
+}
+
+TEST_CASE("placed: any path that helps, the late one not for the tail") {
+    Eds scheduler;
+    auto d = demand(StreamKind::placed);
+    std::array paths{view(0, 100, 10ms), view(1, 20, 500ms)};
+    paths[0].may_send = false;
+    CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
+    CHECK(scheduler.pick(kNow, d, paths)->from == d.next);
+    // T_-1 = R / 12.5 MB/s + 5 ms; eta_1 = 250.56 ms.
+    d.end_known = true;
+    d.remaining = 3'080'000;
+    CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
+    d.remaining = 3'060'000;
+    paths[1].in_flight = kDatagram;
+    CHECK_FALSE(scheduler.pick(kNow, d, paths));
+}
+
+TEST_CASE("a path that is left out is measured by one duplicate each round trip of the fastest") {
+    Eds scheduler;
+    auto d = demand(StreamKind::ordered, 250'000);
+    std::array paths{view(0, 100, 30ms), view(1, 100, 90ms)};
+    Instant now = kNow;
+    std::optional<Pick> pick;
+    int probes = 0;
+    for (int ms = 0; ms < 300; ++ms, now += 1ms) {
+        pick = scheduler.pick(now, d, paths);
+        REQUIRE(pick);
+        probes += pick->duplicate ? 1 : 0;
+        CHECK(pick->path == PathId{pick->duplicate ? std::uint8_t{1} : std::uint8_t{0}});
+        scheduler.on_sent(now, *pick, kDatagram);
+    }
+    CHECK(probes == 10);
+}
+
+TEST_CASE("lost bytes do not go where the window would fill before they arrive") {
+    Eds scheduler;
+    auto d = demand(StreamKind::ordered, 200'000);
+    d.again = true;
+    std::array paths{view(0, 100, 10ms), view(1, 100, 50ms)};
+    paths[0].may_send = false;
+    paths[1].in_flight = kDatagram;
+    CHECK_FALSE(scheduler.pick(kNow, d, paths));
+    d.receive_window = d.limit = 1U << 20U;
+    CHECK(scheduler.pick(kNow, d, paths)->path == PathId{1});
+}
