@@ -38,7 +38,7 @@ std::uint64_t bits(const std::string& text) {
     return static_cast<std::uint64_t>(parsed.value().bps());
 }
 
-/// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy
+/// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy; "tcp-bbr": TCP with Linux's BBR
 FlowSpec parse_flow(const std::string& text) {
     std::vector<std::string> parts;
     std::istringstream in(text);
@@ -54,6 +54,7 @@ FlowSpec parse_flow(const std::string& text) {
         flow.config.policy = flow.cc == "low" ? Policy::low : Policy::high;
         flow.cc = "cubic";
     }
+    if (flow.cc == kTcpBbr) return flow;
     if (const auto made = make_congestion_controller(flow.cc, {}); !made)
         throw std::runtime_error(made.error().message);
     return flow;
@@ -116,7 +117,8 @@ int main(int argc, char** argv) {
         app.add_option("--queue-bdp", options.queue_bdp, "Queue in units of rate x RTT")->capture_default_str();
         app.add_option("--queue-bytes", options.queue_bytes, "Queue in bytes, instead of --queue-bdp");
         app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
-        app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow")->capture_default_str();
+        app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow; tcp-bbr: TCP")
+            ->capture_default_str();
         app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");
         app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
         app.add_option("--seconds", options.seconds, "How long")->capture_default_str();

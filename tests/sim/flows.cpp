@@ -8,6 +8,7 @@
 
 #include "sim/fairness.hpp"
 #include "sim/scenario.hpp"
+#include "sim/tcp_flow.hpp"
 
 namespace udtx::sim {
 namespace {
@@ -60,6 +61,7 @@ struct FlowRig::Flow {
     std::unique_ptr<SimHost> server;
     std::shared_ptr<Sender> sender;
     std::shared_ptr<CountingSink> sink = std::make_shared<CountingSink>();
+    std::unique_ptr<TcpFlow> tcp;  // in place of all these
 };
 
 class FlowRig::CrossSource final : EventSink {
@@ -120,6 +122,11 @@ void FlowRig::add_flow(const FlowSpec& spec) {
     auto flow = std::make_unique<Flow>();
     flow->spec = spec;
     if (flow->spec.rtt == Duration::zero()) flow->spec.rtt = setup_.rtt;
+    if (spec.cc == kTcpBbr) {
+        add_tcp_flow(*flow, index);
+        flows_.push_back(std::move(flow));
+        return;
+    }
     const std::string name = "flow " + std::to_string(index);
 
     TransportConfig config = spec.config;
@@ -145,19 +152,37 @@ void FlowRig::add_flow(const FlowSpec& spec) {
     };
     flow->client = host(" client", last);
     flow->server = host(" server", static_cast<std::uint8_t>(last + 1));
-    const LinkParams way{.bits_per_second = 0, .delay = flow->spec.rtt / 2, .mtu = kMtu};
-    Link& there = network_.add_link(name + " there", way);
-    Link& back = network_.add_link(name + " back", way);
-    const LinkParams access{.bits_per_second = setup_.access_bits_per_second, .delay = {}, .queue_bytes = kEndless};
-    Link& own = network_.add_link(name + " access", access);
-    network_.connect(flow->client->node(), flow->server->node(), {&own, bottleneck_, &there});
-    network_.connect(flow->server->node(), flow->client->node(), {&back});
+    connect(flow->client->node(), flow->server->node(), flow->spec.rtt, name);
 
     flow->sender = std::make_shared<Sender>(Sender::Options{.bytes = spec.bytes > 0 ? spec.bytes : kEndless});
     flow->server->listen(1, [sink = flow->sink](proto::Connection&) { return sink; });
     Flow& started = *flow;
     at(spec.start, [this, &started] { start_flow(started); });
     flows_.push_back(std::move(flow));
+}
+
+void FlowRig::add_tcp_flow(Flow& flow, std::size_t index) {
+    const std::string name = "flow " + std::to_string(index);
+    const auto last = static_cast<std::uint8_t>(2 * index + 1);
+    flow.tcp =
+        std::make_unique<TcpFlow>(events_, network_,
+                                  TcpFlow::Setup{.name = name,
+                                                 .source = make_address(last, kPort),
+                                                 .sink = make_address(static_cast<std::uint8_t>(last + 1), kPort),
+                                                 .seed = setup_.seed * 1000 + last});
+    connect(flow.tcp->source(), flow.tcp->sink(), flow.spec.rtt, name);
+    at(flow.spec.start, [&flow] { flow.tcp->start(); });
+    if (flow.spec.stop) at(*flow.spec.stop, [&flow] { flow.tcp->stop(); });
+}
+
+void FlowRig::connect(NodeId source, NodeId sink, Duration rtt, const std::string& name) {
+    const LinkParams way{.bits_per_second = 0, .delay = rtt / 2, .mtu = kMtu};
+    Link& there = network_.add_link(name + " there", way);
+    Link& back = network_.add_link(name + " back", way);
+    const LinkParams access{.bits_per_second = setup_.access_bits_per_second, .delay = {}, .queue_bytes = kEndless};
+    Link& own = network_.add_link(name + " access", access);
+    network_.connect(source, sink, {&own, bottleneck_, &there});
+    network_.connect(sink, source, {&back});
 }
 
 void FlowRig::start_flow(Flow& flow) {
@@ -188,20 +213,34 @@ void FlowRig::sample() {
     s.line_bits = 8 * (line.delivered_bytes + line.delivered * bottleneck_->params().overhead);
     s.offered = line.sent - line.dropped_loss - line.dropped_mtu;
     s.dropped = line.dropped_queue;
-    for (std::size_t i = 0; i < flows_.size(); ++i) {
-        const PathStats p = stats(i);
-        s.flows.push_back({.received = flows_[i]->sink->received(),
-                           .sent_packets = p.sent_packets,
-                           .lost_packets = p.lost_packets,
-                           .window = p.window,
-                           .in_flight = p.in_flight,
-                           .pacing_bps = p.pacing_rate.bps(),
-                           .mtr_bps = p.congestion.mtr.bps(),
-                           .congestion_degree = p.congestion.congestion_degree,
-                           .smoothed_rtt = p.smoothed_rtt,
-                           .slow_start = p.congestion.slow_start});
-    }
+    for (std::size_t i = 0; i < flows_.size(); ++i) s.flows.push_back(flow_sample(i));
     samples_.push_back(std::move(s));
+}
+
+FlowSample FlowRig::flow_sample(std::size_t flow) const {
+    if (const TcpFlow* tcp = flows_[flow]->tcp.get()) {
+        const TcpFlow::Counters& counters = tcp->counters();
+        return {.received = counters.received,
+                .sent_packets = counters.sent_packets,
+                .lost_packets = counters.lost_packets,
+                .window = static_cast<std::uint64_t>(tcp->control().window()) * TcpFlow::kSegment,
+                .in_flight = tcp->in_flight() * TcpFlow::kSegment,
+                .pacing_bps = tcp->control().pacing_rate() * TcpFlow::kSegment * 8.0,
+                .mtr_bps = tcp->control().bandwidth() * TcpFlow::kSegment * 8.0,
+                .smoothed_rtt = from_seconds(tcp->smoothed_rtt()),
+                .slow_start = tcp->control().startup()};
+    }
+    const PathStats p = stats(flow);
+    return {.received = flows_[flow]->sink->received(),
+            .sent_packets = p.sent_packets,
+            .lost_packets = p.lost_packets,
+            .window = p.window,
+            .in_flight = p.in_flight,
+            .pacing_bps = p.pacing_rate.bps(),
+            .mtr_bps = p.congestion.mtr.bps(),
+            .congestion_degree = p.congestion.congestion_degree,
+            .smoothed_rtt = p.smoothed_rtt,
+            .slow_start = p.congestion.slow_start};
 }
 
 const RigSample& FlowRig::sample_at(Duration time) const {
@@ -209,14 +248,16 @@ const RigSample& FlowRig::sample_at(Duration time) const {
 }
 
 PathStats FlowRig::stats(std::size_t flow) const {
-    const auto& sessions = flows_.at(flow)->client->sessions();
+    if (!flows_.at(flow)->client) return {};
+    const auto& sessions = flows_[flow]->client->sessions();
     if (sessions.empty()) return {};
     const ConnectionStats all = sessions.front()->stats();
     return all.paths.empty() ? PathStats{} : all.paths.front();
 }
 
 proto::Connection* FlowRig::connection(std::size_t flow) const {
-    const auto& sessions = flows_.at(flow)->client->sessions();
+    if (!flows_.at(flow)->client) return nullptr;
+    const auto& sessions = flows_[flow]->client->sessions();
     return sessions.empty() ? nullptr : sessions.front()->connection.get();
 }
 
@@ -277,7 +318,8 @@ double FlowRig::drops(Duration from, Duration to) const {
 }
 
 std::optional<Duration> FlowRig::completed(std::size_t flow) const {
-    const auto at = flows_.at(flow)->sender->delivered_at();
+    if (!flows_.at(flow)->sender) return std::nullopt;
+    const auto at = flows_[flow]->sender->delivered_at();
     if (!at) return std::nullopt;
     return *at - kStart - flows_[flow]->spec.start;
 }

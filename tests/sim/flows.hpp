@@ -26,8 +26,11 @@
 
 namespace udtx::sim {
 
+/// In place of a controller's name: a TCP flow with the BBR of the Linux kernel (sim/tcp_flow.hpp).
+inline constexpr const char* kTcpBbr = "tcp-bbr";
+
 struct FlowSpec {
-    std::string cc = "udt";
+    std::string cc = "udt";  ///< or kTcpBbr
     Duration start{};
     std::optional<Duration> stop{};  ///< the connection is closed then
     Duration rtt{};                  ///< zero: the rig's
@@ -134,8 +137,11 @@ class FlowRig {
     class CrossSource;
 
     void add_flow(const FlowSpec& spec);
+    void add_tcp_flow(Flow& flow, std::size_t index);
+    void connect(NodeId source, NodeId sink, Duration rtt, const std::string& name);
     void start_flow(Flow& flow);
     void sample();
+    [[nodiscard]] FlowSample flow_sample(std::size_t flow) const;
     [[nodiscard]] const RigSample& sample_at(Duration time) const;
     [[nodiscard]] bool active(const FlowSpec& spec, Duration from, Duration to) const;
 
