@@ -36,6 +36,13 @@ class RangeSet {
     [[nodiscard]] std::span<const Range> intervals() const noexcept {  ///< ascending
         return {ranges_.data() + head_, count()};
     }
+    /// The first part of [begin, end) that is not in the set; empty, at `end`, when all of it is.
+    [[nodiscard]] Range first_gap(std::uint64_t begin, std::uint64_t end) const noexcept {
+        std::size_t i = first_ending_after(begin);
+        if (i < ranges_.size() && ranges_[i].begin <= begin) begin = ranges_[i++].end;
+        if (i < ranges_.size()) end = std::min(end, std::max(begin, ranges_[i].begin));
+        return {std::min(begin, end), end};
+    }
     /// Calls fn(begin, end) for each part of [begin, end) that is not in the set, ascending.
     template <class Fn>
     void for_each_gap(std::uint64_t begin, std::uint64_t end, Fn&& fn) const {

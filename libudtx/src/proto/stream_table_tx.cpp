@@ -57,7 +57,7 @@ void StreamTable::fill_control(Stream& s, wire::Writer& out, SentPacket& packet)
         s.limit_lost = false;
         note(Control::max_stream_data);
     }
-    if (s.reset_due && wire::write_frame(out, wire::ResetStreamFrame{s.id, s.reset_code, s.send.sent()})) {
+    if (s.reset_due && wire::write_frame(out, wire::ResetStreamFrame{s.id, s.reset_code, s.send.highest()})) {
         s.reset_due = false;
         note(Control::reset_stream);
     }
@@ -85,7 +85,7 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet) {
         packet.retransmission = true;
     } else {
         counters_.bytes_sent += piece->length;
-        sent_new_ += piece->length;
+        sent_new_ += piece->growth;
     }
     packet.ranges[packet.range_count++] =
         SentRange{s.id, piece->offset, static_cast<std::uint32_t>(piece->length), piece->fin, false};

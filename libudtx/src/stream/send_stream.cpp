@@ -20,7 +20,7 @@ std::uint64_t SendStream::reset() {
     reset_ = true;
     blocks_.clear();
     lost_.clear();
-    return sent_;
+    return highest();
 }
 
 void SendStream::raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, limit); }
@@ -28,11 +28,16 @@ void SendStream::raise_limit(std::uint64_t limit) { limit_ = std::max(limit_, li
 bool SendStream::pending(std::uint64_t new_credit) const {
     if (reset_) return false;
     if (!lost_.empty()) return true;
-    if (sent_ < std::min(written_, limit_) && new_credit > 0) return true;
+    if (sent_ < std::min({written_, limit_, highest() + new_credit})) return true;
     return finished_ && !fin_sent_ && sent_ == written_;
 }
 
-std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_t new_credit) const {
+Range SendStream::unsent(std::uint64_t from, std::uint64_t new_credit) const {
+    return ahead_.first_gap(std::max(from, sent_), std::min({written_, limit_, highest() + new_credit}));
+}
+
+std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_t new_credit,
+                                                  std::uint64_t from) const {
     if (!pending(new_credit)) return std::nullopt;
     if (!lost_.empty()) {
         const Range r = lost_.front();
@@ -40,11 +45,12 @@ std::optional<SendStream::Piece> SendStream::next(std::size_t room, std::uint64_
         const bool fin = finished_ && !fin_sent_ && r.begin + length == written_;
         return length == 0 ? std::nullopt : std::optional(Piece{r.begin, length, fin, true});
     }
-    const std::uint64_t available = std::min({written_, limit_, sent_ + new_credit}) - sent_;
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(available, room));
-    const bool fin = finished_ && !fin_sent_ && sent_ + length == written_;
-    if (length == 0 && !fin) return std::nullopt;
-    return Piece{sent_, length, fin, false};
+    const Range r = unsent(from, new_credit);
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(r.size(), room));
+    const bool fin = finished_ && !fin_sent_ && r.begin + length == written_;
+    if (length == 0 && !(fin && sent_ == written_)) return std::nullopt;
+    const std::uint64_t end = r.begin + length;
+    return Piece{r.begin, length, fin, false, end > highest() ? end - highest() : 0};
 }
 
 std::size_t SendStream::block_at(std::uint64_t offset) const {
@@ -70,7 +76,11 @@ void SendStream::on_sent(const Piece& piece) {
     if (piece.again) {
         lost_.erase(piece.offset, piece.offset + piece.length);
     } else {
-        sent_ = std::max(sent_, piece.offset + piece.length);
+        ahead_.insert(piece.offset, piece.offset + piece.length);
+        if (!ahead_.empty() && ahead_.front().begin <= sent_) {
+            sent_ = std::max(sent_, ahead_.front().end);
+            ahead_.erase(0, sent_);
+        }
     }
     if (piece.fin) fin_sent_ = true;
 }

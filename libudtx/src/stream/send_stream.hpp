@@ -30,11 +30,13 @@ class SendStream {
         std::uint64_t offset = 0;
         std::size_t length = 0;
         bool fin = false;
-        bool again = false;  ///< was sent before
+        bool again = false;        ///< was sent before
+        std::uint64_t growth = 0;  ///< bytes by which highest() grows: what flow control counts
     };
-    /// What to send next, at most `room` bytes of payload and, of bytes never sent before, at most `new_credit`
-    /// (connection-level flow control). Lost ranges come first. Does not change the state.
-    [[nodiscard]] std::optional<Piece> next(std::size_t room, std::uint64_t new_credit) const;
+    /// What to send next, at most `room` bytes of payload. Lost ranges come first; of bytes never sent, the first ones
+    /// at or beyond `from`, and as many as raise highest() by at most `new_credit` (connection-level flow control).
+    /// Does not change the state.
+    [[nodiscard]] std::optional<Piece> next(std::size_t room, std::uint64_t new_credit, std::uint64_t from = 0) const;
     [[nodiscard]] bool pending(std::uint64_t new_credit) const;
     void copy(std::uint64_t offset, std::span<std::byte> out) const;
     void on_sent(const Piece& piece);
@@ -42,7 +44,22 @@ class SendStream {
     void on_lost(std::uint64_t offset, std::uint64_t length, bool fin);
 
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+    /// All below was sent at least once ...
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+    /// ... and these parts beyond it, ascending: paths that are slower are given bytes ahead of their turn.
+    [[nodiscard]] std::span<const Range> sent_ahead() const noexcept { return ahead_.intervals(); }
+    /// One past the last byte sent.
+    [[nodiscard]] std::uint64_t highest() const noexcept { return ahead_.empty() ? sent_ : ahead_.back().end; }
+    /// All below is acknowledged.
+    [[nodiscard]] std::uint64_t acked_below() const noexcept {
+        return acked_.empty() || acked_.front().begin > 0 ? 0 : acked_.front().end;
+    }
+    [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
+    /// Bytes that wait to be sent, lost ones included.
+    [[nodiscard]] std::uint64_t waiting() const noexcept {
+        return reset_ ? 0 : written_ - sent_ - ahead_.total() + lost_.total();
+    }
+    [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
     [[nodiscard]] bool was_reset() const noexcept { return reset_; }
@@ -56,12 +73,15 @@ class SendStream {
         std::uint64_t unacked = 0;  ///< the chunk is let go when this reaches 0, in any order
         Chunk chunk;
     };
+    /// The first bytes at or beyond `from` that were never sent and that flow control allows.
+    [[nodiscard]] Range unsent(std::uint64_t from, std::uint64_t new_credit) const;
     [[nodiscard]] std::size_t block_at(std::uint64_t offset) const;
     void release(std::uint64_t begin, std::uint64_t end);
 
     std::deque<Block> blocks_;
     RangeSet acked_;
     RangeSet lost_;
+    RangeSet ahead_;  // sent, beyond sent_
     std::uint64_t written_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t limit_ = 0;

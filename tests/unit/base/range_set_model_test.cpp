@@ -56,6 +56,7 @@ void compare(const RangeSet& set, const Model& model, std::uint64_t begin, std::
         all = all && model.contains(n);
     }
     REQUIRE(set.contains(begin, end) == all);
+    Range first{end, end};
     Model filled = model;
     std::uint64_t missing = 0;
     set.for_each_gap(begin, end, [&](std::uint64_t b, std::uint64_t e) {
@@ -63,8 +64,10 @@ void compare(const RangeSet& set, const Model& model, std::uint64_t begin, std::
         REQUIRE(b < e);
         REQUIRE(e <= end);
         missing += e - b;
+        if (first.size() == 0) first = {b, e};
         REQUIRE(filled.insert(b, e) == e - b);
     });
+    REQUIRE(set.first_gap(begin, end) == first);
     REQUIRE(filled.insert(begin, end) == 0);
     REQUIRE(missing == filled.size() - model.size());
 }

@@ -122,6 +122,61 @@ TEST_CASE("what was acknowledged in the meantime is not sent again") {
     CHECK_FALSE(s.pending(0));
 }
 
+TEST_CASE("a piece may leave ahead of its turn, and the gap is filled without more credit") {
+    SendStream s(1000);
+    write_pattern(s, 2000);
+    s.finish();
+    s.on_sent(*s.next(100, 500));
+    const auto ahead = s.next(100, 400, 300);
+    REQUIRE(ahead);
+    CHECK(ahead->offset == 300);
+    CHECK(ahead->growth == 300);
+    s.on_sent(*ahead);
+    CHECK(s.sent() == 100);
+    CHECK(s.highest() == 400);
+    REQUIRE(s.sent_ahead().size() == 1);
+    CHECK(s.waiting() == 2000 - 200);
+
+    // What was sent ahead is not sent again: a piece ends before it, or begins behind.
+    CHECK(s.next(100, 100, 350)->offset == 400);
+    CHECK_FALSE(s.next(100, 0, 350));
+    auto gap = s.next(1000, 0);
+    REQUIRE(gap);
+    CHECK(gap->offset == 100);
+    CHECK(gap->length == 200);
+    CHECK(gap->growth == 0);
+    s.on_sent(*gap);
+    CHECK(s.sent() == 400);
+    CHECK(s.sent_ahead().empty());
+    CHECK_FALSE(s.pending(0));
+    CHECK_FALSE(s.next(100, 1000, 1000));  // the stream's limit holds there, too
+
+    s.on_acked(100, 200, false);
+    CHECK(s.acked_below() == 0);
+    s.on_acked(0, 100, false);
+    CHECK(s.acked_below() == 300);
+}
+
+TEST_CASE("the end may leave ahead of its turn") {
+    SendStream s(kNoLimit);
+    write_pattern(s, 300);
+    s.finish();
+    const auto last = s.next(100, kNoLimit, 200);
+    REQUIRE(last);
+    CHECK(last->fin);
+    s.on_sent(*last);
+    CHECK(s.pending(0));
+    const auto rest = s.next(1000, 0);
+    REQUIRE(rest);
+    CHECK(rest->length == 200);
+    CHECK_FALSE(rest->fin);
+    s.on_sent(*rest);
+    CHECK_FALSE(s.pending(kNoLimit));
+    s.on_acked(0, 200, false);
+    s.on_acked(200, 100, true);
+    CHECK(s.delivered());
+}
+
 TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a model") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         std::uint64_t state = seed;
@@ -136,7 +191,8 @@ TEST_CASE("random loss, acknowledgement and sending deliver every byte once to a
             write_pattern(s, std::min<std::size_t>(1 + random(700), received.size() - s.written()));
         s.finish();
         for (int guard = 0; !s.delivered() && guard < 100000; ++guard) {
-            if (const auto piece = s.next(1 + random(300), kNoLimit)) {
+            const std::uint64_t from = random(3) == 0 ? s.sent() + random(2000) : 0;
+            if (const auto piece = s.next(1 + random(300), kNoLimit, from)) {
                 s.copy(piece->offset, std::span(received).subspan(piece->offset, piece->length));
                 s.on_sent(*piece);
                 flying.push_back(*piece);
