@@ -39,6 +39,7 @@ def steady(bench, tool, cell, seconds, seed):
     """A running transfer observed for `seconds`; its figures from 5 s on."""
     size = int(cell.rate * 1e6 / 8 * (seconds + 5))
     source = bench.source(size)
+    tool.prepare(cell)
     with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
         flow = tool.start(line, sampler, source, seconds)
         limit = flow.began + seconds
@@ -68,6 +69,7 @@ def steady(bench, tool, cell, seconds, seed):
 def transfer(bench, tool, cell, size, limit, seed):
     """Seconds for a whole file, None if it took longer than `limit`."""
     source = bench.source(size)
+    tool.prepare(cell)
     with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
         flow = tool.start(line, sampler, source, limit, size)
         while time.monotonic() < flow.began + limit and flow.sender.poll() is None:

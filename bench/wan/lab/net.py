@@ -97,8 +97,19 @@ class Namespaces:
         for process in reversed(self.processes):
             end(process)
         for name in self.made:
+            self.end_orphans(name)
             subprocess.run(["ip", "netns", "del", name], check=False)
         self.made = []
+
+    @staticmethod
+    def end_orphans(name):
+        """Processes that ours have left behind in a namespace of ours (an ssh server's sessions)."""
+        listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout
+        for pid in listed.split():
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def run(self, name, *command):
         subprocess.run(["ip", "netns", "exec", name, *command], check=True, stdout=subprocess.DEVNULL)

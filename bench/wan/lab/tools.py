@@ -90,6 +90,9 @@ class Tool:
         """Why it cannot run here, or None."""
         return None
 
+    def prepare(self, cell):
+        """Called before each start on a line with one flow, for tools that want to be told of the line."""
+
     def receiver(self, out, host, size):
         raise NotImplementedError
 
@@ -100,11 +103,15 @@ class Tool:
         """True when the receiver is ready."""
         raise NotImplementedError
 
-    def start(self, line, sampler, source, seconds, size=None, host=1):
-        flow = Flow(self, host)
+    def empty_directory(self, host):
         out = os.path.join(self.bench.work, f"out-{host}")
         shutil.rmtree(out, ignore_errors=True)
         os.mkdir(out)
+        return out
+
+    def start(self, line, sampler, source, seconds, size=None, host=1):
+        flow = Flow(self, host)
+        out = self.empty_directory(host)
         log = os.path.join(self.bench.work, f"receiver-{host}.log")
         with open(log, "wb") as file:
             flow.receiver = line.start(line.b, self.receiver(out, host, size), stdout=file, stderr=file)
@@ -228,10 +235,65 @@ class Srt(Tool):
 
 
 class Qcp(Tool):
+    """QUIC (quinn) with BBR. It starts its far end through ssh, so an ssh server runs in namespace a, for a key made here,
+    and the client in b fetches the file."""
     name = "qcp"
+    SSH_PORT = 7012
+    tuning = ("--congestion", "bbr")
+
+    # Its windows follow what it is told of the line. Far larger ones end with "too many gaps in stream buffer".
+    def prepare(self, cell):
+        rate = str(int(cell.rate * 1e6 / 8))
+        self.tuning = ["--congestion", "bbr", "--rx", rate, "--tx", rate, "--rtt", str(int(cell.rtt))]
+
+    def program(self, name, *more):
+        return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *more]))
 
     def missing(self):
-        return "it starts its far end through ssh, and the namespace has no ssh server"
+        if not self.program("qcp", os.path.expanduser("~/.cargo/bin")):
+            return "needs qcp (cargo install --locked qcp)"
+        if not self.program("sshd", "/usr/sbin") or not self.program("ssh"):
+            return "needs an ssh server and client (Debian: openssh-server, openssh-client)"
+        return None
+
+    def ssh_key(self):
+        path = os.path.join(self.bench.work, "ssh-key")
+        if not os.path.exists(path):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+        return path
+
+    def server(self):
+        key = self.ssh_key()
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
+        options = [f"ListenAddress={net.A_ADDRESS}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
+                   "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none"]
+        return [self.program("sshd", "/usr/sbin"), "-D", "-e", "-f", "/dev/null",
+                *(word for option in options for word in ("-o", option))]
+
+    def client(self, source, out):
+        ssh = ["-F", "/dev/null", "-p", str(self.SSH_PORT), "-i", self.ssh_key(), "-o", "StrictHostKeyChecking=no", "-o",
+               "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+        qcp = self.program("qcp", os.path.expanduser("~/.cargo/bin"))
+        return [qcp, "-q", *self.tuning, "--ssh-config", "/dev/null", "--remote-qcp-binary", qcp,
+                *(word for option in ssh for word in ("-S", option)), f"root@{net.A_ADDRESS}:{source}",
+                os.path.join(out, "file")]
+
+    def start(self, line, sampler, source, seconds, size=None, host=1):
+        flow = Flow(self, host)
+        out = self.empty_directory(host)
+        log = os.path.join(self.bench.work, "sshd.log")
+        with open(log, "wb") as file:
+            server = line.start(line.a, self.server(), stdout=file, stderr=file)
+        net.wait_until(lambda: said(log, b"listening") or server.poll() is not None, 10, "the ssh server")
+        if server.poll() is not None:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise RuntimeError(f"sshd: {file.read().strip()}")
+        flow.output = os.path.join(self.bench.work, f"sender-{host}.out")
+        flow.began = time.monotonic()
+        with open(flow.output, "wb") as file, open(flow.output + ".err", "wb") as errors:
+            flow.sender = flow.receiver = line.start(line.b, self.client(source, out), stdout=file, stderr=errors)
+        flow.samples = sampler.watch(flow.receiver)
+        return flow
 
 
 def make(name, bench):
