@@ -24,6 +24,8 @@ constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
 static_assert(kAnswerWithin + kCloseWithin < std::chrono::seconds(2),
               "Ctrl-C ends the sender within 2 s, heard or not");
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+/// After the confirmation only the receiver waits for something, our close: time for three copies of it.
+constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
 /// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 
@@ -238,7 +240,8 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
         leave(run, make_report(run, supervisor, *dial, **job, sources.failed));
     }
     dial->sample_stats();
-    (*transport)->stop(kDrainAtMost);
+    const bool confirmed = (*job)->result().status.ok();
+    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
     FinalReport report = make_report(run, supervisor, *dial, **job, sources.failed);
     // A disk thread may sit in a read of standard input that nobody can end.
     if (report.code == ExitCode::interrupted) leave(run, report);

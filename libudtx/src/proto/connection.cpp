@@ -170,6 +170,9 @@ void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason 
     close_frame_ = frame;
     close_sends_ = kCloseRepeats;
     close_next_ = now;
+    // After an orderly end nothing more is to be said: its copies follow soon, so that the process need not stay for
+    // them.
+    close_spacing_ = reason.orderly() ? std::min(kSynInterval, probe_interval()) : probe_interval();
     drain_deadline_ = now + kCloseRepeats * probe_interval();
     events_.push_back(event::Closed{std::move(reason)});
     touch();

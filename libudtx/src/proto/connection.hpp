@@ -141,6 +141,7 @@ class Connection {
     std::optional<Transmit> transmit_data(Instant now, std::size_t max_segments, std::span<std::byte> out);
     [[nodiscard]] bool mtu_probe_allowed(std::uint32_t size) const;
     [[nodiscard]] bool wants_to_send() const;
+    [[nodiscard]] bool train_due(Instant now) const;
     [[nodiscard]] bool pair_opens_here(Instant now) const;
     void fill_acks(Instant now, wire::Writer& out, recovery::SentPacket& packet);
     void fill_control(wire::Writer& out, recovery::SentPacket& packet);
@@ -192,6 +193,7 @@ class Connection {
     int close_sends_ = 0;
     bool peer_closed_ = false;  // ours is the answer
     Instant close_next_;
+    Duration close_spacing_{};
     Instant drain_deadline_;
     std::optional<Instant> previous_keys_until_;
     std::uint64_t seen_key_updates_ = 0;

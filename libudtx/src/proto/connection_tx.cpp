@@ -43,7 +43,7 @@ Transmit Connection::transmit_of(std::size_t size, std::size_t segment) const {
 std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::byte> out) {
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
     --close_sends_;
-    close_next_ = now + probe_interval();
+    close_next_ = now + close_spacing_;
     std::size_t size = 0;
     if (keys_) {
         size = build_packet(now, out, {.size = config_.min_datagram, .close = &close_frame_});
@@ -101,9 +101,18 @@ bool Connection::wants_to_send() const {
     return handshake_done_due_ || path_.response_due || path_.ping_due || streams_.pending();
 }
 
+bool Connection::train_due(Instant now) const {
+    // The pacer forgives most of a train: where it would take long at the user's cap, it would break the cap.
+    const bool within_cap =
+        max_rate_.bytes_in(kTrainTime) >= static_cast<double>(kMaxTrain * std::size_t{path_.mtu.current()});
+    return within_cap && path_.congestion->probe_packets() > 2 &&
+           (!path_.last_train || now - *path_.last_train >= kTrainSpacing);
+}
+
 bool Connection::pair_opens_here(Instant now) const {
-    return path_.recovery.next_number() % kPairEvery == 0 && now - path_.last_pair >= kPairSpacing &&
-           streams_.data_pending() && path_.probes == 0;
+    // A controller that starts with a train waits for what it tells: the first one opens where there is data for it.
+    const bool here = path_.recovery.next_number() % kPairEvery == 0 || (!path_.last_train && train_due(now));
+    return here && now - path_.last_pair >= kPairSpacing && streams_.data_pending() && path_.probes == 0;
 }
 
 std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_segments, std::span<std::byte> out) {
@@ -133,19 +142,18 @@ std::optional<Transmit> Connection::transmit_data(Instant now, std::size_t max_s
         const bool opens = allowed && !follows && wants && pair_opens_here(now);
         if ((opens || follows) && i > 0) break;
         if (opens) {
-            // The pacer forgives most of a train: where it would take long at the user's cap, it would break the cap.
-            const bool within_cap = max_rate_.bytes_in(kTrainTime) >= static_cast<double>(kMaxTrain * mtu);
-            const bool train = within_cap && now - path_.last_train >= kTrainSpacing;
-            const std::uint32_t most = train ? kMaxTrain : 2U;
+            const std::uint32_t most = train_due(now) ? kMaxTrain : 2U;
             path_.train_left = std::clamp(path_.congestion->probe_packets(), 2U, most);
-            path_.last_pair = now;
-            if (path_.train_left > 2) path_.last_train = now;
         }
         if (opens || follows) {
             plan.size = mtu - path_.train_left-- * kPairStep;
             plan.pair_second = follows;
         }
         const std::size_t size = build_packet(now, out.subspan(used, mtu), plan);
+        if (opens && size == plan.size) {  // a small packet alone is neither pair nor train
+            path_.last_pair = now;
+            if (path_.train_left > 1) path_.last_train = now;
+        }
         const bool train_ends = size != plan.size || !streams_.data_pending();
         if (train_ends) path_.train_left = 0;
         if (size == 0) break;

@@ -43,10 +43,11 @@ struct PathContext {
     path::MtuSearch mtu;
     path::Validator validator;
 
-    // Packet pairs: every 16th packet opens one, at most one a millisecond (docs/congestion.md).
+    // Packet pairs: every 16th packet opens one, at most one a millisecond, besides the first train
+    // (docs/congestion.md).
     std::uint32_t train_left = 0;  ///< packets of the pair or train under way that are still to leave
     Instant last_pair{};
-    Instant last_train{};
+    std::optional<Instant> last_train;
     std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
 
     /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
