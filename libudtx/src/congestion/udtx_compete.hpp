@@ -10,7 +10,7 @@
 #include <functional>
 #include <optional>
 
-#include "congestion/sliding_extreme.hpp"
+#include "base/sliding_extreme.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {

@@ -11,39 +11,34 @@ namespace {
 
 constexpr std::uint64_t kNothing = std::numeric_limits<std::uint64_t>::max();
 
-// The first offset at or beyond `from` that no path was given yet.
-std::uint64_t first_unassigned(const Demand& demand, std::uint64_t from) {
-    std::uint64_t offset = std::max(from, demand.next);
-    const auto* it = std::partition_point(demand.ahead.data(), demand.ahead.data() + demand.ahead.size(),
-                                          [offset](const Range& range) { return range.end <= offset; });
-    if (it != demand.ahead.data() + demand.ahead.size() && it->begin <= offset) offset = it->end;
-    return offset;
+constexpr std::size_t kExactSteps = 64;
+constexpr std::uint64_t kHolesInGap = 32;
+constexpr std::uint64_t kHoleDatagrams = 4;
+
+// The first offset that no path was given yet and that has at least `gap` such bytes before it. Holes that others are
+// to fill are multiples of `hole`: small ones would make small packets. Counted from the last assigned range downwards,
+// where a slower path goes as a rule; what is left after kExactSteps ranges is passed over.
+std::uint64_t offset_behind_gap(const Demand& demand, std::uint64_t gap, std::uint64_t hole) {
+    const auto rounded = [hole](std::uint64_t bytes) { return (bytes + hole - 1) / hole * hole; };
+    const auto& ahead = demand.ahead;
+    std::uint64_t open = demand.highest() - demand.next - demand.ahead_bytes;  // free bytes below highest()
+    if (gap >= open) return demand.highest() + rounded(gap - open);
+    const std::size_t last = ahead.size() - std::min(ahead.size(), kExactSteps);
+    for (std::size_t i = ahead.size(); i-- > last;) {
+        const std::uint64_t below = i == 0 ? demand.next : ahead[i - 1].end;
+        open -= ahead[i].begin - below;
+        if (gap < open) continue;
+        const std::uint64_t offset = below + rounded(gap - open);
+        return offset < ahead[i].begin ? offset : ahead[i].end;
+    }
+    return ahead[last].end;
 }
 
 }  // namespace
 
-// owd_i = sRTT_i - base_i/2: what queues there is, queues on the way out.
-// r_i = x_i, or window/sRTT once the path is bloated: what congestion control believes is then not what arrives.
-Eds::Forecast Eds::forecast(Instant now, const PathView& path) {
-    const bool sampled = path.smoothed_rtt > Duration::zero();
-    const double rtt = sampled ? to_seconds(path.smoothed_rtt) : kAssumedRtt;
-    const double base = sampled ? std::min(to_seconds(path.min_rtt), rtt) : kAssumedRtt;
-    const double by_window = std::max(static_cast<double>(path.window), static_cast<double>(path.datagram_bytes)) / rtt;
-
-    Forecast f;
-    const bool known = !path.rate.is_zero() && !path.rate.is_infinite();
-    f.rate = known ? path.rate.bytes_per_second() : by_window;
-    if (rtt > kBloatedRtts * base) f.rate = std::min(f.rate, by_window);
-    f.delay = rtt - base / 2.0;
-    const double paced = std::max(0.0, to_seconds(path.departure - now));
-    const std::uint64_t needed = path.in_flight + path.datagram_bytes;
-    const double closed = needed > path.window ? static_cast<double>(needed - path.window) / f.rate : 0.0;
-    f.eta = std::max(paced, closed) + path.datagram_bytes / f.rate + f.delay;
-    return f;
-}
-
-// d_i: beyond what the faster paths deliver until this datagram would arrive, G_i = sum_j max(0, eta_i - eta_j) r_j.
-// Nothing, where the receiver could not hold it (as BLEST guards) or where there is nothing to send.
+// d_i: as many free bytes before it as the faster paths deliver until this datagram would arrive, G_i = sum_j max(0,
+// eta_i - eta_j) r_j. Nothing, where the receiver could not hold it (as BLEST guards) or where there is nothing to
+// send.
 std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forecasts all) {
     double gap = 0.0;
     for (const Usable& other : all) {
@@ -53,8 +48,9 @@ std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forec
     std::uint64_t hold = demand.limit;
     if (demand.receive_window > 0) hold = std::min(hold, demand.data_acked + demand.receive_window);
     const auto most = static_cast<double>(demand.limit);
-    const std::uint64_t from = demand.next + static_cast<std::uint64_t>(std::min(gap, most));
-    const std::uint64_t offset = first_unassigned(demand, from);
+    const auto gap_bytes = static_cast<std::uint64_t>(std::min(gap, most));
+    const std::uint64_t hole = std::max(kHoleDatagrams, gap_bytes / kHolesInGap / bytes) * bytes;
+    const std::uint64_t offset = offset_behind_gap(demand, gap_bytes, hole);
     if (!demand.again && offset >= std::min(demand.limit, demand.written)) return kNothing;
     return offset > demand.next && offset + bytes > hold ? kNothing : offset;
 }

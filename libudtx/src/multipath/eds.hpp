@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 
+#include "multipath/forecast.hpp"
 #include "multipath/path_map.hpp"
 #include "multipath/scheduler.hpp"
 
@@ -19,20 +20,10 @@ class Eds final : public PathScheduler {
     static constexpr std::size_t kMaxPaths = 16;  ///< considered at once; further paths are left out
     /// A path left out is measured by one duplicate each round trip of the fastest, at least so far apart.
     static constexpr Duration kProbeSpacing = std::chrono::milliseconds(10);
-    static constexpr double kAssumedRtt = 0.05;  ///< of a path without a sample, s
-    static constexpr double kBloatedRtts = 2.5;  ///< sRTT over base RTT from which the window says how fast a path is
 
     [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
     void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId path) const override;
-
-    /// What a datagram given to a path now would meet there.
-    struct Forecast {
-        double rate = 0.0;   ///< r_i, bytes/s
-        double delay = 0.0;  ///< owd_i, s
-        double eta = 0.0;    ///< from now until it arrives, s
-    };
-    [[nodiscard]] static Forecast forecast(Instant now, const PathView& path);
 
   private:
     struct Usable {

@@ -13,11 +13,11 @@ namespace udtx::multipath {
 template <class T>
 class PathMap {
   public:
-    /// Made anew (T{}) for a path that was not seen before.
+    /// Made anew (T()) for a path that was not seen before.
     [[nodiscard]] T& operator[](PathId id) {
         const auto at = place(id);
         if (at != items_.end() && at->first == id) return at->second;
-        return items_.emplace(at, id, T{})->second;
+        return items_.emplace(at, id, T())->second;
     }
     [[nodiscard]] const T* find(PathId id) const {
         for (const auto& item : items_) {

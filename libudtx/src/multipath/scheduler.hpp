@@ -40,12 +40,16 @@ struct Demand {
     bool again = false;                ///< bytes that were lost: `next` is the lowest of them, and nothing lies ahead
     std::uint64_t next = 0;            ///< the first offset that no path was given yet
     std::span<const Range> ahead{};    ///< what was given beyond `next`, ascending
+    std::uint64_t ahead_bytes = 0;     ///< all of it
     std::uint64_t data_acked = 0;      ///< all below was acknowledged
     std::uint64_t limit = 0;           ///< the first offset that flow control forbids
     std::uint64_t receive_window = 0;  ///< W, bytes; 0 = unknown. Ordered: what the receiver may have to hold
     std::uint64_t written = 0;         ///< the first offset that the application has not written yet
     std::uint64_t remaining = 0;       ///< bytes written and not given to a path, lost ones included
     bool end_known = false;            ///< nothing will be written beyond `written`
+
+    /// One past the last byte that a path was given.
+    [[nodiscard]] std::uint64_t highest() const noexcept { return ahead.empty() ? next : ahead.back().end; }
 };
 
 struct Pick {

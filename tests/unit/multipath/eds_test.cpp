@@ -12,6 +12,7 @@ using udtx::Range;
 using udtx::StreamKind;
 using udtx::multipath::Demand;
 using udtx::multipath::Eds;
+using udtx::multipath::forecast;
 using udtx::multipath::Pick;
 using udtx::multipath::test::demand;
 using udtx::multipath::test::kDatagram;
@@ -24,17 +25,17 @@ const Instant kNow{1h};
 TEST_CASE("the forecast is queue, line time and one way") {
     auto path = view(0, 11.2, 10ms);  // a datagram a millisecond
     path.departure = kNow;
-    auto f = Eds::forecast(kNow, path);
+    auto f = forecast(kNow, path);
     CHECK(f.delay == Approx(0.005));
     CHECK(f.eta == Approx(0.001 + 0.005));
     path.smoothed_rtt = 20ms;  // what queues, queues on the way out
-    CHECK(Eds::forecast(kNow, path).delay == Approx(0.015));
+    CHECK(forecast(kNow, path).delay == Approx(0.015));
     path.departure = kNow + 3ms;
-    CHECK(Eds::forecast(kNow, path).eta == Approx(0.003 + 0.001 + 0.015));
+    CHECK(forecast(kNow, path).eta == Approx(0.003 + 0.001 + 0.015));
     path.in_flight = path.window + 4 * kDatagram;  // five datagrams must be acknowledged first
-    CHECK(Eds::forecast(kNow, path).eta == Approx(0.005 + 0.001 + 0.015));
+    CHECK(forecast(kNow, path).eta == Approx(0.005 + 0.001 + 0.015));
     path.smoothed_rtt = 100ms;  // bloated: the window a round trip, not the rate
-    CHECK(Eds::forecast(kNow, path).rate == Approx(static_cast<double>(path.window) / 0.1));
+    CHECK(forecast(kNow, path).rate == Approx(static_cast<double>(path.window) / 0.1));
 }
 
 TEST_CASE("ordered: a slower path is given what it can deliver in time") {
@@ -46,11 +47,14 @@ TEST_CASE("ordered: a slower path is given what it can deliver in time") {
     const auto pick = scheduler.pick(kNow, d, paths);
     REQUIRE(pick);
     CHECK(pick->path == PathId{1});
-    CHECK(pick->from == 250'000);  // 20 ms one way later than the other, at 12.5 MB/s
+    // 20 ms one way later than the other at 12.5 MB/s: 250,000 bytes, rounded up to holes of a 32nd of it or less.
+    CHECK(pick->from == 36 * 5 * kDatagram);
 
     const std::array ahead{Range{240'000, 251'400}};  // that was given before
     d.ahead = ahead;
-    CHECK(scheduler.pick(kNow, d, paths)->from == 251'400);
+    d.ahead_bytes = 11'400;
+    CHECK(scheduler.pick(kNow, d, paths)->from ==
+          251'400 + 2 * 5 * kDatagram);  // what others were given does not fill the gap
 }
 
 TEST_CASE("ordered: nothing that the receiver could not hold, nothing beyond what is written") {

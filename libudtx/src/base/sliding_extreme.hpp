@@ -8,7 +8,7 @@
 
 #include "udtx/time.hpp"
 
-namespace udtx::congestion {
+namespace udtx {
 
 /// Keeps the value that `Better` puts first (std::less: the minimum). A value is forgotten after `length`, or up to
 /// 1/kSlices of it later.
@@ -51,4 +51,4 @@ class SlidingExtreme {
     std::array<Slice, kSlices + 1> slices_{};
 };
 
-}  // namespace udtx::congestion
+}  // namespace udtx

@@ -1,0 +1,95 @@
+#include "multipath/reinjector.hpp"
+
+#include <algorithm>
+
+#include "multipath/eligible.hpp"
+
+namespace udtx::multipath {
+
+/// What is the same for all entries that one call looks at.
+struct Reinjector::Case {
+    Instant now;
+    bool tail = false;            // nothing is left to assign
+    bool limited = false;         // the receive window stops new bytes
+    std::uint64_t head_end = 0;   // what begins below is near the head
+    bool alarm = false;           // on the path looked at
+    std::optional<Instant> next;  // when the next entry will be late
+};
+
+// The other path on which a datagram would arrive first.
+const PathView* Reinjector::target(const Case& c, PathId owner, std::span<const PathView> paths) const {
+    const Eligible eligible(paths);
+    const PathView* best = nullptr;
+    double least = 0.0;
+    for (const PathView& path : paths) {
+        if (path.id == owner || !eligible.ready(path)) continue;
+        const double eta = forecast(c.now, path).eta;
+        if (best != nullptr && eta >= least) continue;
+        best = &path;
+        least = eta;
+    }
+    return best;
+}
+
+std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, const TransmissionRecord& record,
+                                            std::span<const PathView> paths) const {
+    const PathView* other = target(c, owner.id, paths);
+    if (other == nullptr) return std::nullopt;
+    const Forecast there = forecast(c.now, *other);
+    const double delay = forecast(c.now, owner).delay;
+    const Duration late_after = from_seconds(kLateRtts * to_seconds(owner.min_rtt)) + kLateTime + kAckDelay;
+
+    std::optional<Reinjection> found;
+    record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
+        const Duration age = c.now - entry.assigned;
+        const bool late = age > late_after || !owner.usable;
+        const double expected = delay - to_seconds(age);
+        const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);
+        const bool near = entry.range.begin < c.head_end || c.limited;
+        const bool helps = there.eta < remain;
+        if (entry.copies < kMaxCopies && helps && (c.alarm || (late && near) || c.tail) &&
+            budget_.allows_copy(entry.range.size())) {
+            found = Reinjection{ref, entry.range, other->id};
+            return false;
+        }
+        if (!late) {
+            const Instant at = entry.assigned + late_after + kPause;
+            if (!c.next || at < *c.next) c.next = at;
+        }
+        return late || c.alarm || c.tail;
+    });
+    return found;
+}
+
+std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, const TransmissionRecord& record,
+                                            std::optional<PathId> culprit, std::span<const PathView> paths) {
+    if (now < not_before_ || paths.size() < 2) return std::nullopt;
+    Case c;
+    c.now = now;
+    c.tail = demand.end_known && demand.remaining == 0;
+    if (demand.kind == StreamKind::ordered) {
+        std::uint64_t hold = demand.limit;
+        if (demand.receive_window > 0) hold = std::min(hold, demand.data_acked + demand.receive_window);
+        c.limited = demand.highest() + paths.front().datagram_bytes > hold;
+        c.head_end = demand.data_acked + kHeadPackets * paths.front().datagram_bytes;
+    }
+    for (const PathView& owner : paths) {
+        c.alarm = culprit == owner.id;
+        if (auto found = look(c, owner, record, paths)) return found;
+    }
+    not_before_ = now + kPause;
+    wakeup_ = c.next ? std::optional(std::max(*c.next, not_before_)) : std::nullopt;
+    return std::nullopt;
+}
+
+void Reinjector::on_sent(const Reinjection& copy) {
+    budget_.on_copy(copy.range.size());
+    reinjected_[copy.path] += copy.range.size();
+}
+
+std::uint64_t Reinjector::reinjected(PathId path) const {
+    const std::uint64_t* bytes = reinjected_.find(path);
+    return bytes == nullptr ? 0 : *bytes;
+}
+
+}  // namespace udtx::multipath

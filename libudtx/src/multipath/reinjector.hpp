@@ -1,0 +1,62 @@
+// Which bytes on their way on one path are to be sent again on another, because they hold the receiver up (head of
+// line) or the end of a transfer (tail). The slow path is not throttled by this: its packets are its probes.
+// docs/multipath.md has the rules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "multipath/duplicate_budget.hpp"
+#include "multipath/forecast.hpp"
+#include "multipath/path_map.hpp"
+#include "multipath/scheduler.hpp"
+#include "multipath/transmission_record.hpp"
+
+namespace udtx::multipath {
+
+struct Reinjection {
+    RecordRef entry;
+    Range range;
+    PathId path;  ///< to send on
+};
+
+/// Order of calls: next() until it returns nothing; on_sent() for each copy that left.
+class Reinjector {
+  public:
+    static constexpr std::size_t kOldest = 256;    ///< entries of a path that are looked at
+    static constexpr std::uint8_t kMaxCopies = 2;  ///< of an entry
+    static constexpr std::uint64_t kHeadPackets = 64;
+    /// Late: not acknowledged after kLateRtts base RTTs and kLateTime, beyond the time that a receiver may sit on an
+    /// acknowledgement.
+    static constexpr double kLateRtts = 1.25;
+    static constexpr Duration kLateTime = std::chrono::milliseconds(2);
+    static constexpr Duration kAckDelay = kSynInterval;
+    /// After a fruitless look.
+    static constexpr Duration kPause = std::chrono::milliseconds(1);
+
+    /// `culprit`: of the status monitor. `room`: bytes that the budget allows.
+    [[nodiscard]] std::optional<Reinjection> next(Instant now, const Demand& demand, const TransmissionRecord& record,
+                                                  std::optional<PathId> culprit, std::span<const PathView> paths);
+    void on_sent(const Reinjection& copy);
+
+    /// When next() may have something, should nothing else happen until then.
+    [[nodiscard]] std::optional<Instant> wakeup() const noexcept { return wakeup_; }
+    /// Bytes sent again on a path.
+    [[nodiscard]] std::uint64_t reinjected(PathId path) const;
+    [[nodiscard]] DuplicateBudget& budget() noexcept { return budget_; }
+
+  private:
+    struct Case;
+    [[nodiscard]] const PathView* target(const Case& c, PathId owner, std::span<const PathView> paths) const;
+    [[nodiscard]] std::optional<Reinjection> look(Case& c, const PathView& owner, const TransmissionRecord& record,
+                                                  std::span<const PathView> paths) const;
+
+    DuplicateBudget budget_;
+    PathMap<std::uint64_t> reinjected_;
+    std::optional<Instant> wakeup_;
+    Instant not_before_{};
+};
+
+}  // namespace udtx::multipath

@@ -1,0 +1,80 @@
+#include "multipath/transmission_record.hpp"
+
+namespace udtx::multipath {
+
+RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range, bool again) {
+    RecordRef ref{path, again, 0};
+    List& list = list_of(ref);
+    ref.number = list.entries.next();
+    list.entries.push_back({range, now, 0, true});
+    if (list.entries.size() > kMaxEntries) {
+        list.entries.pop_front();
+        list.first_open = std::max(list.first_open, list.entries.first());
+    }
+    return ref;
+}
+
+void TransmissionRecord::on_copied(RecordRef ref) {
+    List& list = list_of(ref);
+    if (list.entries.contains(ref.number)) ++list.entries[ref.number].copies;
+}
+
+void TransmissionRecord::close(RecordRef ref) {
+    List& list = list_of(ref);
+    if (!list.entries.contains(ref.number)) return;
+    list.entries[ref.number].open = false;
+    trim(list);
+}
+
+// Its bytes are no longer this path's to deliver: for the count they are as good as delivered.
+void TransmissionRecord::on_lost(RecordRef ref) {
+    List& list = list_of(ref);
+    if (!list.entries.contains(ref.number)) return;
+    list.entries[ref.number].range.end = list.entries[ref.number].range.begin;
+    close(ref);
+}
+
+void TransmissionRecord::on_data_acked(std::uint64_t offset) {
+    if (offset <= data_acked_) return;
+    data_acked_ = offset;
+    for (auto& [path, lists] : lists_) {
+        trim(lists.fresh);
+        trim(lists.again);
+    }
+}
+
+// Each entry is passed once by first_open and once by the front: O(1) amortised.
+void TransmissionRecord::trim(List& list) {
+    auto& entries = list.entries;
+    while (!entries.empty()) {
+        const Entry& front = entries[entries.first()];
+        const bool delivered = kind_ == StreamKind::ordered && front.range.end <= data_acked_;
+        const bool gone = !front.open && (kind_ == StreamKind::placed || front.range.size() == 0);
+        if (!delivered && !gone) break;
+        entries.pop_front();
+    }
+    list.first_open = std::max(list.first_open, entries.first());
+    while (list.first_open != entries.next() && !entries[list.first_open].open) ++list.first_open;
+}
+
+std::size_t TransmissionRecord::outstanding(PathId path) const {
+    const Lists* lists = lists_.find(path);
+    return lists == nullptr ? 0 : lists->fresh.entries.size() + lists->again.entries.size();
+}
+
+std::optional<TransmissionRecord::Found> TransmissionRecord::head() const {
+    std::optional<Found> found;
+    for (const auto& [path, lists] : lists_) {
+        for (const bool again : {true, false}) {
+            const List& list = again ? lists.again : lists.fresh;
+            if (list.first_open == list.entries.next()) continue;
+            const Entry& entry = list.entries[list.first_open];
+            if (!found || entry.range.begin < found->entry.range.begin) {
+                found = Found{{path, again, list.first_open}, entry};
+            }
+        }
+    }
+    return found;
+}
+
+}  // namespace udtx::multipath

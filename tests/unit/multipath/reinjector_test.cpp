@@ -1,0 +1,150 @@
+#include "multipath/reinjector.hpp"
+
+#include <array>
+
+#include "test/catch.hpp"
+#include "unit/multipath/views.hpp"
+
+using namespace std::chrono_literals;
+using udtx::Instant;
+using udtx::PathId;
+using udtx::Range;
+using udtx::StreamKind;
+using udtx::multipath::Demand;
+using udtx::multipath::DuplicateBudget;
+using udtx::multipath::Reinjection;
+using udtx::multipath::Reinjector;
+using udtx::multipath::TransmissionRecord;
+using udtx::multipath::test::kDatagram;
+using udtx::multipath::test::view;
+
+namespace {
+
+constexpr PathId kGood{0};
+constexpr PathId kBad{1};
+
+// Datagrams on the bad path; the good one could deliver each in 6 ms.
+struct Rig {
+    explicit Rig(StreamKind kind) : record(kind), demand(udtx::multipath::test::demand(kind)) {
+        reinjector.budget().on_new_bytes(100'000'000);
+    }
+    void assign(int datagrams) {
+        for (int i = 0; i < datagrams; ++i) {
+            (void)record.on_assigned(now, kBad, {demand.next, demand.next + kDatagram}, false);
+            demand.next += kDatagram;
+        }
+    }
+    std::optional<Reinjection> next() { return reinjector.next(now, demand, record, culprit, paths); }
+    int drain() {
+        int copies = 0;
+        while (const auto copy = next()) {
+            record.on_copied(copy->entry);
+            reinjector.on_sent(*copy);
+            CHECK(copy->path == kGood);
+            ++copies;
+        }
+        return copies;
+    }
+
+    TransmissionRecord record;
+    Reinjector reinjector;
+    Demand demand;
+    std::optional<PathId> culprit;
+    std::array<udtx::multipath::PathView, 2> paths{view(0, 11.2, 10ms), view(1, 11.2, 10ms)};
+    Instant now{1h};
+};
+
+}  // namespace
+
+TEST_CASE("what is late and near the head goes again, twice at most") {
+    Rig rig(StreamKind::ordered);
+    rig.assign(100);
+    rig.now += 24ms;  // 1.25 base RTTs, 2 ms and the acknowledgement's delay are 24.5
+    CHECK(rig.drain() == 0);
+    REQUIRE(rig.reinjector.wakeup());
+    CHECK(*rig.reinjector.wakeup() <= rig.now + 2ms);
+    rig.now += 1500us;
+    CHECK(rig.drain() == 2 * static_cast<int>(Reinjector::kHeadPackets));
+    CHECK(rig.reinjector.reinjected(kGood) == 128 * kDatagram);
+    CHECK(rig.reinjector.reinjected(kBad) == 0);
+}
+
+TEST_CASE("with the receiver's window full all that is late goes again") {
+    Rig rig(StreamKind::ordered);
+    rig.assign(100);
+    rig.demand.receive_window = rig.demand.limit = rig.demand.next;
+    rig.now += 30ms;
+    CHECK(rig.drain() == 200);
+}
+
+TEST_CASE("the culprit's bytes go again before they are late, where that is sooner") {
+    Rig rig(StreamKind::ordered);
+    rig.paths[1].smoothed_rtt = 100ms;
+    rig.assign(100);
+    rig.now += 1ms;
+    CHECK(rig.drain() == 0);
+    rig.now += 2ms;
+    rig.culprit = kBad;
+    CHECK(rig.drain() == 200);
+    rig.paths[1].smoothed_rtt = 10ms;  // they will arrive earlier by themselves
+    rig.assign(1);
+    rig.now += 2ms;
+    CHECK(rig.drain() == 0);
+}
+
+TEST_CASE("placed: only the tail, once nothing is left to assign") {
+    Rig rig(StreamKind::placed);
+    rig.paths[1].smoothed_rtt = 500ms;
+    rig.assign(10);
+    rig.now += 100ms;
+    CHECK(rig.drain() == 0);
+    rig.demand.end_known = true;
+    rig.demand.remaining = 0;
+    rig.now += 1ms;
+    CHECK(rig.drain() == 20);
+    // Not where the other path would be later.
+    rig.assign(10);
+    rig.paths[0] = view(0, 11.2, 2s);
+    rig.now += 2ms;
+    CHECK(rig.drain() == 0);
+}
+
+TEST_CASE("copies and probes stay within the budget") {
+    DuplicateBudget budget;
+    CHECK_FALSE(budget.allows_copy(1));
+    std::uint64_t fresh = 0;
+    std::uint64_t again = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        fresh += 1400;
+        budget.on_new_bytes(1400);
+        if (budget.allows_copy(1400)) {
+            budget.on_copy(1400);
+            again += 1400;
+        }
+        if (budget.allows_probe(1400)) {
+            budget.on_probe(1400);
+            again += 1400;
+        }
+    }
+    CHECK(static_cast<double>(again) <= 0.05 * static_cast<double>(fresh));
+    CHECK(static_cast<double>(again) >= 0.049 * static_cast<double>(fresh));
+
+    Rig rig(StreamKind::ordered);
+    rig.reinjector = Reinjector();
+    rig.reinjector.budget().on_new_bytes(10 * kDatagram * 25);  // of which copies get a 25th
+    rig.assign(100);
+    rig.now += 30ms;
+    CHECK(rig.drain() == 10);
+}
+
+TEST_CASE("a path that died is late at once, and one that cannot send gets nothing") {
+    Rig rig(StreamKind::ordered);
+    rig.assign(3);
+    rig.now += 20ms;
+    rig.paths[1].usable = rig.paths[1].may_send = false;
+    rig.paths[0].may_send = false;
+    CHECK(rig.drain() == 0);
+    rig.paths[0].may_send = true;
+    rig.now += 2ms;
+    CHECK(rig.drain() == 6);
+}
