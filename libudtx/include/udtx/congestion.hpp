@@ -115,13 +115,26 @@ enum class Policy : std::uint8_t {
     fixed,  ///< the cap is the rate, whatever happens
 };
 
+/// How the paths of one connection take account of each other.
+enum class Coupling : std::uint8_t {
+    none,    ///< each path is a flow of its own
+    detect,  ///< paths that are seen to share a bottleneck take one flow's share of it
+    lia,     ///< LIA (RFC 6356) in place of the named controller
+};
+
+namespace congestion {
+class CouplingGroup;
+}
+
 struct CongestionOptions {
     std::uint32_t datagram_bytes = 1200;    ///< UDP payload at the start
     std::uint64_t max_window = 64U << 20U;  ///< upper bound of window(), bytes
     std::uint64_t seed = 1;                 ///< for controllers that draw random numbers (UDT's DecRandom)
     Rate max_rate = Rate::infinite();       ///< user's cap (--rate)
     Policy policy = Policy::fair;
-    Rate min_rate{};        ///< floor, whatever the controller says; zero: none
+    Rate min_rate{};  ///< floor, whatever the controller says; zero: none
+    Coupling coupling = Coupling::detect;
+    std::shared_ptr<congestion::CouplingGroup> coupling_group{};  ///< of the connection; null: a path by itself
     double cd_alpha = 0.3;  ///< `cd`: congestion degrees below are no congestion ...
     double cd_beta = 0.7;   ///< ... and above are a severe one
 };

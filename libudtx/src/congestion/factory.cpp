@@ -3,7 +3,9 @@
 
 #include "congestion/bbr.hpp"
 #include "congestion/congestion_degree.hpp"
+#include "congestion/coupled_share.hpp"
 #include "congestion/cubic.hpp"
+#include "congestion/lia.hpp"
 #include "congestion/policy.hpp"
 #include "congestion/scavenger.hpp"
 #include "congestion/udt.hpp"
@@ -36,7 +38,17 @@ constexpr std::array kControllers{
     Entry{"cubic", make<congestion::Cubic>},
     Entry{"udtx", make<congestion::Udtx>},
     Entry{"bbr", make<congestion::Bbr>},
+    Entry{"lia", make<congestion::Lia>},
 };
+
+std::unique_ptr<CongestionController> make_named(const Entry& entry, const CongestionOptions& options) {
+    if (options.policy == Policy::low) return make<congestion::Scavenger>(options);
+    if (options.coupling == Coupling::lia) return make<congestion::Lia>(options);
+    auto made = entry.make(options);
+    const bool coupled = options.coupling == Coupling::detect && options.coupling_group && entry.name != "lia";
+    if (!coupled) return made;
+    return std::make_unique<congestion::CoupledShare>(std::move(made), options);
+}
 
 }  // namespace
 
@@ -51,8 +63,7 @@ Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::st
             inner.max_rate = options.max_rate * (1.0 / congestion::SeveralFlows::kFlows);
             inner.max_window = options.max_window / congestion::SeveralFlows::kFlows;
         }
-        auto made = options.policy == Policy::low ? make<congestion::Scavenger>(options) : found->make(inner);
-        return congestion::apply_policy(std::move(made), options);
+        return congestion::apply_policy(make_named(*found, inner), options);
     }
     std::string message = "unknown congestion control '" + std::string(name) + "', known:";
     for (const Entry& entry : kControllers) message.append(" ").append(entry.name);

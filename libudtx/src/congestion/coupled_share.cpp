@@ -1,0 +1,55 @@
+#include "congestion/coupled_share.hpp"
+
+#include <algorithm>
+
+namespace udtx::congestion {
+
+void CoupledShare::on_sent(const CongestionSent& packet) {
+    CongestionSent whole = packet;
+    whole.in_flight_before *= sharers_;
+    inner_->on_sent(whole);
+}
+
+void CoupledShare::measure(const CongestionFeedback& feedback) {
+    auto& self = group_->member(id_);
+    if (feedback.rate && feedback.rate->line_pps > 0.0) {
+        self.capacity = feedback.rate->line_pps * feedback.rate->pair_bytes;
+    }
+    if (feedback.arrivals.empty()) {
+        if (feedback.one_way_delay) self.trace.add(feedback.now, to_seconds(*feedback.one_way_delay));
+        return;
+    }
+    for (const ArrivalSample& sample : feedback.arrivals) self.trace.add(feedback.now, to_seconds(sample.delay));
+}
+
+// Bytes and rates as of all sharers; packets as they are, so that the part of them that is lost stays what it is.
+void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
+    measure(feedback);
+    sharers_ = group_->sharers(id_, feedback.now);
+    if (sharers_ == 1) {
+        inner_->on_feedback(feedback);
+        return;
+    }
+    const auto times = static_cast<double>(sharers_);
+    whole_ = feedback;
+    whole_.acked_bytes *= sharers_;
+    whole_.in_flight_before *= sharers_;
+    whole_.in_flight_after *= sharers_;
+    whole_.free_window *= sharers_;
+    if (whole_.delivery) whole_.delivery->rate = whole_.delivery->rate * times;
+    if (whole_.rate) whole_.rate->arrival_pps *= times;
+    inner_->on_feedback(whole_);
+}
+
+void CoupledShare::on_mtu(std::uint32_t bytes) {
+    if (bytes > 0) datagram_bytes_ = bytes;
+    inner_->on_mtu(bytes);
+}
+
+// No less than what a path needs to go on measuring.
+std::uint64_t CoupledShare::window() const {
+    const std::uint64_t least = std::min<std::uint64_t>(inner_->window(), 2ULL * datagram_bytes_);
+    return std::max(inner_->window() / sharers_, least);
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,80 @@
+// What the controllers of one connection's paths know of each other (docs/multipath.md, Coupling).
+//
+// Each controller joins the group that it is handed in CongestionOptions, tells it how its path does, and asks how the
+// others do. All on one thread; the group outlives its members.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+/// Queueing delay over time, in slots: what shared bottlenecks are told apart by.
+class DelayTrace {
+  public:
+    static constexpr Duration kSlot = std::chrono::milliseconds(50);
+    static constexpr std::int64_t kSlots = 160;  ///< 8 s are compared
+    static constexpr std::int64_t kLags = 4;     ///< either way: one path may see the queue so much later
+
+    /// One-way delay of a packet that was acknowledged now, s; the clocks' difference does not matter.
+    void add(Instant now, double delay);
+    /// Correlation of the two traces up to `now`, the best of all lags; 0 where they are too short, have holes, or
+    /// where one of them hardly moves.
+    [[nodiscard]] static double correlation(const DelayTrace& a, const DelayTrace& b, Instant now);
+
+  private:
+    static constexpr std::int64_t kKept = kSlots + 2 * kLags + 2;
+    struct Slot {
+        std::int64_t index = -1;
+        double sum = 0.0;
+        std::uint32_t count = 0;
+    };
+    [[nodiscard]] const Slot& at(std::int64_t index) const { return slots_[static_cast<std::size_t>(index % kKept)]; }
+    [[nodiscard]] static double correlation(const DelayTrace& a, const DelayTrace& b, std::int64_t end,
+                                            std::int64_t lag);
+
+    std::array<Slot, static_cast<std::size_t>(kKept)> slots_{};
+};
+
+class CouplingGroup {
+  public:
+    struct Member {
+        double window = 0.0;    ///< bytes; 0: not in use
+        double rtt = 0.0;       ///< smoothed, s
+        double capacity = 0.0;  ///< line rate, 0 = unknown
+        DelayTrace trace;
+        bool open = true;
+    };
+    using Id = std::size_t;
+
+    [[nodiscard]] Id join();
+    void leave(Id id) { members_[id].open = false; }
+    [[nodiscard]] Member& member(Id id) { return members_[id]; }
+
+    /// cwnd_total of RFC 6356, bytes.
+    [[nodiscard]] double total_window() const;
+    /// Its alpha.
+    [[nodiscard]] double alpha() const;
+
+    /// How many members, `id` included, send through the bottleneck of `id`. Looked into once a second.
+    [[nodiscard]] std::size_t sharers(Id id, Instant now);
+
+  private:
+    /// Shared from kShared on, until below kApart.
+    static constexpr double kShared = 0.8;
+    static constexpr double kApart = 0.4;
+    static constexpr double kSameCapacity = 1.3;  ///< one line has one rate
+    static constexpr Duration kInterval = std::chrono::seconds(1);
+    void compare(Instant now);
+
+    std::vector<Member> members_;
+    std::vector<std::vector<bool>> shared_;  // [a][b], a < b
+    std::optional<Instant> compared_;
+};
+
+}  // namespace udtx::congestion
