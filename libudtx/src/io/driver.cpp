@@ -6,6 +6,7 @@
 
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
+#include "io/short_slice.hpp"
 #include "proto/config_check.hpp"
 
 namespace udtx::io {
@@ -62,6 +63,7 @@ void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
 // --- life of the loop
 
 void Driver::Impl::run() {
+    ask_for_short_slice();
     const auto work = asio::make_work_guard(context_);
     schedule_turn();
     context_.run();
