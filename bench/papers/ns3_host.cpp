@@ -66,7 +66,7 @@ void Ns3Host::on_readable(ns3::Ptr<ns3::Socket> socket) {
     }
 }
 
-void Ns3Host::send(const Address& to, std::span<const std::byte> datagram) {
+void Ns3Host::send(const Address& /*from*/, const Address& to, std::span<const std::byte> datagram) {
     const auto packet = ns3::Create<ns3::Packet>(reinterpret_cast<const std::uint8_t*>(datagram.data()),
                                                  static_cast<std::uint32_t>(datagram.size()));
     if (socket_->SendTo(packet, 0, to_ns3(to)) < 0) throw std::runtime_error("ns-3 does not take a datagram");

@@ -33,23 +33,36 @@ void Network::connect(NodeId from, NodeId to, std::initializer_list<Link*> links
     routes_[{from, to}] = Route{to, links};
 }
 
-void Network::send(NodeId from, const Address& to, std::span<const std::byte> data) {
+void Network::connect(const Address& from, const Address& to, std::initializer_list<Link*> links) {
+    assert(links.size() > 0);
+    address_routes_[{from, to}] = Route{by_outer_.at(to), links};
+}
+
+const Route* Network::route(NodeId from_node, const Address& from, const Address& to) const {
+    if (const auto own = address_routes_.find({from, to}); own != address_routes_.end()) return &own->second;
+    const auto node = by_outer_.find(to);
+    if (node == by_outer_.end()) return nullptr;
+    const auto between = routes_.find({from_node, node->second});
+    return between == routes_.end() ? nullptr : &between->second;
+}
+
+void Network::send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data) {
     const Instant now = events_.now();
-    PacketPtr packet = pool_.make(nodes_[from].outer, to, data);
-    if (filter_ && !filter_(now, from, *packet)) {
+    const bool first = from.family == Address::Family::none || from == nodes_[node].inner;
+    const Address& source = first ? nodes_[node].outer : from;
+    PacketPtr packet = pool_.make(source, to, data);
+    if (filter_ && !filter_(now, node, *packet)) {
         ++counters_.filtered;
         pool_.give_back(std::move(packet));
         return;
     }
-    const auto node = by_outer_.find(to);
-    const auto route = node == by_outer_.end() ? routes_.end() : routes_.find({from, node->second});
-    if (route == routes_.end()) {
+    packet->route = route(node, source, to);
+    if (packet->route == nullptr) {
         ++counters_.unroutable;
         pool_.give_back(std::move(packet));
         return;
     }
-    packet->route = &route->second;
-    route->second.links.front()->send(now, std::move(packet));
+    packet->route->links.front()->send(now, std::move(packet));
 }
 
 void Network::rebind(NodeId node, const Address& outer) {
@@ -81,10 +94,12 @@ void Network::on_packet(Instant now, PacketPtr packet) {
 }
 
 void Network::deliver(Instant now, NodeId node, PacketPtr packet) {
-    if (packet->to != nodes_[node].outer) {
+    const auto owner = by_outer_.find(packet->to);
+    if (owner == by_outer_.end() || owner->second != node) {
         ++counters_.dead_mapping;
     } else if (nodes_[node].host != nullptr) {
-        nodes_[node].host->on_datagram(now, nodes_[node].inner, packet->from, packet->data);
+        const Address& local = packet->to == nodes_[node].outer ? nodes_[node].inner : packet->to;
+        nodes_[node].host->on_datagram(now, local, packet->from, packet->data);
     }
     pool_.give_back(std::move(packet));
 }

@@ -47,8 +47,14 @@ class Network final : PacketReceiver {
     Link& add_link(std::string name, LinkParams params);
     /// Packets from one node to the other pass these links in order. A link may be part of several routes.
     void connect(NodeId from, NodeId to, std::initializer_list<Link*> links);
+    /// One more address of the node, behind no NAT.
+    void add_address(NodeId node, const Address& address) { by_outer_[address] = node; }
+    /// The route between two addresses, where it is not that of the nodes.
+    void connect(const Address& from, const Address& to, std::initializer_list<Link*> links);
 
-    void send(NodeId from, const Address& to, std::span<const std::byte> data);
+    /// `from` without a family: the node's first address.
+    void send(NodeId node, const Address& from, const Address& to, std::span<const std::byte> data);
+    void send(NodeId node, const Address& to, std::span<const std::byte> data) { send(node, {}, to, data); }
     /// The NAT in front of `node` gives it a new outer address; the old mapping dies at once.
     void rebind(NodeId node, const Address& outer);
     [[nodiscard]] const Address& outer_address(NodeId node) const { return nodes_[node].outer; }
@@ -73,6 +79,7 @@ class Network final : PacketReceiver {
     };
     void on_packet(Instant now, PacketPtr packet) override;
     void deliver(Instant now, NodeId node, PacketPtr packet);
+    [[nodiscard]] const Route* route(NodeId from_node, const Address& from, const Address& to) const;
 
     EventQueue& events_;
     std::uint64_t seed_;
@@ -81,6 +88,7 @@ class Network final : PacketReceiver {
     std::map<Address, NodeId> by_outer_;
     std::vector<std::unique_ptr<Link>> links_;
     std::map<std::pair<NodeId, NodeId>, Route> routes_;
+    std::map<std::pair<Address, Address>, Route> address_routes_;
     Filter filter_;
     NetworkCounters counters_;
 };

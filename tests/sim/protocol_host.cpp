@@ -103,6 +103,7 @@ void ProtocolHost::deliver(Instant now, Session& session) {
     while (const auto event = connection->poll_event()) {
         if (std::holds_alternative<proto::event::Connected>(*event)) session.connected_at = now;
         if (const auto* moved = std::get_if<proto::event::PeerMoved>(&*event)) session.moves.push_back(moved->to);
+        if (const auto* path = std::get_if<proto::event::PathChanged>(&*event)) session.path_changes.push_back(*path);
         if (const auto* closed = std::get_if<proto::event::Closed>(&*event)) {
             session.closed = closed->reason;
             session.closed_at = now;
@@ -126,7 +127,7 @@ bool ProtocolHost::transmit(Instant now) {
             const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
             ++counters_.datagrams_sent;
             counters_.bytes_sent += datagram.size();
-            send(t->remote, datagram);
+            send(t->local, t->remote, datagram);
         }
     }
     return any;

@@ -45,6 +45,7 @@ struct Session {
     std::optional<Instant> connected_at;
     std::optional<Instant> closed_at;
     std::optional<proto::CloseReason> closed;
+    std::vector<proto::event::PathChanged> path_changes;
     std::vector<Address> moves;  ///< where PeerMoved said the peer went
     ConnectionStats final_stats;
     [[nodiscard]] ConnectionStats stats() const { return connection ? connection->stats() : final_stats; }
@@ -88,7 +89,8 @@ class ProtocolHost {
 
   private:
     [[nodiscard]] virtual Instant now() const = 0;
-    virtual void send(const Address& to, std::span<const std::byte> datagram) = 0;
+    /// `from` without a family: the address that the host has, or its first.
+    virtual void send(const Address& from, const Address& to, std::span<const std::byte> datagram) = 0;
     /// Calls on_alarm(tag) at that time; alarms are never taken back.
     virtual void set_alarm(Instant at, std::uint64_t tag) = 0;
     virtual void call_at(Instant at, std::function<void()> action) = 0;

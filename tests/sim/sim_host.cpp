@@ -39,13 +39,13 @@ void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
     }
 }
 
-void SimHost::send(const Address& to, std::span<const std::byte> datagram) {
+void SimHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
     if (!away(noise_.interrupted)) {
-        network_.send(node_, to, datagram);
+        network_.send(node_, from, to, datagram);
         return;
     }
-    events_.call_at(away_until_, [this, to, kept = std::vector(datagram.begin(), datagram.end())] {
-        network_.send(node_, to, kept);
+    events_.call_at(away_until_, [this, from, to, kept = std::vector(datagram.begin(), datagram.end())] {
+        network_.send(node_, from, to, kept);
     });
 }
 

@@ -32,7 +32,7 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     void on_due(Instant now, std::uint64_t tag) override;
 
     [[nodiscard]] Instant now() const override { return events_.now(); }
-    void send(const Address& to, std::span<const std::byte> datagram) override;
+    void send(const Address& from, const Address& to, std::span<const std::byte> datagram) override;
     void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
     void call_at(Instant at, std::function<void()> action) override { events_.call_at(at, std::move(action)); }
 

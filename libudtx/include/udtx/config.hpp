@@ -28,6 +28,12 @@ struct TransportConfig {
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes an application may queue on one stream
     std::uint32_t max_streams = 256;                  ///< streams that the peer may open
 
+    std::uint32_t max_paths = 8;    ///< paths that may be open at once, that of the handshake included
+    std::string scheduler = "eds";  ///< which path the next datagram takes, where there are several
+    /// An acknowledgement of what was sent before a path fell silent says nothing about what the path does now. Off:
+    /// it counts like any other, as in SCTP before its repair (docs/multipath.md).
+    bool silent_path_rule = true;
+
     std::uint32_t min_datagram = 1200;   ///< UDP payload; the search starts here
     std::uint32_t max_datagram = 65000;  ///< UDP payload; the search never goes beyond
 

@@ -13,8 +13,31 @@
 
 namespace udtx {
 
+/// Life of a path.
+enum class PathState : std::uint8_t {
+    probing,    ///< asked for, not validated yet
+    active,     ///< carries data
+    suspended,  ///< fell silent while others work: carries nothing but probes until it answers
+    closed,     ///< gone for good
+};
+[[nodiscard]] constexpr const char* to_string(PathState state) noexcept {
+    switch (state) {
+        case PathState::probing:
+            return "probing";
+        case PathState::active:
+            return "active";
+        case PathState::suspended:
+            return "suspended";
+        case PathState::closed:
+            return "closed";
+    }
+    return "";
+}
+
 struct PathStats {
     PathId id;
+    PathState state = PathState::active;
+    bool standby = false;
     Address local;
     Address remote;
     std::uint32_t datagram_bytes = 0;  ///< UDP payload in use on this path
@@ -34,6 +57,9 @@ struct PathStats {
     std::uint64_t spurious_losses = 0;        ///< of those, acknowledged after all
     std::uint64_t retransmitted_packets = 0;  ///< packets that carried stream bytes again
     std::uint64_t probe_timeouts = 0;
+    std::uint64_t delivered_bytes = 0;  ///< stream payload acknowledged here, copies included
+    std::uint64_t suspensions = 0;
+    Duration blocked{};  ///< time in which it carried nothing but probes: suspended, or left out by the scheduler
 };
 
 struct ConnectionStats {

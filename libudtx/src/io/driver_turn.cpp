@@ -108,7 +108,7 @@ bool Driver::Impl::send_pending() {
     // `dropped` is left to the loss recovery: the network could have done the same.
     const proto::Transmit done = *std::exchange(pending_, std::nullopt);
     if (result.status == SendResult::Status::too_large) {
-        endpoint_.on_datagram_too_large(monotonic_now(), done.remote, std::min(done.segment, done.size));
+        endpoint_.on_datagram_too_large(monotonic_now(), done);
     }
     note_refusals(monotonic_now());
     return true;

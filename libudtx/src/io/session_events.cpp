@@ -178,6 +178,8 @@ void SessionState::handle(proto::Connection&, const proto::event::StreamStopped&
 
 void SessionState::handle(proto::Connection&, const proto::event::PeerMoved& event) { remote_ = event.to; }
 
+void SessionState::handle(proto::Connection&, const proto::event::PathChanged&) {}  // told by the statistics
+
 void SessionState::handle(proto::Connection& connection, const proto::event::Closed& event) {
     stats_ = connection.stats();
     stats_answered_ = std::max<std::uint64_t>(stats_asked_, 1);

@@ -80,6 +80,7 @@ class SessionState final : public proto::ConnectionHandler {
     void handle(proto::Connection& connection, const proto::event::StreamReset& event);
     void handle(proto::Connection& connection, const proto::event::StreamStopped& event);
     void handle(proto::Connection& connection, const proto::event::PeerMoved& event);
+    void handle(proto::Connection& connection, const proto::event::PathChanged& event);
     void handle(proto::Connection& connection, const proto::event::Closed& event);
     void serve_requests(proto::Connection& connection);
     void pump_out(proto::Connection& connection, SessionStream& stream);

@@ -82,6 +82,10 @@ void MtuSearch::on_lost(Instant sent, PacketNumber number, std::uint32_t size, D
     if (size <= minimum_ || current_ == minimum_ || (large_acked_ && number < *large_acked_)) return;
     if (large_losses_++ == 0) first_large_loss_ = sent;
     if (large_losses_ < kBlackHoleLosses || sent - first_large_loss_ < patience) return;
+    verify();
+}
+
+void MtuSearch::verify() {
     const std::uint32_t before = current_;
     restart();
     previous_ = before;

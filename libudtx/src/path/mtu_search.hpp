@@ -38,6 +38,8 @@ class MtuSearch {
     /// alone, a few of them over at least `patience`, are a black hole (RFC 8899, section 4.3): the minimum from now
     /// on. Silence is none.
     void on_lost(Instant sent, PacketNumber number, std::uint32_t size, Duration patience);
+    /// The path may have changed: the minimum, until current() has been found to pass again.
+    void verify();
     /// Another path: what was learned is void.
     void restart();
 

@@ -1,10 +1,13 @@
 #include "path/validator.hpp"
 
+#include <algorithm>
+
 namespace udtx::path {
 
 void Validator::on_packet_from(Instant now, const Address& local, const Address& remote, std::uint64_t bytes,
                                std::uint64_t challenge) {
     const bool gave_up = tries_ >= kTries && now >= next_ + kTryAgain;
+    if (asking_) return;
     if (!active_ || gave_up || remote != remote_) {
         active_ = true;
         local_ = local;
@@ -18,16 +21,29 @@ void Validator::on_packet_from(Instant now, const Address& local, const Address&
     received_ += bytes;
 }
 
-bool Validator::challenge_due(Instant now) const { return active_ && tries_ < kTries && now >= next_; }
+void Validator::ask(Instant now, const Address& local, const Address& remote, std::uint64_t challenge) {
+    active_ = true;
+    asking_ = true;
+    local_ = local;
+    remote_ = remote;
+    challenge_ = challenge;
+    tries_ = 0;
+    next_ = now;
+}
+
+bool Validator::challenge_due(Instant now) const {
+    const auto due = deadline();
+    return due && now >= *due;
+}
 
 void Validator::on_challenge_sent(Instant now, std::uint64_t bytes, Duration retry_after) {
     sent_ += bytes;
+    next_ = now + (asking_ ? std::min(kAskAgain * (1 << std::min(tries_, 10)), kAskSeldom) : retry_after);
     ++tries_;
-    next_ = now + retry_after;
 }
 
 std::optional<Instant> Validator::deadline() const noexcept {
-    if (!active_ || tries_ >= kTries) return std::nullopt;
+    if (!active_ || (!asking_ && tries_ >= kTries)) return std::nullopt;
     return next_;
 }
 

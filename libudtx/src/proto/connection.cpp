@@ -11,8 +11,6 @@ namespace udtx::proto {
 
 namespace {
 
-constexpr int kCloseRepeats = 3;
-
 std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
                                             std::vector<std::byte> client_parameters,
                                             crypto::HandshakeFactory::SelectParameters select) {
@@ -32,13 +30,16 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
                           [this](std::span<const std::byte> client) { return select_parameters(client); }),
                  {setup_.original, setup_.local, setup_.remote}),
       streams_(setup_.role, config, events_),
-      path_(PathId{0}, config, setup_.local_address, setup_.remote_address),
+      paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address)),
       started_(now),
       last_received_(now),
       last_sent_eliciting_(now),
       max_rate_(config.max_rate) {
-    path_.skip_in = 1000 + deps.rng->next_u64() % 4096;
-    make_congestion_controller();
+    PathContext& first = paths_.first();
+    first.options = setup_.path;
+    first.state_since = first.last_received = first.last_eliciting = now;
+    first.skip_in = 1000 + deps.rng->next_u64() % 4096;
+    make_congestion_controller(first);
     if (setup_.role == Role::client) {
         if (const auto ok = handshake_.start(); !ok) fail(now, ok.error());
     }
@@ -60,9 +61,9 @@ Result<std::vector<std::byte>> Connection::select_parameters(std::span<const std
     return encode(ours);
 }
 
-void Connection::make_congestion_controller() {
+void Connection::make_congestion_controller(PathContext& p) {
     CongestionOptions options;
-    options.datagram_bytes = path_.mtu.current();
+    options.datagram_bytes = p.mtu.current();
     options.seed = congestion_seed_;
     options.max_rate = max_rate_;
     options.policy = config_.policy;
@@ -72,7 +73,7 @@ void Connection::make_congestion_controller() {
     options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
     auto made = udtx::make_congestion_controller(config_.congestion, options);
     assert(made.ok() && "TransportConfig was not checked");
-    path_.congestion = std::move(made).value();
+    p.congestion = std::move(made).value();
 }
 
 void Connection::touch() const {
@@ -134,7 +135,7 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 
 void Connection::set_max_rate(Rate rate) {
     max_rate_ = std::min(rate, peer_rate_);
-    path_.congestion->set_max_rate(max_rate_);
+    for (const auto& p : paths_.all()) p->congestion->set_max_rate(max_rate_);
     touch();
 }
 
@@ -172,8 +173,9 @@ void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason 
     close_next_ = now;
     // After an orderly end nothing more is to be said: its copies follow soon, so that the process need not stay for
     // them.
-    close_spacing_ = reason.orderly() ? std::min(kSynInterval, probe_interval()) : probe_interval();
-    drain_deadline_ = now + kCloseRepeats * probe_interval();
+    const Duration interval = probe_interval(paths_.first());
+    close_spacing_ = reason.orderly() ? std::min(kSynInterval, interval) : interval;
+    drain_deadline_ = now + kCloseRepeats * interval;
     events_.push_back(event::Closed{std::move(reason)});
     touch();
 }
@@ -198,39 +200,48 @@ void Connection::end(CloseReason reason) {
     touch();
 }
 
-Duration Connection::probe_interval() const {
-    const auto& rtt = path_.recovery.rtt().has_sample() ? path_.recovery.rtt() : handshake_.rtt();
+Duration Connection::probe_interval(const PathContext& p) const {
+    const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
     return std::min<Duration>(rtt.probe_timeout() + kSynInterval, std::chrono::milliseconds(500));
 }
 
-ConnectionStats Connection::stats() const {
-    PathStats p;
-    p.id = path_.id;
-    p.local = path_.local;
-    p.remote = path_.remote;
-    p.datagram_bytes = path_.mtu.current();
-    const auto& rtt = path_.recovery.rtt();
+PathStats Connection::path_stats(const PathContext& p) const {
+    PathStats s;
+    s.id = p.id;
+    s.local = p.local;
+    s.remote = p.remote;
+    s.datagram_bytes = p.mtu.current();
+    const auto& rtt = p.recovery.rtt();
     if (rtt.has_sample()) {
-        p.smoothed_rtt = rtt.smoothed();
-        p.min_rtt = rtt.minimum();
-        p.rtt_variance = rtt.variance();
+        s.smoothed_rtt = rtt.smoothed();
+        s.min_rtt = rtt.minimum();
+        s.rtt_variance = rtt.variance();
     }
-    p.window = path_.congestion->window();
-    p.in_flight = path_.recovery.in_flight();
-    p.pacing_rate = std::min(path_.congestion->pacing_rate(), max_rate_);
-    p.congestion = path_.congestion->report();
-    p.measured = path_.last_feedback;
-    p.sent_packets = path_.sent_packets;
-    p.sent_bytes = path_.sent_bytes;
-    p.received_packets = path_.received_packets;
-    p.received_bytes = path_.received_bytes;
-    p.lost_packets = path_.lost_packets;
-    p.spurious_losses = path_.spurious_losses;
-    p.retransmitted_packets = path_.retransmitted_packets;
-    p.probe_timeouts = path_.probe_timeouts;
+    s.window = p.congestion->window();
+    s.in_flight = p.recovery.in_flight();
+    s.pacing_rate = std::min(p.congestion->pacing_rate(), max_rate_);
+    s.congestion = p.congestion->report();
+    s.measured = p.last_feedback;
+    s.sent_packets = p.sent_packets;
+    s.sent_bytes = p.sent_bytes;
+    s.received_packets = p.received_packets;
+    s.received_bytes = p.received_bytes;
+    s.lost_packets = p.lost_packets;
+    s.spurious_losses = p.spurious_losses;
+    s.retransmitted_packets = p.retransmitted_packets;
+    s.probe_timeouts = p.probe_timeouts;
+    s.state = p.state;
+    s.standby = p.options.standby;
+    s.delivered_bytes = p.delivered_bytes;
+    s.suspensions = p.suspensions;
+    s.blocked = p.blocked;
+    return s;
+}
 
+ConnectionStats Connection::stats() const {
     ConnectionStats s;
-    s.paths.push_back(std::move(p));
+    for (const auto& p : paths_.all()) s.paths.push_back(path_stats(*p));
+    s.paths.insert(s.paths.end(), paths_.closed().begin(), paths_.closed().end());
     s.stream_bytes_sent = streams_.counters().bytes_sent;
     s.stream_bytes_resent = streams_.counters().bytes_resent;
     s.stream_bytes_received = streams_.counters().bytes_received;

@@ -14,9 +14,10 @@
 #include "base/rng.hpp"
 #include "crypto/key_schedule.hpp"
 #include "crypto/provider.hpp"
+#include "multipath/scheduler.hpp"
 #include "proto/connection_types.hpp"
 #include "proto/handshake_layer.hpp"
-#include "proto/path_context.hpp"
+#include "proto/path_set.hpp"
 #include "proto/stream_table.hpp"
 #include "proto/transport_parameters.hpp"
 #include "proto/types.hpp"
@@ -51,6 +52,7 @@ class Connection {
         ConnectionId original;  ///< destination of the client's first packet
         Address local_address;
         Address remote_address;
+        PathOptions path{};  ///< of the first path
         /// Called whenever this connection may have something to be polled for.
         std::function<void()> on_touched{};
     };
@@ -67,8 +69,8 @@ class Connection {
                                                         std::span<std::byte> out);
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
     [[nodiscard]] std::optional<Event> poll_event();
-    /// The socket refused datagrams of this size (EMSGSIZE): smaller ones from now on.
-    void on_datagram_too_large(Instant now, std::size_t bytes);
+    /// The socket refused datagrams of this size (EMSGSIZE) on this path: smaller ones from now on.
+    void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
 
     // --- application side
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
@@ -91,13 +93,18 @@ class Connection {
     void close(Instant now, std::uint64_t code, std::string reason);
     /// The endpoint has no room for one more: closes with a transport code, as Endpoint::listen() promised.
     void refuse(Instant now, std::string message);
+    /// The end that dialled, once connected: asks for one more path between these addresses; of `local` no more than
+    /// the host need be set. Event PathChanged tells what becomes of it.
+    Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
+    /// Gives a path up for good; another one must be there to carry on.
+    Result<void> remove_path(Instant now, PathId id);
     /// Changes the cap of what leaves.
     void set_max_rate(Rate rate);
 
     [[nodiscard]] bool connected() const noexcept { return state_ == State::established; }
     [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }  ///< may be destroyed
     [[nodiscard]] ConnectionStats stats() const;
-    [[nodiscard]] const Address& remote() const noexcept { return path_.remote; }
+    [[nodiscard]] const Address& remote() const noexcept { return paths_.first().remote; }
     [[nodiscard]] Role role() const noexcept { return setup_.role; }
     [[nodiscard]] Instant started() const noexcept { return started_; }
     /// Something authentic has come from the peer.
@@ -107,6 +114,7 @@ class Connection {
     void forget_owner() noexcept { setup_.on_touched = nullptr; }
 
   private:
+    static constexpr int kCloseRepeats = 3;
     enum class State : std::uint8_t { handshaking, established, closing, drained };
 
     // connection.cpp
@@ -115,53 +123,113 @@ class Connection {
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);
-    void make_congestion_controller();
+    void make_congestion_controller(PathContext& p);
+    [[nodiscard]] PathStats path_stats(const PathContext& p) const;
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
-    [[nodiscard]] Duration probe_interval() const;
+    [[nodiscard]] Duration probe_interval(const PathContext& p) const;
+
+    // connection_paths.cpp
+    PathContext& open_path(Instant now, PathId id, const Address& local, const Address& remote);
+    [[nodiscard]] bool peer_may_open(PathId id) const;
+    [[nodiscard]] std::uint32_t max_paths() const;
+    void enter(Instant now, PathContext& p, PathState state);
+    void tell_path(const PathContext& p, bool unreachable);
+    void activate(Instant now, PathContext& p);
+    void suspend(Instant now, PathContext& p);
+    void suspend_silent(Instant now);
+    void revive(Instant now, PathContext& p, std::uint32_t proven_bytes);
+    void close_path(Instant now, PathContext& p);
+    void leave_closed(Instant now);
+    void on_path_status(const wire::PathStatusFrame& frame);
+    Result<void> on_path_abandon(Instant now, const wire::PathAbandonFrame& frame);
 
     // connection_rx.cpp
     void on_long_packet(Instant now, const RxDatagram& datagram);
     void on_short_packet(Instant now, const RxDatagram& datagram);
+    void on_opened(Instant now, PathContext& p, const RxDatagram& datagram, const wire::ShortHeader& header,
+                   PacketNumber number);
     void after_handshake_packet(Instant now);
     Result<void> establish(Instant now);
-    Result<void> on_payload(Instant now, std::span<const std::byte> payload, bool& eliciting);
-    Result<void> on_frame(Instant now, const wire::Frame& frame);
-    Result<void> on_ack(Instant now, const wire::AckFrame& frame);
+    Result<void> on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting);
+    Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame);
     void on_close_answered(std::span<const std::byte> payload);
-    void on_address_change(Instant now, const RxDatagram& datagram);
-    void on_path_response(std::uint64_t value);
-    void apply_outcome(Instant now, bool timeout);
+    void on_address_change(Instant now, PathContext& p, const RxDatagram& datagram);
+    void on_path_response(Instant now, PathContext& p, std::uint64_t value);
+
+    // connection_acks.cpp
+    Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame);
+    void apply_outcome(Instant now, PathContext& p, bool timeout);
+    void take_acked(Instant now, PathContext& p);
+    void take_lost(Instant now, PathContext& p);
+    void send_again(const recovery::SentPacket& packet);
+    void take_rate_feedback(PathContext& p);
 
     // connection_tx.cpp
-    std::optional<Transmit> transmit_close(Instant now, std::span<std::byte> out);
-    std::optional<Transmit> transmit_handshake(Instant now, std::span<std::byte> out);
-    std::optional<Transmit> transmit_challenge(Instant now, std::span<std::byte> out);
-    std::optional<Transmit> transmit_mtu_probe(Instant now, std::span<std::byte> out);
-    std::optional<Transmit> transmit_data(Instant now, std::size_t max_segments, std::span<std::byte> out);
-    [[nodiscard]] bool mtu_probe_allowed(std::uint32_t size) const;
-    [[nodiscard]] bool wants_to_send() const;
-    [[nodiscard]] bool train_due(Instant now) const;
-    [[nodiscard]] bool pair_opens_here(Instant now) const;
-    void fill_acks(Instant now, wire::Writer& out, recovery::SentPacket& packet);
-    void fill_control(wire::Writer& out, recovery::SentPacket& packet);
     struct PacketPlan {
-        std::size_t size = 0;    ///< at most so large
-        bool eliciting = false;  ///< may carry what counts against the window
+        std::size_t size = 0;  ///< at most so large
+        bool acks = true;
+        bool eliciting = false;  ///< may carry what counts against the window: what belongs to the path ...
+        bool shared = false;     ///< ... to no path ...
+        bool data = false;       ///< ... and stream bytes
+        std::uint64_t from = 0;  ///< not below this offset, of those never sent
+        bool duplicate = false;  ///< bytes that went another way last, instead
         bool pad = false;        ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
         std::optional<std::uint64_t> challenge{};
         const wire::CloseFrame* close = nullptr;
     };
-    std::size_t build_packet(Instant now, std::span<std::byte> out, const PacketPlan& plan);
+    std::optional<Transmit> transmit_close(Instant now, std::span<std::byte> out);
+    std::optional<Transmit> transmit_handshake(Instant now, std::span<std::byte> out);
+    /// What a packet may carry beside what belongs to its path.
+    struct Cargo {
+        bool shared = true;  ///< what belongs to no path: credit, resets, the state of other paths
+        bool data = true;    ///< stream bytes
+        std::optional<multipath::Pick> pick{};
+    };
+    std::optional<Transmit> transmit_probing(Instant now, PathContext& p, std::span<std::byte> out);
+    std::optional<Transmit> transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out);
+    std::optional<Transmit> transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out);
+    std::optional<Transmit> transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
+                                          std::span<std::byte> out);
+    void hold(PathContext& p, bool wants, bool probe);
+    [[nodiscard]] bool train_due(Instant now, const PathContext& p) const;
+    [[nodiscard]] bool mtu_probe_allowed(const PathContext& p, std::uint32_t size) const;
+    [[nodiscard]] bool wants_to_send(const PathContext& p, const Cargo& cargo) const;
+    [[nodiscard]] bool shared_pending() const;
+    [[nodiscard]] bool pair_opens_here(Instant now, const PathContext& p) const;
+    void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
+    void fill_ack_elsewhere(Instant now, const PathContext& p, wire::Writer& out);
+    void fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
+                      recovery::SentPacket& packet);
+    void fill_shared(wire::Writer& out, recovery::SentPacket& packet);
+    void fill_duplicate(const PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
+    void note_sent(Instant now, PathContext& p, recovery::SentPacket& packet);
+    void fill_control(PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
+    std::size_t build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan);
     void maybe_update_keys();
-    void maybe_skip_number();
-    [[nodiscard]] Transmit transmit_of(std::size_t size, std::size_t segment) const;
+    void maybe_skip_number(PathContext& p);
+    [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const;
+
+    // connection_schedule.cpp
+    std::optional<Transmit> transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out);
+    std::optional<Transmit> transmit_bound(Instant now, PathContext& p, std::span<std::byte> out);
+    [[nodiscard]] std::uint64_t budget(Instant now, PathContext& p);
+    [[nodiscard]] bool has_room(Instant now, PathContext& p);
+    void view_paths(Instant now);
+    [[nodiscard]] PathContext* best_with_room(Instant now);
+    [[nodiscard]] std::optional<multipath::Pick> choose(Instant now);
+    [[nodiscard]] std::optional<multipath::Pick> choose_again(Instant now, const PathContext& p);
+    void note_blocked(Instant now);
 
     // connection_timers.cpp
+    [[nodiscard]] std::optional<Instant> path_deadline(const PathContext& p) const;
+    [[nodiscard]] std::optional<Instant> departure(const PathContext& p) const;
+    [[nodiscard]] Instant keep_alive_base(const PathContext& p) const;
+    void on_path_clock(Instant now, PathContext& p);
     void on_idle(Instant now);
-    void on_path_timeout(Instant now);
+    void on_path_timeout(Instant now, PathContext& p);
     [[nodiscard]] Instant idle_deadline() const;
 
     EndpointDeps deps_;
@@ -176,8 +244,23 @@ class Connection {
     std::optional<crypto::SessionKeys> keys_;
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
-    PathContext path_;
+    PathSet paths_;
     recovery::Outcome outcome_;
+    std::unique_ptr<multipath::PathScheduler> scheduler_;  // made with the second path
+    std::vector<multipath::PathView> views_;
+    congestion::Pacer total_;  // the cap over all paths
+    struct Abandon {
+        PathId path;
+        std::uint64_t code = 0;
+    };
+    std::vector<Abandon> abandons_due_;
+    struct Given {
+        PathId path;
+        recovery::SentRange range;
+    };
+    std::optional<Given> last_given_;  // what went out last, and where: to be repeated as a probe elsewhere
+    bool path_closing_ = false;        // one of them has the state `closed` and is to be let go
+    std::optional<wire::RateFeedbackFrame> feedback_;  // of the packet being processed, until its ACK frame
     CongestionFeedback congestion_feedback_;
     wire::AckFrame ack_scratch_;
     bool handshake_done_due_ = false;

@@ -9,7 +9,7 @@ namespace {
 void earlier(std::optional<Instant>& best, std::optional<Instant> candidate) {
     if (candidate && (!best || *candidate < *best)) best = candidate;
 }
-constexpr std::uint32_t kSilentProbes = 2;  // probe timeouts in a row that count as UDT's EXP event
+constexpr std::uint64_t kLeastProbing = 100;  // bytes of credit that an answer on a path not validated takes
 }  // namespace
 
 Instant Connection::idle_deadline() const {
@@ -30,21 +30,45 @@ std::optional<Instant> Connection::poll_timeout() const {
     std::optional<Instant> next = idle_deadline();
     earlier(next, handshake_.deadline());
     if (!keys_) return next;
-    earlier(next, path_.recovery.deadline());
-    earlier(next, path_.acks.deadline());
-    earlier(next, path_.validator.deadline());
-    // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
-    if (const auto due = path_.mtu.deadline()) {
-        const auto size = path_.mtu.probe_due(*due);
-        if (size && mtu_probe_allowed(*size)) earlier(next, due);
-    }
+    for (const auto& p : paths_.all()) earlier(next, path_deadline(*p));
     earlier(next, previous_keys_until_);
-    if (config_.keep_alive > Duration::zero() && path_.recovery.in_flight() == 0) {
-        earlier(next, std::max(last_sent_eliciting_, last_received_) + config_.keep_alive);
-    }
-    const bool room = path_.recovery.in_flight() + path_.mtu.current() <= path_.congestion->window();
-    if (room && wants_to_send()) earlier(next, path_.pacer.next_departure(last_sent_eliciting_));
     return next;
+}
+
+std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
+    std::optional<Instant> next = p.validator.deadline();
+    if (p.state != PathState::probing || p.validator.credit() >= kLeastProbing) earlier(next, p.acks.deadline());
+    if (p.state == PathState::suspended) earlier(next, p.revival_at);
+    if (p.state != PathState::active) return next;
+    earlier(next, p.recovery.deadline());
+    // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
+    if (const auto due = p.mtu.deadline()) {
+        const auto size = p.mtu.probe_due(*due);
+        if (size && mtu_probe_allowed(p, *size)) earlier(next, due);
+    }
+    if (config_.keep_alive > Duration::zero() && p.recovery.in_flight() == 0) {
+        earlier(next, keep_alive_base(p) + config_.keep_alive);
+    }
+    earlier(next, departure(p));
+    return next;
+}
+
+/// When the pacer lets go what waits.
+std::optional<Instant> Connection::departure(const PathContext& p) const {
+    const bool room = p.recovery.in_flight() + p.mtu.current() <= p.congestion->window();
+    if (!room || !wants_to_send(p, {})) return std::nullopt;
+    std::optional<Instant> at = p.pacer.next_departure(last_sent_eliciting_);
+    if (!paths_.single()) {
+        const auto all = total_.next_departure(last_sent_eliciting_);
+        if (all && (!at || *all > *at)) at = all;
+    }
+    return at;
+}
+
+/// Of several paths each is kept open for itself.
+Instant Connection::keep_alive_base(const PathContext& p) const {
+    return paths_.single() ? std::max(last_sent_eliciting_, last_received_)
+                           : std::max(p.last_eliciting, p.last_received);
 }
 
 void Connection::handle_timeout(Instant now) {
@@ -66,30 +90,49 @@ void Connection::handle_timeout(Instant now) {
     }
     if (keys_->key_updates() != seen_key_updates_) {
         seen_key_updates_ = keys_->key_updates();
-        previous_keys_until_ = now + 3 * probe_interval();
+        Duration longest{};
+        for (const auto& p : paths_.all()) longest = std::max(longest, probe_interval(*p));
+        previous_keys_until_ = now + 3 * longest;
     }
-    on_path_timeout(now);
-    const bool silent = path_.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
-                        now >= std::max(last_sent_eliciting_, last_received_) + config_.keep_alive;
-    if (silent) path_.ping_due = true;
+    for (const auto& p : paths_.all()) on_path_clock(now, *p);
 }
 
-void Connection::on_path_timeout(Instant now) {
-    const auto due = path_.recovery.deadline();
+void Connection::on_path_clock(Instant now, PathContext& p) {
+    if (p.state == PathState::suspended && now >= p.revival_at) {
+        p.probes = PathContext::kProbes;
+        p.revival_wait = std::min(2 * p.revival_wait, PathContext::kLastRevival);
+        p.revival_at = now + p.revival_wait;
+    }
+    if (p.state != PathState::active) return;
+    on_path_timeout(now, p);
+    const bool silent = p.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
+                        now >= keep_alive_base(p) + config_.keep_alive;
+    if (silent) p.ping_due = true;
+}
+
+void Connection::on_path_timeout(Instant now, PathContext& p) {
+    const auto due = p.recovery.deadline();
     if (!due || now < *due) return;
     outcome_.clear();
-    path_.recovery.on_timeout(now, outcome_);
+    p.recovery.on_timeout(now, outcome_);
     if (!outcome_.probe_timeout) {
-        apply_outcome(now, false);
+        apply_outcome(now, p, false);
         return;
     }
-    ++path_.probe_timeouts;
-    path_.probes = PathContext::kProbes;
+    ++p.probe_timeouts;
+    p.probes = PathContext::kProbes;
     // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
     // section 6.2.4).
-    if (const auto* oldest = path_.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
-    const bool silent = path_.recovery.probe_count() >= kSilentProbes;
-    apply_outcome(now, silent);
+    if (const auto* oldest = p.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
+    const bool silent = p.recovery.probe_count() >= kSilentProbes;
+    if (silent && paths_.another_works(p)) {
+        suspend(now, p);
+        return;
+    }
+    // A time-out is one event, however long it lasts.
+    const bool told = p.recovery.in_timeout();
+    if (silent && !paths_.single() && config_.silent_path_rule) p.recovery.begin_timeout();
+    apply_outcome(now, p, silent && !told);
 }
 
 void Connection::on_idle(Instant now) {
@@ -109,9 +152,12 @@ void Connection::on_idle(Instant now) {
     end(std::move(why));
 }
 
-void Connection::on_datagram_too_large(Instant now, std::size_t bytes) {
-    path_.mtu.on_too_large(now, static_cast<std::uint32_t>(bytes));
-    path_.congestion->on_mtu(path_.mtu.current());
+void Connection::on_datagram_too_large(Instant now, PathId path, std::size_t bytes) {
+    PathContext* found = paths_.find(path);
+    if (found == nullptr) return;
+    PathContext& p = *found;
+    p.mtu.on_too_large(now, static_cast<std::uint32_t>(bytes));
+    p.congestion->on_mtu(p.mtu.current());
     touch();
 }
 

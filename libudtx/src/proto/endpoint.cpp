@@ -32,14 +32,16 @@ std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) 
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::connect(Instant now, const Address& remote) {
+std::shared_ptr<Connection> Endpoint::connect(Instant now, const Address& remote, const Address& from,
+                                              const PathOptions& path) {
     const ConnectionId original{deps_.rng->next_u64()};
     return add(now, {.role = Role::client,
                      .local = fresh_id(),
                      .remote = original,
                      .original = original,
-                     .local_address = {},
-                     .remote_address = remote});
+                     .local_address = from,
+                     .remote_address = remote,
+                     .path = path});
 }
 
 std::shared_ptr<Connection> Endpoint::accept() {
@@ -256,10 +258,10 @@ void Endpoint::handle_timeout(Instant now) {
     }
 }
 
-void Endpoint::on_datagram_too_large(Instant now, const Address& remote, std::size_t bytes) {
-    for (auto& [id, entry] : connections_) {
-        if (entry.connection->remote() == remote) entry.connection->on_datagram_too_large(now, bytes);
-    }
+void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
+    const auto it = connections_.find(refused.connection);
+    if (it == connections_.end()) return;
+    it->second.connection->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
 }
 
 }  // namespace udtx::proto

@@ -40,7 +40,9 @@ class Endpoint {
     /// Accepts connections from now on, at most `max_connections` established ones at once; who finishes a handshake
     /// too many is told so.
     void listen(std::size_t max_connections);
-    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote);
+    /// Of `from` no more than the host need be set; none: as the routes say.
+    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote, const Address& from = {},
+                                                      const PathOptions& path = {});
     /// A connection whose handshake a client has finished, each once; ask after poll_touched() ran dry.
     [[nodiscard]] std::shared_ptr<Connection> accept();
 
@@ -49,7 +51,8 @@ class Endpoint {
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
-    void on_datagram_too_large(Instant now, const Address& remote, std::size_t bytes);
+    /// The socket refused this batch because of the size of its datagrams.
+    void on_datagram_too_large(Instant now, const Transmit& refused);
     /// A connection that was touched since the last call and may have events; null when there is none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }

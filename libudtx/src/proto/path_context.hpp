@@ -16,9 +16,16 @@
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/ids.hpp"
-#include "wire/frame.hpp"
+#include "udtx/stats.hpp"
 
 namespace udtx::proto {
+
+/// How we, who dial, want a path to be used.
+struct PathOptions {
+    bool standby = false;  ///< only for when no other path works
+    double weight = 1.0;   ///< share of the data, for the scheduler `weighted`
+    std::uint32_t interface_index = 0;
+};
 
 struct PathContext {
     PathContext(PathId path_id, const TransportConfig& config, const Address& local_address,
@@ -33,6 +40,9 @@ struct PathContext {
     PathId id;
     Address local;
     Address remote;
+    PathOptions options;
+    PathState state = PathState::active;
+    Instant state_since{};
 
     recovery::LossRecovery recovery;
     recovery::AckTracker acks;
@@ -55,9 +65,22 @@ struct PathContext {
     static constexpr int kProbes = 2;
     int probes = 0;
     bool ping_due = false;
-    std::optional<std::uint64_t> response_due;        ///< PATH_RESPONSE to send
-    std::optional<wire::RateFeedbackFrame> feedback;  ///< of the packet being processed, until its ACK frame
-    RateFeedback last_feedback;                       ///< for reports, with the newest pair
+    /// While suspended: when the next two probes leave, and how long to wait after them.
+    static constexpr Duration kFirstRevival = std::chrono::milliseconds(100);
+    static constexpr Duration kLastRevival = std::chrono::seconds(1);
+    Instant revival_at{};
+    Duration revival_wait{};
+    bool failure_told = false;  ///< that it does not validate
+
+    bool status_due = false;      ///< PATH_STATUS to send, on any path
+    bool peer_suspended = false;  ///< the peer hears nothing here
+    std::uint64_t status_sent = 0;
+    std::optional<std::uint64_t> status_seen;  ///< newest of the peer
+    bool ack_elsewhere = false;                ///< an ACK of this path is to leave on another one
+    Instant last_received{};
+    Instant last_eliciting{};
+    std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send
+    RateFeedback last_feedback;                 ///< for reports, with the newest pair
 
     std::uint64_t sent_packets = 0;
     std::uint64_t sent_bytes = 0;
@@ -67,6 +90,10 @@ struct PathContext {
     std::uint64_t spurious_losses = 0;
     std::uint64_t retransmitted_packets = 0;
     std::uint64_t probe_timeouts = 0;
+    std::uint64_t delivered_bytes = 0;
+    std::uint64_t suspensions = 0;
+    Duration blocked{};
+    std::optional<Instant> blocked_since;
 };
 
 }  // namespace udtx::proto

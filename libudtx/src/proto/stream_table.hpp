@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/range_set.hpp"
+#include "multipath/scheduler.hpp"
 #include "proto/connection_types.hpp"
 #include "proto/types.hpp"
 #include "recovery/sent_packet.hpp"
@@ -50,8 +51,21 @@ class StreamTable {
     [[nodiscard]] bool pending() const;
     /// Of stream payload, something waits.
     [[nodiscard]] bool data_pending() const;
-    /// Writes credit and stream frames into `out` and notes them in `packet`.
-    void fill(wire::Writer& out, recovery::SentPacket& packet);
+    /// Of anything else, something waits.
+    [[nodiscard]] bool control_pending() const;
+    void fill(wire::Writer& out, recovery::SentPacket& packet) {
+        fill_control(out, packet);
+        fill_data(out, packet);
+    }
+    /// Each writes frames into `out` and notes them in `packet`: credit and resets; stream bytes.
+    void fill_control(wire::Writer& out, recovery::SentPacket& packet);
+    /// Bytes never sent are taken at or beyond `from` of the stream that is next.
+    void fill_data(wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from = 0);
+    /// The bytes that fill_data() would begin with, as a path scheduler sees them; none when no bytes wait (the end of
+    /// a stream may).
+    [[nodiscard]] std::optional<multipath::Demand> demand() const;
+    /// Writes bytes again that are out already; false when they have all arrived.
+    bool fill_copy(const recovery::SentRange& range, wire::Writer& out, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet);
     void on_lost(const recovery::SentPacket& packet);
 
@@ -91,8 +105,11 @@ class StreamTable {
     [[nodiscard]] bool control_pending(const Stream& s) const;
     [[nodiscard]] std::uint64_t new_credit() const noexcept { return peer_max_data_ - sent_new_; }
     void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
-    void fill_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
-    bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
+    void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
+    /// The stream whose bytes are next.
+    [[nodiscard]] const Stream* next_to_send() const;
+    [[nodiscard]] bool limits_pending() const;
+    bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from);
 
     Role role_;
     const TransportConfig& config_;

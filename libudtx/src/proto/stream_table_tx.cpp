@@ -19,12 +19,20 @@ bool StreamTable::data_pending() const {
                        [this](const Stream* s) { return s->sends && s->send.pending(new_credit()); });
 }
 
-bool StreamTable::pending() const {
+bool StreamTable::limits_pending() const {
     const bool limit = consumed_ + config_.connection_window >= max_data_ + config_.connection_window / 4;
-    if (limit || max_data_lost_ || max_streams_due_) return true;
-    return std::any_of(order_.begin(), order_.end(), [this](const Stream* s) {
-        return control_pending(*s) || (s->sends && s->send.pending(new_credit()));
-    });
+    return limit || max_data_lost_ || max_streams_due_;
+}
+
+bool StreamTable::control_pending() const {
+    return limits_pending() ||
+           std::any_of(order_.begin(), order_.end(), [this](const Stream* s) { return control_pending(*s); });
+}
+
+bool StreamTable::pending() const {
+    return limits_pending() || std::any_of(order_.begin(), order_.end(), [this](const Stream* s) {
+               return control_pending(*s) || (s->sends && s->send.pending(new_credit()));
+           });
 }
 
 void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
@@ -45,7 +53,7 @@ void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
     }
 }
 
-void StreamTable::fill_control(Stream& s, wire::Writer& out, SentPacket& packet) {
+void StreamTable::fill_stream_control(Stream& s, wire::Writer& out, SentPacket& packet) {
     const auto note = [&](Control bit) {
         packet.control = packet.control | bit;
         packet.control_stream = s.id;
@@ -67,14 +75,14 @@ void StreamTable::fill_control(Stream& s, wire::Writer& out, SentPacket& packet)
     }
 }
 
-bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet) {
+bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet, std::uint64_t from) {
     if (packet.range_count == recovery::kMaxRanges) return false;
     const std::uint64_t credit = new_credit();
-    const auto probe = s.send.next(out.room(), credit);
+    const auto probe = s.send.next(out.room(), credit, from);
     if (!probe) return false;
     const std::size_t header = wire::stream_header_bytes(s.id, probe->offset, out.room());
     if (out.room() <= header) return false;
-    const auto piece = s.send.next(out.room() - header, credit);
+    const auto piece = s.send.next(out.room() - header, credit, from);
     if (!piece) return false;
     const auto room = wire::write_stream_header(out, s.id, piece->offset, piece->length, piece->fin);
     if (!room.written || room.payload.size() != piece->length) return false;
@@ -88,18 +96,67 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet) {
         sent_new_ += piece->growth;
     }
     packet.ranges[packet.range_count++] =
-        SentRange{s.id, piece->offset, static_cast<std::uint32_t>(piece->length), piece->fin, false};
+        SentRange{s.id, piece->offset, static_cast<std::uint32_t>(piece->length), piece->fin, false, false};
     packet.ack_eliciting = true;
     return true;
 }
 
-void StreamTable::fill(wire::Writer& out, SentPacket& packet) {
+void StreamTable::fill_control(wire::Writer& out, SentPacket& packet) {
     fill_limits(out, packet);
     for (Stream* s : order_) {
         if (!control_pending(*s)) continue;
-        fill_control(*s, out, packet);
+        fill_stream_control(*s, out, packet);
         break;  // one stream's control frames a packet: SentPacket remembers one
     }
+}
+
+const StreamTable::Stream* StreamTable::next_to_send() const {
+    const std::size_t count = order_.size();
+    for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const Stream* s = order_[(turn_ + i) % count];
+            if (s->id.kind() == kind && s->sends && s->send.pending(new_credit())) return s;
+        }
+    }
+    return nullptr;
+}
+
+std::optional<multipath::Demand> StreamTable::demand() const {
+    const Stream* s = next_to_send();
+    if (s == nullptr) return std::nullopt;
+    multipath::Demand demand;
+    demand.kind = s->id.kind();
+    demand.again = s->send.lost_waits();
+    demand.next = demand.again ? s->send.lowest_lost() : s->send.sent();
+    if (!demand.again) demand.ahead = s->send.sent_ahead();
+    demand.data_acked = s->send.acked_below();
+    demand.limit = std::min(s->send.limit(), s->send.highest() + new_credit());
+    demand.receive_window = peer_stream_window_;
+    demand.written = s->send.written();
+    demand.remaining = s->send.waiting();
+    demand.end_known = s->send.finished();
+    if (!demand.again && demand.next >= std::min(demand.limit, demand.written)) return std::nullopt;
+    return demand;
+}
+
+bool StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacket& packet) {
+    Stream* s = find(range.stream);
+    if (s == nullptr || packet.range_count == recovery::kMaxRanges) return false;
+    const Range piece = s->send.unacked(range.offset, range.length);
+    if (piece.size() == 0) return false;
+    const auto room = wire::write_stream_header(out, s->id, piece.begin, piece.size(), false);
+    if (!room.written) return false;
+    s->send.copy(piece.begin, room.payload);
+    counters_.bytes_resent += room.payload.size();
+    packet.ranges[packet.range_count++] =
+        SentRange{s->id, piece.begin, static_cast<std::uint32_t>(room.payload.size()), false, false, true};
+    packet.retransmission = true;
+    packet.ack_eliciting = true;
+    return true;
+}
+
+void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t from) {
+    const Stream* first = from > 0 ? next_to_send() : nullptr;
     const std::size_t count = order_.size();
     std::size_t served = count;
     for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
@@ -107,7 +164,7 @@ void StreamTable::fill(wire::Writer& out, SentPacket& packet) {
             const std::size_t at = (turn_ + i) % count;
             Stream& s = *order_[at];
             if (s.id.kind() != kind || !s.sends) continue;
-            while (fill_one(s, out, packet)) served = at;
+            while (fill_one(s, out, packet, &s == first ? from : 0)) served = at;
         }
     }
     if (served != count) turn_ = served + 1;
@@ -147,7 +204,7 @@ void StreamTable::on_lost(const SentPacket& packet) {
     }
     for (std::size_t i = 0; i < packet.range_count; ++i) {
         const SentRange& r = packet.ranges[i];
-        Stream* s = r.crypto ? nullptr : find(r.stream);
+        Stream* s = r.crypto || r.copy ? nullptr : find(r.stream);
         if (s != nullptr) s->send.on_lost(r.offset, r.length, r.fin);
     }
 }

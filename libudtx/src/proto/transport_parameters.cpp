@@ -13,12 +13,12 @@ namespace {
 using Field = std::uint64_t TransportParameters::*;
 
 // Index + 1 is the parameter's id on the wire.
-constexpr std::array<Field, 9> kFields{
+constexpr std::array<Field, 10> kFields{
     &TransportParameters::idle_timeout_ms, &TransportParameters::connection_window,
     &TransportParameters::stream_window,   &TransportParameters::max_streams,
     &TransportParameters::max_datagram,    &TransportParameters::aes_speed,
     &TransportParameters::chacha_speed,    &TransportParameters::cipher,
-    &TransportParameters::receive_rate,
+    &TransportParameters::receive_rate,    &TransportParameters::max_paths,
 };
 
 std::uint64_t megabytes(double bytes_per_second) {
@@ -39,6 +39,7 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
         constexpr double kMostRate = 1e18;
         p.receive_rate = static_cast<std::uint64_t>(std::clamp(config.max_receive_rate.bps(), 1.0, kMostRate));
     }
+    p.max_paths = config.max_paths;
     p.aes_speed = megabytes(aes_speed);
     p.chacha_speed = megabytes(chacha_speed);
     return p;

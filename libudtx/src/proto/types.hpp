@@ -11,6 +11,7 @@
 #include "udtx/address.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
+#include "udtx/stats.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::proto {
@@ -28,6 +29,9 @@ struct RxDatagram {
 struct Transmit {
     Address local;  ///< Family::none: any
     Address remote;
+    ConnectionId connection{};  ///< of the sender's end, for on_datagram_too_large()
+    PathId path{};
+    std::uint32_t interface_index = 0;  ///< to leave by; 0: as the routes say
     std::size_t size = 0;
     std::size_t segment = 0;
     bool may_batch = true;   ///< false: a packet-pair member, to be sent on its own
@@ -73,14 +77,21 @@ struct PeerMoved {
     Address from;
     Address to;
 };  ///< NAT rebinding, validated
+struct PathChanged {
+    PathId id;
+    PathState state = PathState::active;
+    Address local;
+    Address remote;
+    bool unreachable = false;  ///< probing: it has been asked for some time and nothing came back
+};  ///< a path other than the first one came, fell silent, came back or went; or the first one did beside others
 struct Closed {
     CloseReason reason;
 };  ///< the last event
 }  // namespace event
 
-using Event =
-    std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable, event::StreamReceived,
-                 event::StreamDelivered, event::StreamReset, event::StreamStopped, event::PeerMoved, event::Closed>;
+using Event = std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable,
+                           event::StreamReceived, event::StreamDelivered, event::StreamReset, event::StreamStopped,
+                           event::PeerMoved, event::PathChanged, event::Closed>;
 
 /// Takes pieces of placed streams at the moment their packet is opened; the bytes are only valid during the call.
 /// Each byte of a stream is handed over once.

@@ -22,6 +22,7 @@ void Outcome::clear() {
     in_flight_before = 0;
     largest_sent_time = Instant();
     largest_newly_acked = false;
+    proves_alive = false;
     probe_timeout = false;
 }
 
@@ -93,8 +94,9 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
         });
         acked_.insert(begin, end);
     }
-    if (!out.acked.empty()) {
-        probe_count_ = 0;
+    out.proves_alive = !out.acked.empty() && !before_timeout(out.acked.back().number);
+    if (out.proves_alive) {
+        if (!in_timeout()) probe_count_ = 0;
         const bool any_eliciting =
             std::any_of(out.acked.begin(), out.acked.end(), [](const SentPacket& p) { return p.ack_eliciting; });
         take_rtt_sample(now, largest, any_eliciting, ack_delay, out);
@@ -120,7 +122,9 @@ void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {
     Slot& slot = sent_[number];
     assert(slot.state == State::outstanding || slot.state == State::lost);
     const SentPacket& packet = slot.packet;
-    if (packet.in_flight) {
+    if (before_timeout(number)) {
+        if (packet.in_flight && slot.state == State::outstanding) leave_flight(packet);
+    } else if (packet.in_flight) {
         delivery_.on_acked(packet, now);
         if (slot.state == State::lost) {
             ++out.spurious;
@@ -196,7 +200,7 @@ bool LossRecovery::finished(const Slot& slot, Instant now) const {
         case State::acked:
             return true;
         case State::lost:
-            return now - slot.lost_at > probe_timeout();
+            return !before_timeout(slot.packet.number) && now - slot.lost_at > probe_timeout();
         case State::outstanding:
             return !slot.packet.in_flight && (quiet_ > kMaxQuiet || now - slot.packet.sent > 3 * probe_timeout());
     }
@@ -247,6 +251,32 @@ void LossRecovery::on_timeout(Instant now, Outcome& out) {
     ++probe_count_;
     last_eliciting_ = now;  // the next one counts from here even if the caller has nothing to probe with
     out.probe_timeout = true;
+}
+
+void LossRecovery::begin_timeout() {
+    if (!timeout_from_) timeout_from_ = sent_.next();
+}
+
+void LossRecovery::end_timeout() {
+    timeout_from_.reset();
+    probe_count_ = 0;
+}
+
+void LossRecovery::give_up_flight(Instant now, Outcome& out) {
+    out.clear();
+    out.in_flight_before = bytes_in_flight_;
+    for (PacketNumber number = std::max(loss_cursor_, sent_.first()); number < sent_.next(); ++number) {
+        Slot& slot = sent_[number];
+        if (slot.state != State::outstanding) continue;
+        if (slot.packet.in_flight) {
+            leave_flight(slot.packet);
+            out.lost.push_back(slot.packet);
+        }
+        slot.state = State::lost;
+        slot.lost_at = now;
+    }
+    loss_cursor_ = sent_.next();
+    loss_time_.reset();
 }
 
 void LossRecovery::abandon(Outcome& out) {

@@ -7,6 +7,7 @@
 // each time (RFC 9002, section 6.2) up to kMaxProbeInterval.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,8 @@ struct Outcome {
     std::uint64_t in_flight_before = 0;
     Instant largest_sent_time;  ///< send time of the frame's largest number, when that is newly acknowledged
     bool largest_newly_acked = false;
+    bool proves_alive =
+        false;  ///< something sent after begin_timeout() was acknowledged; true when there is no time-out
     bool probe_timeout = false;  ///< send one or two ack-eliciting packets now, window or not
     void clear();                ///< keeps the capacity of the vectors
 };
@@ -60,6 +63,24 @@ class LossRecovery {
     void on_timeout(Instant now, Outcome& out);
     /// Earlier of the loss time and the probe timeout; none when nothing ack-eliciting is in flight.
     [[nodiscard]] std::optional<Instant> deadline() const;
+
+    /// The path is in time-out. Until end_timeout(), an acknowledgement of what was sent before now only frees data: it
+    /// gives no RTT or delivery sample, no acknowledged bytes, and leaves the back-off as it is (SCTP SACK handling,
+    /// ALGORITHMS appendix B.5).
+    void begin_timeout();
+    void end_timeout();
+    [[nodiscard]] bool in_timeout() const noexcept { return timeout_from_.has_value(); }
+    /// Everything in flight counts as lost from now on; its late acknowledgement is still understood.
+    void give_up_flight(Instant now, Outcome& out);
+
+    /// fn(const SentPacket&), ascending.
+    template <class Fn>
+    void for_each_in_flight(Fn&& fn) const {
+        for (PacketNumber number = std::max(loss_cursor_, sent_.first()); number != sent_.next(); ++number) {
+            const Slot& slot = sent_[number];
+            if (slot.state == State::outstanding && slot.packet.in_flight) fn(slot.packet);
+        }
+    }
 
     /// Everything in flight is lost and leaves the ring (handshake given up, path abandoned).
     void abandon(Outcome& out);
@@ -108,6 +129,10 @@ class LossRecovery {
     void leave_flight(const SentPacket& packet);
     void forget_front();
     void forget_finished(Instant now);
+    /// Sent before the time-out that the path is in.
+    [[nodiscard]] bool before_timeout(PacketNumber number) const noexcept {
+        return timeout_from_ && number < *timeout_from_;
+    }
     [[nodiscard]] bool finished(const Slot& slot, Instant now) const;
     [[nodiscard]] Duration time_threshold() const;
     [[nodiscard]] std::optional<Instant> probe_deadline() const;
@@ -132,6 +157,7 @@ class LossRecovery {
     std::uint64_t eliciting_in_flight_ = 0;
     std::uint64_t quiet_ = 0;  // slots of packets out of flight (ACKs only)
     std::uint32_t probe_count_ = 0;
+    std::optional<PacketNumber> timeout_from_;  // the first number sent in the time-out
 };
 
 }  // namespace udtx::recovery

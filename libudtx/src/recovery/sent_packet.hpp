@@ -20,7 +20,9 @@ enum class Control : std::uint16_t {
     handshake_done = 1U << 5U,
     path_response = 1U << 6U,
     max_streams = 1U << 8U,
-    ack = 1U << 7U,  ///< not ack-eliciting; `ack_largest` was acknowledged in this packet
+    ack = 1U << 7U,            ///< not ack-eliciting; `ack_largest` was acknowledged in this packet
+    path_status = 1U << 9U,    ///< path in SentPacket::control_path
+    path_abandon = 1U << 10U,  ///< path in SentPacket::control_path
 };
 [[nodiscard]] constexpr Control operator|(Control a, Control b) noexcept {
     return static_cast<Control>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
@@ -36,6 +38,7 @@ struct SentRange {
     std::uint32_t length = 0;
     bool fin = false;
     bool crypto = false;
+    bool copy = false;  ///< sent beside the original: its loss is nothing that anybody waits for
 };
 
 inline constexpr std::size_t kMaxRanges = 3;
@@ -51,6 +54,7 @@ struct SentPacket {
     bool retransmission = false;  ///< carries stream bytes that were sent before
     bool application_limited = false;
     std::uint8_t range_count = 0;
+    PathId control_path;
     std::array<SentRange, kMaxRanges> ranges{};
     StreamId control_stream;
     PacketNumber ack_largest = 0;

@@ -60,6 +60,12 @@ class SendStream {
         return reset_ ? 0 : written_ - sent_ - ahead_.total() + lost_.total();
     }
     [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
+    [[nodiscard]] std::uint64_t lowest_lost() const { return lost_.front().begin; }  ///< if lost_waits()
+    /// The first part of [offset, offset + length) that is not acknowledged; empty when all is, or when nothing is held
+    /// any more.
+    [[nodiscard]] Range unacked(std::uint64_t offset, std::uint64_t length) const noexcept {
+        return reset_ ? Range{offset, offset} : acked_.first_gap(offset, offset + length);
+    }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
     [[nodiscard]] bool was_reset() const noexcept { return reset_; }

@@ -30,6 +30,8 @@ enum class FrameType : std::uint8_t {
     path_response = 0x11,
     handshake_done = 0x12,
     close = 0x13,
+    path_status = 0x14,
+    path_abandon = 0x15,
 };
 
 /// Most ACK ranges that a frame may carry; more is malformed.
@@ -41,6 +43,8 @@ inline constexpr std::size_t kMaxAckArrivals = 16;
 inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 52U) - 1;
 inline constexpr std::uint64_t kMaxPairBytes = 65535;
 inline constexpr std::size_t kMaxCloseReason = 256;
+/// Weights of paths are told in thousandths.
+inline constexpr std::uint64_t kMaxPathWeight = 1'000'000'000;
 
 /// Closed interval of packet numbers.
 struct AckRange {
@@ -125,6 +129,23 @@ struct PathChallengeFrame {
 struct PathResponseFrame {
     std::uint64_t data = 0;
 };
+/// How the sender of this frame sees a path, and wants it used.
+enum class PathStatus : std::uint8_t {
+    available = 0,
+    standby = 1,    ///< only for when no available path works
+    suspended = 2,  ///< it hears nothing there at present
+};
+struct PathStatusFrame {
+    PathId path;
+    PathStatus status = PathStatus::available;
+    std::uint64_t sequence = 0;   ///< of one path: a frame that is not newer than one before is ignored
+    std::uint64_t weight = 1000;  ///< thousandths, at most kMaxPathWeight
+};
+/// The path is gone for good; its id is not used again.
+struct PathAbandonFrame {
+    PathId path;
+    std::uint64_t code = 0;
+};
 struct HandshakeDoneFrame {};
 struct CloseFrame {
     std::uint64_t code = 0;
@@ -132,8 +153,9 @@ struct CloseFrame {
     std::string_view reason;   ///< UTF-8, at most kMaxCloseReason bytes; not checked for printable characters
 };
 
-using Frame = std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame,
-                           MaxStreamDataFrame, MaxStreamsFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame,
-                           PathChallengeFrame, PathResponseFrame, HandshakeDoneFrame, CloseFrame>;
+using Frame =
+    std::variant<PaddingFrame, PingFrame, AckFrameView, CryptoFrame, StreamFrame, MaxDataFrame, MaxStreamDataFrame,
+                 MaxStreamsFrame, ResetStreamFrame, StopSendingFrame, RateFeedbackFrame, PathChallengeFrame,
+                 PathResponseFrame, HandshakeDoneFrame, CloseFrame, PathStatusFrame, PathAbandonFrame>;
 
 }  // namespace udtx::wire

@@ -160,6 +160,25 @@ Result<Frame> read_path_probe(Reader& in) {
     return Frame(T{*data});
 }
 
+Result<Frame> read_path_status(Reader& in) {
+    PathStatusFrame frame;
+    if (!read_path(in, frame.path)) return malformed("PATH_STATUS truncated");
+    const auto status = in.u8();
+    if (!status || !read_varint(in, frame.sequence) || !read_varint(in, frame.weight)) {
+        return malformed("PATH_STATUS truncated");
+    }
+    if (*status > static_cast<std::uint8_t>(PathStatus::suspended)) return malformed("PATH_STATUS of unknown kind");
+    if (frame.weight > kMaxPathWeight) return malformed("PATH_STATUS weight too large");
+    frame.status = static_cast<PathStatus>(*status);
+    return Frame(frame);
+}
+
+Result<Frame> read_path_abandon(Reader& in) {
+    PathAbandonFrame frame;
+    if (!read_path(in, frame.path) || !read_varint(in, frame.code)) return malformed("PATH_ABANDON truncated");
+    return Frame(frame);
+}
+
 Result<Frame> read_close(Reader& in) {
     CloseFrame frame;
     std::span<const std::byte> reason;
@@ -212,6 +231,10 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
             return Frame(HandshakeDoneFrame{});
         case FrameType::close:
             return read_close(in);
+        case FrameType::path_status:
+            return read_path_status(in);
+        case FrameType::path_abandon:
+            return read_path_abandon(in);
     }
     return malformed("unknown type");
 }

@@ -96,6 +96,15 @@ bool put(Writer& out, const CloseFrame& f) {
            out.varint(f.code) && put_data(out, reason);
 }
 
+bool put(Writer& out, const PathStatusFrame& f) {
+    return f.weight <= kMaxPathWeight && put_type(out, FrameType::path_status) && out.u8(f.path.value) &&
+           out.u8(static_cast<std::uint8_t>(f.status)) && out.varint(f.sequence) && out.varint(f.weight);
+}
+
+bool put(Writer& out, const PathAbandonFrame& f) {
+    return put_type(out, FrameType::path_abandon) && out.u8(f.path.value) && out.varint(f.code);
+}
+
 template <class T>
 bool put_or_rewind(Writer& out, const T& frame) {
     const std::size_t start = out.size();

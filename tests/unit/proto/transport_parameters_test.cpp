@@ -22,6 +22,7 @@ TEST_CASE("transport parameters survive the wire") {
     CHECK(back->max_datagram == config.max_datagram);
     CHECK(back->aes_speed == 2500);
     CHECK(back->chacha_speed == 1250);
+    CHECK(back->max_paths == config.max_paths);
     CHECK(back->receive_rate == 500'000'000);
     CHECK(TransportParameters::from(TransportConfig(), 0, 0).receive_rate == 0);  // any
 }

@@ -53,6 +53,12 @@ struct SameFrame {
     bool operator()(const CloseFrame& a, const CloseFrame& b) const {
         return a.code == b.code && a.application == b.application && a.reason == b.reason;
     }
+    bool operator()(const PathStatusFrame& a, const PathStatusFrame& b) const {
+        return a.path == b.path && a.status == b.status && a.sequence == b.sequence && a.weight == b.weight;
+    }
+    bool operator()(const PathAbandonFrame& a, const PathAbandonFrame& b) const {
+        return a.path == b.path && a.code == b.code;
+    }
     template <class A, class B>
     requires(!std::is_same_v<A, B>) bool operator()(const A&, const B&) const { return false; }
 };

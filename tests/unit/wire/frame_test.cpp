@@ -72,6 +72,10 @@ std::vector<Frame> samples() {
         HandshakeDoneFrame{},
         CloseFrame{0, false, {}},
         CloseFrame{kVarintMax, true, kReason},
+        PathStatusFrame{},
+        PathStatusFrame{PathId{255}, PathStatus::suspended, kVarintMax, kMaxPathWeight},
+        PathAbandonFrame{},
+        PathAbandonFrame{PathId{255}, kVarintMax},
     };
     for (const AckFrame& ack : acks) frames.emplace_back(AckFrameView{&ack});
     return frames;
@@ -161,7 +165,7 @@ TEST_CASE("a frame that does not fit leaves nothing behind") {
 
 TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({}));
-    for (const int type : {0x04, 0x05, 0x06, 0x07, 0x14, 0x3f, 0x40, 0x80, 0xff}) CHECK(is_malformed({type}));
+    for (const int type : {0x04, 0x05, 0x06, 0x07, 0x16, 0x3f, 0x40, 0x80, 0xff}) CHECK(is_malformed({type}));
     // STREAM and CRYPTO that end at 2^62
     CHECK(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
     CHECK_FALSE(is_malformed({0x08, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
@@ -173,6 +177,10 @@ TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x10, 0, 0, 0, 0, 0, 0}));
     CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0, 0}));
     CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
+    // PATH_STATUS: unknown status; weight above its bound
+    CHECK(is_malformed({0x14, 1, 3, 0, 0}));
+    CHECK(is_malformed({0x14, 1, 0, 0, 0xbb, 0x9a, 0xca, 0x01}));
+    CHECK_FALSE(is_malformed({0x14, 1, 2, 0, 0xbb, 0x9a, 0xca, 0x00}));
     // CLOSE: neither transport nor application; reason of 257 bytes
     CHECK(is_malformed({0x13, 2, 0, 0}));
     std::vector<std::byte> close(5 + 257, std::byte{'x'});
@@ -188,6 +196,7 @@ TEST_CASE("the writer refuses values over their bounds") {
     CHECK_FALSE(write_frame(out, CloseFrame{0, false, reason}));
     CHECK_FALSE(write_frame(out, MaxDataFrame{kVarintMax + 1}));
     CHECK_FALSE(write_frame(out, PaddingFrame{0}));
+    CHECK_FALSE(write_frame(out, PathStatusFrame{PathId{1}, PathStatus::available, 0, kMaxPathWeight + 1}));
     RateFeedbackFrame feedback;
     feedback.pair_bytes = kMaxPairBytes + 1;
     CHECK_FALSE(write_frame(out, feedback));

@@ -1,0 +1,124 @@
+// What the peer acknowledges, and what that means to streams, congestion control and the search for the datagram size.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "proto/connection.hpp"
+
+namespace udtx::proto {
+
+Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame) {
+    PathContext* p = paths_.find(frame.path);
+    if (p == nullptr && paths_.was_used(frame.path)) return {};
+    if (p == nullptr) return Error{ErrorCode::protocol, "acknowledgement for a path that does not exist"};
+    outcome_.clear();
+    const Duration delay = std::min<Duration>(
+        std::chrono::microseconds(std::min<std::uint64_t>(frame.delay_us, 1000000)), std::chrono::seconds(1));
+    const auto ok = p->recovery.on_ack(now, frame, delay, outcome_);
+    if (!ok) return ok;
+    keys_->on_acked(p->id, frame.largest());
+    const auto largest = [](std::uint32_t most, const recovery::SentPacket& packet) {
+        return std::max(most, packet.ack_eliciting ? packet.bytes : 0U);
+    };
+    const std::uint32_t proven =
+        p->state == PathState::suspended
+            ? std::accumulate(outcome_.acked.begin(), outcome_.acked.end(), std::uint32_t{0}, largest)
+            : 0U;
+    const bool alive = outcome_.proves_alive;
+    if (alive && p->state == PathState::active) p->recovery.end_timeout();
+    apply_outcome(now, *p, false);
+    feedback_.reset();
+    // Only what comes back by the path itself shows that it works both ways.
+    if (alive && p->state == PathState::suspended && via.id == p->id) revive(now, *p, proven);
+    return {};
+}
+
+void Connection::take_acked(Instant now, PathContext& p) {
+    for (const auto& packet : outcome_.acked) {
+        congestion_feedback_.largest_acked = packet.number;
+        if (packet.mtu_probe) {
+            p.mtu.on_probe_acked(now, packet.bytes);
+        } else if (packet.in_flight) {
+            p.mtu.on_acked(now, packet.number, packet.bytes);
+        }
+        if (has(packet.control, recovery::Control::ack)) p.acks.on_ack_acknowledged(packet.ack_largest);
+        for (std::size_t i = 0; i < packet.range_count; ++i) p.delivered_bytes += packet.ranges[i].length;
+        streams_.on_acked(packet);
+    }
+}
+
+/// What the packet carried is to leave again, on whatever path.
+void Connection::send_again(const recovery::SentPacket& packet) {
+    streams_.on_lost(packet);
+    if (has(packet.control, recovery::Control::handshake_done)) handshake_done_due_ = true;
+    if (has(packet.control, recovery::Control::path_status)) {
+        if (PathContext* p = paths_.find(packet.control_path)) p->status_due = true;
+    }
+    if (has(packet.control, recovery::Control::path_abandon)) abandons_due_.push_back({packet.control_path, 0});
+}
+
+void Connection::take_lost(Instant now, PathContext& p) {
+    for (const auto& packet : outcome_.lost) {
+        if (packet.mtu_probe) {
+            p.mtu.on_probe_lost(now, packet.bytes);
+            if (packet.control != recovery::Control::none) send_again(packet);
+            continue;
+        }
+        ++p.lost_packets;
+        p.mtu.on_lost(packet.sent, packet.number, packet.bytes, p.recovery.probe_timeout());
+        congestion_feedback_.lost.push_back({packet.number, packet.bytes, packet.sent});
+        send_again(packet);
+    }
+}
+
+void Connection::take_rate_feedback(PathContext& p) {
+    CongestionFeedback& fb = congestion_feedback_;
+    const auto& f = *feedback_;
+    fb.rate = RateFeedback{static_cast<double>(f.arrival_pps), static_cast<double>(f.capacity_pps),
+                           std::chrono::nanoseconds(f.pair_gap_ns), f.pair_bytes, static_cast<double>(f.line_pps)};
+    const RateFeedback pair = fb.rate->pair_gap > Duration::zero() ? *fb.rate : p.last_feedback;
+    p.last_feedback = *fb.rate;
+    p.last_feedback.pair_gap = pair.pair_gap;
+    p.last_feedback.pair_bytes = pair.pair_bytes;
+    const Duration largest_time = std::chrono::microseconds(f.receive_time_us);
+    for (ArrivalSample sample : outcome_.arrivals) {
+        sample.delay += largest_time;
+        fb.arrivals.push_back(sample);
+    }
+    if (outcome_.largest_newly_acked) fb.one_way_delay = Instant(largest_time) - outcome_.largest_sent_time;
+}
+
+void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
+    CongestionFeedback& fb = congestion_feedback_;
+    std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
+    std::vector<ArrivalSample> arrivals = std::move(fb.arrivals);
+    lost.clear();
+    arrivals.clear();
+    fb = CongestionFeedback{};
+    fb.lost = std::move(lost);
+    fb.arrivals = std::move(arrivals);
+    fb.now = now;
+    const std::uint32_t datagram_bytes = p.mtu.current();
+    take_acked(now, p);
+    take_lost(now, p);
+    if (p.mtu.current() != datagram_bytes) p.congestion->on_mtu(p.mtu.current());
+    p.spurious_losses += outcome_.spurious;
+    fb.acked_bytes = outcome_.acked_bytes;
+    fb.acked_packets = outcome_.acked_packets;
+    fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
+    fb.in_flight_before = outcome_.in_flight_before;
+    fb.in_flight_after = p.recovery.in_flight();
+    fb.rtt_sample = outcome_.rtt_sample;
+    fb.smoothed_rtt = p.recovery.rtt().smoothed();
+    fb.rtt_variance = p.recovery.rtt().variance();
+    fb.min_rtt = p.recovery.rtt().minimum();
+    fb.delivery = outcome_.delivery;
+    fb.free_window = streams_.free_window();
+    fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
+    fb.persistent_timeout = timeout;
+    if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(p);
+    p.congestion->on_feedback(fb);
+    if (outcome_.acked_bytes > 0) p.probes = 0;
+}
+
+}  // namespace udtx::proto

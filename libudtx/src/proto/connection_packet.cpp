@@ -1,0 +1,180 @@
+// What goes into a packet, and what is remembered of it.
+#include <algorithm>
+
+#include "proto/connection.hpp"
+#include "wire/codec.hpp"
+
+namespace udtx::proto {
+
+using recovery::Control;
+using recovery::SentPacket;
+
+namespace {
+constexpr std::size_t kMaxAckRangesSent = 32;
+}  // namespace
+
+void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
+    if (!p.acks.pending()) return;
+    const std::size_t start = out.size();
+    const RateFeedback measured = p.pairs.take_feedback();
+    if (!p.acks.build(now, kMaxAckRangesSent, ack_scratch_)) return;
+    p.acks.add_arrivals(ack_scratch_);
+    wire::RateFeedbackFrame feedback;
+    feedback.path = p.id;
+    feedback.arrival_pps = static_cast<std::uint64_t>(measured.arrival_pps);
+    feedback.capacity_pps = static_cast<std::uint64_t>(measured.capacity_pps);
+    feedback.pair_gap_ns = static_cast<std::uint64_t>(measured.pair_gap.count());
+    feedback.pair_bytes = measured.pair_bytes;
+    feedback.line_pps = static_cast<std::uint64_t>(measured.line_pps);
+    feedback.receive_time_us = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(p.acks.largest_time().time_since_epoch()).count());
+    if (!wire::write_frame(out, feedback) || !wire::write_ack(out, ack_scratch_)) {
+        out.rewind(start);
+        return;
+    }
+    packet.control = packet.control | Control::ack;
+    packet.ack_largest = ack_scratch_.largest();
+}
+
+void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
+    const auto note = [&packet](Control bit) {
+        packet.control = packet.control | bit;
+        packet.ack_eliciting = true;
+    };
+    if (p.response_due && wire::write_frame(out, wire::PathResponseFrame{*p.response_due})) {
+        p.response_due.reset();
+        note(Control::path_response);
+    }
+    if (p.ping_due && wire::write_frame(out, wire::PingFrame{})) {
+        p.ping_due = false;
+        note(Control::ping);
+    }
+}
+
+/// An ACK of a path that does not carry its own at present.
+void Connection::fill_ack_elsewhere(Instant now, const PathContext& p, wire::Writer& out) {
+    for (const auto& other : paths_.all()) {
+        if (other.get() == &p || !other->ack_elsewhere) continue;
+        other->ack_elsewhere = false;
+        if (other->acks.build(now, kMaxAckRangesSent, ack_scratch_)) (void)wire::write_ack(out, ack_scratch_);
+    }
+}
+
+void Connection::fill_shared(wire::Writer& out, SentPacket& packet) {
+    const auto note = [&packet](Control bit, PathId path) {
+        packet.control = packet.control | bit;
+        packet.control_path = path;
+        packet.ack_eliciting = true;
+    };
+    if (handshake_done_due_ && wire::write_frame(out, wire::HandshakeDoneFrame{})) {
+        handshake_done_due_ = false;
+        note(Control::handshake_done, packet.control_path);
+    }
+    // One path's state a packet: SentPacket remembers one.
+    if (!abandons_due_.empty()) {
+        const Abandon abandon = abandons_due_.back();
+        if (!wire::write_frame(out, wire::PathAbandonFrame{abandon.path, abandon.code})) return;
+        abandons_due_.pop_back();
+        note(Control::path_abandon, abandon.path);
+        return;
+    }
+    for (const auto& p : paths_.all()) {
+        if (!p->status_due) continue;
+        const auto status = p->state == PathState::suspended ? wire::PathStatus::suspended
+                            : p->options.standby             ? wire::PathStatus::standby
+                                                             : wire::PathStatus::available;
+        const auto weight = static_cast<std::uint64_t>(std::clamp(p->options.weight, 0.0, 1e6) * 1000.0);
+        if (!wire::write_frame(out, wire::PathStatusFrame{p->id, status, p->status_sent, weight})) return;
+        ++p->status_sent;
+        p->status_due = false;
+        note(Control::path_status, p->id);
+        return;
+    }
+}
+
+/// The bytes that went another way last, or a PING if they have all arrived.
+void Connection::fill_duplicate(const PathContext& p, wire::Writer& out, SentPacket& packet) {
+    const bool other = last_given_ && last_given_->path != p.id;
+    if (other && streams_.fill_copy(last_given_->range, out, packet)) return;
+    if (wire::write_frame(out, wire::PingFrame{})) packet.ack_eliciting = true;
+}
+
+void Connection::fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
+                              SentPacket& packet) {
+    if (plan.acks) fill_acks(now, p, w, packet);
+    if (plan.close != nullptr) (void)wire::write_frame(w, *plan.close);
+    if (plan.mtu_probe && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
+    if (plan.challenge && wire::write_frame(w, wire::PathChallengeFrame{*plan.challenge})) packet.ack_eliciting = true;
+    if (!plan.eliciting || !plan.acks) return;
+    fill_control(p, w, packet);
+    if (plan.shared) {
+        fill_ack_elsewhere(now, p, w);
+        fill_shared(w, packet);
+        streams_.fill_control(w, packet);
+    }
+    if (plan.duplicate) {
+        fill_duplicate(p, w, packet);
+    } else if (plan.data) {
+        streams_.fill_data(w, packet, plan.from);
+    }
+    if (p.probes > 0) {
+        if (!packet.ack_eliciting && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
+        --p.probes;
+    }
+}
+
+std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan) {
+    if (plan.size > out.size()) return 0;
+    const bool bare = plan.mtu_probe || plan.challenge || plan.close != nullptr;
+    if (!bare && !plan.pair_second) maybe_skip_number(p);
+    SentPacket packet;
+    packet.number = p.recovery.next_number();
+    wire::Writer w(out.subspan(wire::kShortHeaderBytes, plan.size - wire::kShortHeaderBytes - wire::kTagBytes));
+    fill_payload(now, p, plan, w, packet);
+    if (w.size() == 0) return 0;
+    if (plan.pad) w.zeros(w.room());
+
+    const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
+    wire::ShortHeader header;
+    header.destination = handshake_.remote_id();
+    header.path = p.id;
+    header.packet_number = static_cast<std::uint32_t>(packet.number);
+    header.key_phase = keys_->key_phase();
+    header.pair_second = plan.pair_second;
+    wire::write_short_header(header, out);
+    keys_->seal(p.id, packet.number, out.first(size), wire::kShortHeaderBytes);
+
+    packet.sent = now;
+    packet.bytes = static_cast<std::uint32_t>(size);
+    packet.in_flight = packet.ack_eliciting;
+    // The fate of what only asks whether the path works says nothing about congestion.
+    packet.mtu_probe = plan.mtu_probe || p.state != PathState::active;
+    note_sent(now, p, packet);
+    return size;
+}
+
+void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
+    ++p.sent_packets;
+    p.sent_bytes += packet.bytes;
+    if (packet.retransmission) ++p.retransmitted_packets;
+    if (packet.in_flight) {
+        last_sent_eliciting_ = now;
+        p.last_eliciting = now;
+        p.recovery.set_application_limited(false);
+        p.congestion->on_sent({now, packet.number, packet.bytes, p.recovery.in_flight()});
+        p.pacer.on_sent(now, packet.bytes);
+        if (!paths_.single()) {
+            total_.on_sent(now, packet.bytes);
+            if (packet.range_count > 0 && !packet.ranges[0].copy) last_given_ = Given{p.id, packet.ranges[0]};
+        }
+    }
+    p.recovery.on_sent(packet);
+}
+
+void Connection::maybe_skip_number(PathContext& p) {
+    if (--p.skip_in > 0) return;
+    p.recovery.skip_number();
+    p.skip_in = 1000 + deps_.rng->next_u64() % 4096;
+}
+
+}  // namespace udtx::proto

@@ -1,0 +1,186 @@
+// The paths of a connection: how they come, fall silent, return and go.
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "proto/connection.hpp"
+
+namespace udtx::proto {
+
+std::uint32_t Connection::max_paths() const {
+    const auto theirs = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(peer_.max_paths, 1, 255));
+    return std::min(std::max(config_.max_paths, 1U), theirs);
+}
+
+PathContext& Connection::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
+    auto path = std::make_unique<PathContext>(id, config_, local, remote);
+    const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
+    path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
+    path->state = PathState::probing;
+    path->state_since = now;
+    path->last_received = now;
+    path->last_eliciting = now;
+    path->skip_in = 1000 + deps_.rng->next_u64() % 4096;
+    make_congestion_controller(*path);
+    path->congestion->set_max_rate(max_rate_);
+    if (!scheduler_) {
+        auto made = multipath::make_scheduler(config_.scheduler);
+        assert(made.ok() && "TransportConfig was not checked");
+        scheduler_ = std::move(made).value();
+    }
+    return paths_.add(std::move(path));
+}
+
+Result<PathId> Connection::add_path(Instant now, const Address& local, const Address& remote,
+                                    const PathOptions& options) {
+    if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
+    if (setup_.role != Role::client) {
+        return Error{ErrorCode::invalid_argument, "only the end that dialled opens paths"};
+    }
+    if (paths_.count() >= max_paths()) {
+        return Error{ErrorCode::refused, "no more than " + std::to_string(max_paths()) +
+                                             " paths at once (the peer takes " +
+                                             std::to_string(std::max<std::uint64_t>(peer_.max_paths, 1)) + ")"};
+    }
+    const auto id = paths_.unused_id();
+    if (!id) return Error{ErrorCode::refused, "256 paths were opened in all, which is what a connection has ids for"};
+    PathContext& p = open_path(now, *id, local, remote);
+    p.options = options;
+    p.validator.ask(now, local, remote, deps_.rng->next_u64());
+    touch();
+    return *id;
+}
+
+Result<void> Connection::remove_path(Instant now, PathId id) {
+    PathContext* p = paths_.find(id);
+    if (p == nullptr) return Error{ErrorCode::invalid_argument, "there is no such path"};
+    if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works that could carry on"};
+    abandons_due_.push_back({id, 0});
+    close_path(now, *p);
+    leave_closed(now);
+    touch();
+    return {};
+}
+
+bool Connection::peer_may_open(PathId id) const {
+    return setup_.role == Role::server && state_ == State::established && !paths_.was_used(id) &&
+           paths_.count() < std::max(config_.max_paths, 1U);
+}
+
+void Connection::tell_path(const PathContext& p, bool unreachable) {
+    events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
+}
+
+void Connection::enter(Instant now, PathContext& p, PathState state) {
+    p.state = state;
+    p.state_since = now;
+    tell_path(p, false);
+    touch();
+}
+
+/// The peer has answered our challenge.
+void Connection::activate(Instant now, PathContext& p) {
+    p.remote = p.validator.remote();
+    p.local = p.validator.local();
+    p.validator.clear();
+    p.last_received = now;
+    if (p.options.standby || p.options.weight != 1.0) p.status_due = true;
+    enter(now, p, PathState::active);
+    suspend_silent(now);
+}
+
+// All that is in flight moves to the other paths at once. The controller hears of a time-out, once, and of no losses:
+// that a path is silent says nothing about its queue.
+void Connection::suspend(Instant now, PathContext& p) {
+    ++p.suspensions;
+    p.probes = 0;
+    p.train_left = 0;
+    outcome_.clear();
+    if (config_.silent_path_rule) {
+        p.recovery.begin_timeout();
+        p.recovery.give_up_flight(now, outcome_);
+    } else {
+        p.recovery.for_each_in_flight([this](const recovery::SentPacket& packet) { send_again(packet); });
+    }
+    for (const auto& packet : outcome_.lost) send_again(packet);
+    p.lost_packets += outcome_.lost.size();
+    outcome_.lost.clear();
+    apply_outcome(now, p, true);
+    p.ack_elsewhere = p.acks.pending();
+    p.status_due = true;
+    p.revival_wait = PathContext::kFirstRevival;
+    p.revival_at = now + p.revival_wait;
+    enter(now, p, PathState::suspended);
+}
+
+/// To be called when a path has become silent, and when another one has come that could take over.
+void Connection::suspend_silent(Instant now) {
+    for (const auto& p : paths_.all()) {
+        const bool silent = p->state == PathState::active && p->recovery.probe_count() >= kSilentProbes;
+        if (silent && paths_.another_works(*p)) suspend(now, *p);
+    }
+}
+
+/// `proven_bytes`: the largest packet sent in the time-out that has arrived.
+void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes) {
+    p.recovery.end_timeout();
+    p.probes = 0;
+    p.status_due = true;
+    p.ack_elsewhere = false;
+    if (proven_bytes < p.mtu.current()) {
+        p.mtu.verify();
+        p.congestion->on_mtu(p.mtu.current());
+    }
+    enter(now, p, PathState::active);
+    suspend_silent(now);
+}
+
+void Connection::close_path(Instant now, PathContext& p) {
+    p.recovery.abandon(outcome_);
+    for (const auto& packet : outcome_.lost) send_again(packet);
+    outcome_.clear();
+    path_closing_ = true;
+    enter(now, p, PathState::closed);
+}
+
+void Connection::leave_closed(Instant now) {
+    if (!std::exchange(path_closing_, false)) return;
+    while (!paths_.single()) {
+        const auto all = paths_.all();
+        const auto gone = std::ranges::find_if(all, [](const auto& p) { return p->state == PathState::closed; });
+        if (gone == all.end()) break;
+        paths_.close((*gone)->id, path_stats(**gone));
+    }
+    // The last one carries on whatever it does.
+    PathContext& last = paths_.first();
+    if (paths_.single() && last.state == PathState::suspended) revive(now, last, 0);
+}
+
+void Connection::on_path_status(const wire::PathStatusFrame& frame) {
+    PathContext* p = paths_.find(frame.path);
+    if (p == nullptr || (p->status_seen && frame.sequence <= *p->status_seen)) return;
+    p->status_seen = frame.sequence;
+    if (setup_.role == Role::server) {
+        if (frame.status != wire::PathStatus::suspended) p->options.standby = frame.status == wire::PathStatus::standby;
+        p->options.weight = static_cast<double>(frame.weight) / 1000.0;
+    }
+    const bool suspended = frame.status == wire::PathStatus::suspended;
+    // What came there before it went silent is told another way, so that it is not sent again.
+    if (suspended && !p->peer_suspended) p->ack_elsewhere = p->acks.largest().has_value();
+    p->peer_suspended = suspended;
+}
+
+Result<void> Connection::on_path_abandon(Instant now, const wire::PathAbandonFrame& frame) {
+    PathContext* p = paths_.find(frame.path);
+    paths_.mark_used(frame.path);
+    if (p == nullptr || p->state == PathState::closed) return {};
+    const auto all = paths_.all();
+    const bool another =
+        std::ranges::any_of(all, [&](const auto& q) { return q.get() != p && q->state != PathState::closed; });
+    if (!another) return Error{ErrorCode::protocol, "the peer gave up the only path"};
+    close_path(now, *p);
+    return {};
+}
+
+}  // namespace udtx::proto

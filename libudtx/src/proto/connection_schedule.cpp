@@ -1,0 +1,128 @@
+// Which of several paths the next datagram takes. What belongs to a path leaves on it; credit and the like on the best
+// one; stream bytes where the scheduler says.
+#include <algorithm>
+
+#include "proto/connection.hpp"
+
+namespace udtx::proto {
+
+std::uint64_t Connection::budget(Instant now, PathContext& p) {
+    const auto datagram = p.mtu.current();
+    p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), max_rate_), datagram);
+    const std::uint64_t own = p.pacer.budget(now);
+    if (paths_.single()) return own;
+    total_.set_rate(now, max_rate_, datagram);
+    return std::min(own, total_.budget(now));
+}
+
+bool Connection::has_room(Instant now, PathContext& p) {
+    const std::uint64_t datagram = p.mtu.current();
+    return p.state == PathState::active && p.recovery.in_flight() + datagram <= p.congestion->window() &&
+           datagram <= budget(now, p);
+}
+
+void Connection::view_paths(Instant now) {
+    const bool heard = std::ranges::any_of(
+        paths_.all(), [](const auto& p) { return p->state == PathState::active && !p->peer_suspended; });
+    views_.clear();
+    for (const auto& p : paths_.all()) {
+        multipath::PathView& v = views_.emplace_back();
+        v.id = p->id;
+        v.usable = p->state == PathState::active && (!p->peer_suspended || !heard);
+        if (!v.usable) {
+            v.may_send = false;
+            continue;
+        }
+        v.may_send = has_room(now, *p);
+        v.departure = p->pacer.next_departure(now).value_or(now);
+        v.window = p->congestion->window();
+        v.in_flight = p->recovery.in_flight();
+        v.rate = std::min(p->congestion->pacing_rate(), max_rate_);
+        if (p->recovery.rtt().has_sample()) {
+            v.smoothed_rtt = p->recovery.rtt().smoothed();
+            v.min_rtt = p->recovery.rtt().minimum();
+        }
+        v.datagram_bytes = p->mtu.current();
+        v.weight = p->options.weight;
+        v.standby = p->options.standby;
+    }
+}
+
+PathContext* Connection::best_with_room(Instant now) {
+    PathContext& best = paths_.best();
+    if (has_room(now, best)) return &best;
+    for (const auto& p : paths_.all()) {
+        if (PathSet::works(*p) && has_room(now, *p)) return p.get();
+    }
+    return nullptr;
+}
+
+std::optional<multipath::Pick> Connection::choose(Instant now) {
+    const auto demand = streams_.demand();
+    if (!demand) return std::nullopt;
+    view_paths(now);
+    return scheduler_->pick(now, *demand, views_);
+}
+
+/// For one more datagram in the batch of this path.
+std::optional<multipath::Pick> Connection::choose_again(Instant now, const PathContext& p) {
+    auto pick = choose(now);
+    if (pick && (pick->path != p.id || pick->duplicate)) pick.reset();
+    return pick;
+}
+
+/// ACKs, probes and answers to the peer's.
+std::optional<Transmit> Connection::transmit_bound(Instant now, PathContext& p, std::span<std::byte> out) {
+    const bool bound = p.acks.due(now) || p.probes > 0 || p.response_due || p.ping_due;
+    if (!bound) return std::nullopt;
+    return transmit_data(now, p, {.shared = false, .data = false}, 1, out);
+}
+
+std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+    for (const auto& p : paths_.all()) {
+        // Nothing comes between the packets of a pair.
+        if (p->train_left > 0 && streams_.data_pending()) return transmit_data(now, *p, {.shared = false}, 1, out);
+    }
+    for (const auto& p : paths_.all()) {
+        auto t = transmit_challenge(now, *p, out);
+        if (!t && p->state == PathState::active) t = transmit_mtu_probe(now, *p, out);
+        if (!t && p->state != PathState::probing) t = transmit_bound(now, *p, out);
+        if (t) return t;
+    }
+    if (shared_pending() || streams_.control_pending()) {
+        if (PathContext* p = best_with_room(now)) {
+            if (auto t = transmit_data(now, *p, {.data = false}, 1, out)) return t;
+        }
+    }
+    auto pick = choose(now);
+    note_blocked(now);
+    if (pick) {
+        PathContext& p = *paths_.find(pick->path);
+        const std::uint64_t before = streams_.counters().bytes_sent + streams_.counters().bytes_resent;
+        const std::size_t segments = pick->duplicate ? 1 : max_segments;
+        if (auto t = transmit_data(now, p, {.shared = false, .pick = pick}, segments, out)) {
+            scheduler_->on_sent(now, *pick, streams_.counters().bytes_sent + streams_.counters().bytes_resent - before);
+            return t;
+        }
+    } else if (streams_.data_pending() && !streams_.demand()) {
+        // The end of a stream, without bytes.
+        if (PathContext* p = best_with_room(now)) return transmit_data(now, *p, {.shared = false}, 1, out);
+    }
+    for (const auto& p : paths_.all()) {
+        if (p->state != PathState::active) continue;
+        // A path that could send and is not given anything is not limited by its network.
+        hold(*p, streams_.data_pending() && !has_room(now, *p), false);
+    }
+    return std::nullopt;
+}
+
+void Connection::note_blocked(Instant now) {
+    for (const auto& p : paths_.all()) {
+        const bool blocked =
+            p->state == PathState::suspended || (p->state == PathState::active && scheduler_->blocked(p->id));
+        if (p->blocked_since) p->blocked += now - *p->blocked_since;
+        p->blocked_since = blocked ? std::optional(now) : std::nullopt;
+    }
+}
+
+}  // namespace udtx::proto

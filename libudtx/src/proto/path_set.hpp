@@ -1,0 +1,62 @@
+// The paths of a connection, by their ids. The first one is that of the handshake.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "proto/path_context.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::proto {
+
+/// Ids are used once: a number that a path has sent must never be sealed again, nor one that it received be opened.
+class PathSet {
+  public:
+    explicit PathSet(std::unique_ptr<PathContext> first) { (void)add(std::move(first)); }
+
+    PathContext& add(std::unique_ptr<PathContext> path);
+    /// Its figures stay. Not for the last path.
+    void close(PathId id, PathStats figures);
+
+    /// Null when no such path is open.
+    [[nodiscard]] PathContext* find(PathId id) noexcept {
+        for (const auto& path : open_) {
+            if (path->id == id) return path.get();
+        }
+        return nullptr;
+    }
+    void mark_used(PathId id) noexcept { used_.set(id.value); }
+    [[nodiscard]] bool was_used(PathId id) const noexcept { return used_[id.value]; }
+    /// The lowest id that no path had yet.
+    [[nodiscard]] std::optional<PathId> unused_id() const noexcept;
+    /// The oldest path that is open: there always is one.
+    [[nodiscard]] PathContext& first() noexcept { return *open_.front(); }
+    [[nodiscard]] const PathContext& first() const noexcept { return *open_.front(); }
+    /// In the order in which they were opened.
+    [[nodiscard]] std::span<const std::unique_ptr<PathContext>> all() const noexcept { return open_; }
+    [[nodiscard]] bool single() const noexcept { return open_.size() == 1; }
+    [[nodiscard]] std::size_t count() const noexcept { return open_.size(); }
+    [[nodiscard]] std::span<const PathStats> closed() const noexcept { return closed_; }
+
+    /// Where what belongs to no path goes: an active one that the peer hears us on, none of those that fell silent,
+    /// rather no standby one, of the lowest round-trip time; the first one when there is nothing of all that.
+    [[nodiscard]] PathContext& best() noexcept;
+    /// Another path than this one works.
+    [[nodiscard]] bool another_works(const PathContext& path) const noexcept;
+    [[nodiscard]] static bool works(const PathContext& path) noexcept;
+
+  private:
+    std::vector<std::unique_ptr<PathContext>> open_;
+    std::vector<PathStats> closed_;
+    std::bitset<256> used_;
+};
+
+/// Probe timeouts in a row after which a path counts as silent (UDT's EXP event).
+inline constexpr std::uint32_t kSilentProbes = 2;
+
+}  // namespace udtx::proto
