@@ -47,7 +47,7 @@ void TappedProvider::on_seal(std::size_t key, const std::shared_ptr<crypto::Aead
 }
 
 std::vector<std::byte> TappedProvider::forge(PacketNumber number, const std::function<void(wire::Writer&)>& fill,
-                                             std::size_t size) {
+                                             std::size_t size, std::optional<PathId> path) {
     std::vector<std::byte> packet(size);
     wire::Writer w(std::span<std::byte>(packet).subspan(wire::kShortHeaderBytes,
                                                         size - wire::kShortHeaderBytes - wire::kTagBytes));
@@ -56,6 +56,7 @@ std::vector<std::byte> TappedProvider::forge(PacketNumber number, const std::fun
     wire::ShortHeader header = last_header_;
     header.packet_number = static_cast<std::uint32_t>(number);
     header.pair_second = false;
+    if (path) header.path = *path;
     wire::write_short_header(header, packet);
     last_aead_->seal(crypto::make_nonce(last_iv_, header.path, number), packet, wire::kShortHeaderBytes);
     return packet;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,9 +30,9 @@ class TappedProvider final : public crypto::Provider {
     using Tap = std::function<void(const Sealing&)>;
     void set_tap(Tap tap) { tap_ = std::move(tap); }
 
-    /// A data packet under the key that this end sealed with last. `fill` writes the frames.
+    /// A data packet under the key that this end sealed with last, on that path or another. `fill` writes the frames.
     [[nodiscard]] std::vector<std::byte> forge(PacketNumber number, const std::function<void(wire::Writer&)>& fill,
-                                               std::size_t size = 1200);
+                                               std::size_t size = 1200, std::optional<PathId> path = {});
     [[nodiscard]] PacketNumber last_number() const noexcept { return last_number_; }
     /// Some data packet has been sealed: forge() knows how.
     [[nodiscard]] bool ready() const noexcept { return last_aead_ != nullptr; }

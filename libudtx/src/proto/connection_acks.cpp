@@ -29,7 +29,8 @@ Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire:
     apply_outcome(now, *p, false);
     feedback_.reset();
     // Only what comes back by the path itself shows that it works both ways.
-    if (alive && p->state == PathState::suspended && via.id == p->id) revive(now, *p, proven);
+    const bool own = via.id == p->id || !config_.silent_path_rule;
+    if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
     return {};
 }
 

@@ -1,0 +1,106 @@
+// Packets of paths that nobody asked for: forged, replayed, raced from elsewhere, more than allowed.
+#include <algorithm>
+
+#include "multipath_rig.hpp"
+#include "sim/insider.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+const LinkParams kLine{.bits_per_second = 100'000'000, .delay = 10ms, .queue_bytes = 250'000};
+constexpr std::size_t kPathByte = 9;  // in a short header
+
+std::vector<std::byte> copy_of(const Packet& packet) { return {packet.data.begin(), packet.data.end()}; }
+
+bool is_short(const Packet& packet) { return (packet.data[0] & std::byte{0x80}) == std::byte{0}; }
+
+}  // namespace
+
+TEST_CASE("forged packets of unknown paths make no path") {
+    MultipathRig rig({.name = "forged paths", .lines = {kLine}});
+    Scenario& s = rig.scenario();
+    int injected = 0;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& packet) {
+        if (from == s.client().node() && is_short(packet) && injected < 500) {
+            auto forged = copy_of(packet);
+            forged[kPathByte] = static_cast<std::byte>(1 + injected++ % 255);
+            s.network().inject(1ms, make_address(66, 6666), s.server().address(), std::move(forged));
+        }
+        return true;
+    });
+    const Bulk bulk = rig.start({.bytes = 20'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, injected == 500);
+    SIM_CHECK(s, s.server().session().stats().paths.size() == 1);
+    SIM_CHECK(s, s.server().session().stats().undecryptable_packets >= 400);
+}
+
+TEST_CASE("the first packet of a path, taken and sent from elsewhere, gains nothing") {
+    MultipathRig rig({.name = "raced path", .lines = {kLine, kLine}});
+    Scenario& s = rig.scenario();
+    const Address thief = make_address(66, 6666);
+    std::uint64_t stolen = 0;
+    std::uint64_t answered = 0;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& packet) {
+        if (from == s.server().node() && packet.to == thief) answered += packet.data.size();
+        if (from != s.client().node() || packet.from != rig.client_address(1) || stolen > 0) return true;
+        stolen = packet.data.size();
+        s.network().inject(1ms, thief, s.server().address(), copy_of(packet));
+        return false;
+    });
+    const Bulk bulk = rig.start({.bytes = 40'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, stolen > 0);
+    SIM_CHECK(s, answered <= 3 * stolen);
+    SIM_CHECK(s, rig.server_path(1).remote == rig.client_address(1));
+    SIM_CHECK(s, rig.path(1).delivered_bytes > 5'000'000);
+}
+
+TEST_CASE("replayed packets of a path from elsewhere do not move it") {
+    MultipathRig rig({.name = "replayed path", .lines = {kLine, kLine}});
+    Scenario& s = rig.scenario();
+    std::uint64_t answered = 0;
+    std::uint64_t replayed = 0;
+    int seen = 0;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& packet) {
+        if (from == s.server().node() && packet.to == make_address(66, 6666)) answered += packet.data.size();
+        if (from == s.client().node() && packet.from == rig.client_address(1) && ++seen % 50 == 0) {
+            replayed += packet.data.size();
+            s.network().inject(30ms, make_address(66, 6666), s.server().address(), copy_of(packet));
+        }
+        return true;
+    });
+    const Bulk bulk = rig.start({.bytes = 40'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, s.network().counters().injected > 50);
+    // One whose original was lost is new to the server, and is asked whether it means it.
+    SIM_CHECK(s, answered <= 3 * replayed);
+    SIM_CHECK(s, rig.server_path(1).remote == rig.client_address(1));
+}
+
+TEST_CASE("a server takes no more paths than it announced, from the honest and from others") {
+    TransportConfig few;
+    few.max_paths = 2;
+    TappedProvider tapped(shared_kit().provider());
+    MultipathRig rig(
+        {.name = "too many paths", .lines = {kLine, kLine, kLine}, .server = few, .client_provider = &tapped});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = start_bulk(s, {.bytes = 20'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return rig.client().connected_at.has_value(); }, 10s));
+    SIM_CHECK(s, rig.open(1).ok());
+    const auto third = rig.open(2);
+    SIM_REQUIRE(s, !third.ok());
+    SIM_CHECK(s, third.error().code == ErrorCode::refused);
+    s.client().pump();
+    s.run_for(500ms);
+    for (std::uint8_t id = 2; id < 40; ++id) {
+        auto packet = tapped.forge(
+            0, [](wire::Writer& w) { (void)wire::write_frame(w, wire::PingFrame{}); }, 1200, PathId{id});
+        s.network().inject(1ms, make_address(66, 6666), s.server().address(), std::move(packet));
+    }
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, s.server().session().stats().paths.size() == 2);
+}

@@ -1,0 +1,173 @@
+// Paths that die, return, never work, are removed; primary and standby.
+#include <algorithm>
+
+#include "multipath_rig.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+const LinkParams kLine{.bits_per_second = 100'000'000, .delay = 10ms, .queue_bytes = 250'000};
+constexpr double kPayload = 1434.0 / 1500.0;
+
+std::ptrdiff_t count_of(const Session& session, PathState state, std::uint8_t id) {
+    return std::ranges::count_if(
+        session.path_changes, [&](const auto& e) { return e.state == state && e.id == PathId{id} && !e.unreachable; });
+}
+
+}  // namespace
+
+TEST_CASE("a path that dies in mid-transfer costs less than a second, whichever it is") {
+    for (const std::size_t dying : {std::size_t{0}, std::size_t{1}}) {
+        for (const std::uint64_t seed : {1U, 2U, 3U}) {
+            const std::uint64_t bytes = 100'000'000;
+            MultipathRig rig({.name = "one of two dies", .lines = {kLine, kLine}, .seed = seed});
+            Scenario& s = rig.scenario();
+            const Bulk bulk = rig.start({.bytes = bytes});
+            std::uint64_t at_death = 0;
+            s.at(2s, "the line dies", [&] {
+                rig.cut(dying);
+                at_death = bulk.receiver->received();
+            });
+            SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+            const double rest = static_cast<double>(bytes - at_death) * 8.0 / (kPayload * 100e6);
+            SIM_CHECK(s, to_seconds(s.elapsed()) <= 2.0 + rest + 0.8);
+            SIM_CHECK(s, count_of(rig.client(), PathState::suspended, static_cast<std::uint8_t>(dying)) == 1);
+            SIM_CHECK(s, s.client().session().stats().stream_bytes_resent < bytes / 50);
+        }
+    }
+}
+
+TEST_CASE("a path that returns carries data again within a second and a half") {
+    for (const Duration away : {500ms, 3000ms, 8000ms}) {
+        MultipathRig rig({.name = "one of two returns", .lines = {kLine, kLine}});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 400'000'000});
+        std::uint64_t before = 0;
+        s.at(2s, "the line dies", [&] { rig.cut(1); });
+        s.at(2s + away, "the line is back", [&] {
+            rig.mend(1);
+            before = rig.path(1).delivered_bytes;
+        });
+        s.run_for(2s + away + 1500ms);
+        // Half of what the line carries in a quarter of a second.
+        SIM_CHECK(s, rig.path(1).delivered_bytes >= before + 1'500'000);
+        SIM_CHECK(s, rig.path(1).state == PathState::active);
+        SIM_CHECK(s, rig.path(1).datagram_bytes >= 1400);
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    }
+}
+
+TEST_CASE("all paths dead for 30 s and back: the same session goes on") {
+    TransportConfig config;
+    config.idle_timeout = 60s;
+    for (const std::uint64_t seed : {1U, 2U}) {
+        MultipathRig rig({.name = "all dead for 30 s",
+                          .lines = {kLine, kLine, kLine},
+                          .seed = seed,
+                          .client = config,
+                          .server = config});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 120'000'000});
+        s.at(2s, "all lines die", [&] {
+            for (std::size_t i = 0; i < 3; ++i) rig.cut(i);
+        });
+        s.at(32s, "all lines are back", [&] {
+            for (std::size_t i = 0; i < 3; ++i) rig.mend(i);
+        });
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 90s));
+        SIM_CHECK(s, s.server().sessions().size() == 1);
+        // 120 MB take 3.4 s over three lines.
+        SIM_CHECK(s, s.elapsed() <= 30s + 3500ms + 1700ms);
+        for (std::size_t i = 0; i < 3; ++i) SIM_CHECK(s, rig.path(i).state == PathState::active);
+    }
+}
+
+TEST_CASE("a path that never works is told of and costs nothing") {
+    Duration alone{};
+    for (const bool second : {false, true}) {
+        LinkParams dead = kLine;
+        dead.loss = 1.0;
+        std::vector<LinkParams> lines{kLine};
+        if (second) lines.push_back(dead);
+        MultipathRig rig({.name = "one of two never works", .lines = lines});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 100'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+        if (!second) {
+            alone = s.elapsed();
+            continue;
+        }
+        SIM_CHECK(s, to_seconds(s.elapsed()) <= 1.01 * to_seconds(alone));
+        SIM_CHECK(s, rig.path(1).state == PathState::probing);
+        SIM_CHECK(s, rig.path(1).sent_packets < 20);
+        const auto& changes = rig.client().path_changes;
+        SIM_CHECK(s, std::ranges::count_if(changes, [](const auto& e) { return e.unreachable; }) == 1);
+    }
+}
+
+TEST_CASE("a path that did not work at first is used when it does") {
+    MultipathRig rig({.name = "late path", .lines = {kLine, kLine}});
+    Scenario& s = rig.scenario();
+    rig.cut(1);
+    const Bulk bulk = rig.start({.bytes = 300'000'000});
+    s.at(3s, "the line works", [&] { rig.mend(1); });
+    SIM_REQUIRE(s, s.run_until([&] { return rig.path(1).state == PathState::active; }, 10s));
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, rig.path(1).delivered_bytes > 50'000'000);
+}
+
+TEST_CASE("standby: the primary carries all while it works, the standby path while it does not") {
+    for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+        MultipathRig rig({.name = "primary and standby", .lines = {kLine, kLine}, .options = {{}, {.standby = true}}});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 150'000'000, .kind = kind});
+        std::uint64_t before = 0;
+        std::uint64_t back = 0;
+        s.at(3s, "the primary dies", [&] {
+            before = rig.path(1).delivered_bytes;
+            rig.cut(0);
+        });
+        s.at(6s, "the primary is back", [&] { rig.mend(0); });
+        s.at(8s, "settled", [&] { back = rig.path(1).delivered_bytes; });
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+        SIM_CHECK(s, before == 0);
+        SIM_CHECK(s, back > 20'000'000);
+        SIM_CHECK(s, rig.path(1).delivered_bytes <= back + 100'000);
+        SIM_CHECK(s, s.server().session().stats().paths.at(1).standby);
+    }
+}
+
+TEST_CASE("a path that is removed hands its data on, at both ends") {
+    MultipathRig rig({.name = "removed", .lines = {kLine, kLine}});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 100'000'000});
+    bool removed = false;
+    s.at(2s, "the first path is removed",
+         [&] { removed = rig.client().connection->remove_path(s.events().now(), PathId{0}).ok(); });
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    SIM_CHECK(s, removed);
+    SIM_CHECK(s, rig.path(0).state == PathState::closed);
+    SIM_CHECK(s, rig.server_path(0).state == PathState::closed);
+    SIM_CHECK(s, bulk.receiver->intact());
+}
+
+TEST_CASE("what a silent path had delivered revives it only where the rule is off") {
+    for (const bool rule : {true, false}) {
+        TransportConfig config;
+        config.silent_path_rule = rule;
+        MultipathRig rig({.name = rule ? "rule on" : "rule off", .lines = {kLine, kLine}, .client = config});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 120'000'000});
+        s.at(2s, "the line dies", [&] { rig.cut(1); });
+        s.run_for(5s);
+        if (rule) {
+            SIM_CHECK(s, rig.path(1).suspensions == 1);
+        } else {
+            SIM_CHECK(s, rig.path(1).suspensions > 1);
+        }
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    }
+}
