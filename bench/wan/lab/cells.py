@@ -23,12 +23,21 @@ class Cell:
         return ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp", "--down",
                 f"loss={self.loss}%", "--seed", str(seed)]
 
+    def row(self, tool, run):
+        """What names a run in a table."""
+        return {"tool": tool, "rate": self.rate, "rtt": self.rtt, "loss": self.loss, "queue": self.queue, "run": run}
+
     def named(self):
         return f"{self.rate:g} Mbit/s, {self.rtt:g} ms, {self.loss:g} %, {self.queue:g} BDP"
 
 
 def cells(rates, rtts, losses, queues):
     return [Cell(*values) for values in itertools.product(rates, rtts, losses, queues)]
+
+
+def key(row):
+    """Of a run in a table."""
+    return tuple(row[name] for name in ("tool", "rate", "rtt", "loss", "queue", "run"))
 
 
 def load():
@@ -54,8 +63,8 @@ def steady(bench, tool, cell, seconds, seed):
     begin = flow.began + STEADY_AFTER
     dropped_queue, dropped_loss = trace.dropped(begin, end)
     return {
-        "tool": tool.name, "rate": cell.rate, "rtt": cell.rtt, "loss": cell.loss, "queue": cell.queue,
-        "goodput_mbps": None if failed else figures.rate(flow.samples, begin, end) / 1e6,
+        **cell.row(tool.name, seed),
+        "goodput_mbps": None if failed else figures.stepped_rate(flow.samples, begin, end) / 1e6,
         "wire_mbps": trace.rate(begin, end) / 1e6,
         "wait_ms": trace.mean_wait_ms(begin, end),
         "dropped_queue": dropped_queue, "dropped_loss": dropped_loss,
@@ -80,8 +89,8 @@ def transfer(bench, tool, cell, size, limit, seed):
         report = line.stop_emulator()
     if done:
         check_copy(bench, source)
-    return {"tool": tool.name, "rate": cell.rate, "rtt": cell.rtt, "loss": cell.loss, "queue": cell.queue,
-            "seconds": seconds if done else None, "mean_wait_ms": report["down"]["mean_wait_ms"],
+    return {**cell.row(tool.name, seed), "seconds": seconds if done else None,
+            "mean_wait_ms": report["down"]["mean_wait_ms"],
             "dropped_queue": report["down"]["dropped_queue"], "late_p99_us": report["late_us"]["p99"], "load": load()}
 
 

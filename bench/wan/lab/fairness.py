@@ -52,7 +52,7 @@ def scenarios(bench, controller, rate, seconds):
 
 
 def run(bench, scenario, seed):
-    """The flows' shares, with their series for a plot."""
+    """The flows' shares; for a plot the series of each flow, and the queue's."""
     size = int(scenario.rate * 1e6 / 8 * (scenario.seconds + 5))
     source = bench.source(size)
     with net.EmulatedLine(bench.emulator, scenario.line(seed), bench.work, len(scenario.members)) as line, \
@@ -70,12 +70,15 @@ def run(bench, scenario, seed):
         for flow in flows:
             flow.stop()
         report = line.stop_emulator()
-    return judge(scenario, flows, begin, end, dead, figures.LineTrace(line.trace), report)
+    trace = figures.LineTrace(line.trace)
+    lines = [(f"{flow.tool.name} {i}", figures.series(flow.samples, begin, end, 1.0)) for i, flow in enumerate(flows, 1)]
+    queue = [(row["time"] - begin, row["queue_bytes"]) for row in trace.window(begin, end)]
+    return judge(scenario, flows, begin, end, dead, trace, report), lines, queue
 
 
 def judge(scenario, flows, begin, end, dead, trace, report):
     start = begin + scenario.judged_from
-    rates = [figures.rate(flow.samples, start, end) / 1e6 for flow in flows]
+    rates = [figures.stepped_rate(flow.samples, start, end) / 1e6 for flow in flows]
     total = sum(rates)
     latecomer = max(flows, key=lambda flow: flow.began)
     settled = None
@@ -83,13 +86,10 @@ def judge(scenario, flows, begin, end, dead, trace, report):
         others = [flow.samples for flow in flows if flow is not latecomer]
         settled = figures.settles_after(latecomer.samples, others, latecomer.began, 1.0 / len(flows), 0.1, 2.0,
                                         end - latecomer.began)
-    row = {
+    return {
         "scenario": scenario.name, "tools": " + ".join(flow.tool.name for flow in flows), "rate": scenario.rate,
         "jain": figures.jain(rates), "min_max": min(rates) / max(rates) if max(rates) > 0 else None,
         "first_share": rates[0] / total if total > 0 else None, "total_mbps": total,
         "wait_ms": trace.mean_wait_ms(start, end), "settled_s": settled, "ended_early": " ".join(dead),
         "late_p99_us": report["late_us"]["p99"],
     }
-    lines = [(f"{flow.tool.name} {i}", flow.began - begin, figures.series(flow.samples, flow.began, end, 1.0))
-             for i, flow in enumerate(flows, 1)]
-    return row, lines

@@ -40,6 +40,18 @@ def rate(samples, start, end):
     return 8.0 * (at(samples, clamp(end)) - at(samples, clamp(start))) / (end - start)
 
 
+def stepped_rate(samples, start, end):
+    """Bits per second of a byte counter that moves in steps (a receiver that writes pieces of 1 MiB, 0.4 s apart at
+    20 Mbit/s): from the first step between two times to the last one. A longer silence after that than any between
+    steps is a stop, and counts."""
+    steps = [now for before, now in zip(samples, samples[1:]) if start <= now[0] <= end and now[1] != before[1]]
+    if len(steps) < 3:
+        return rate(samples, start, end)
+    longest = max(later[0] - earlier[0] for earlier, later in zip(steps, steps[1:]))
+    (first, begin_value), (last, end_value) = steps[0], steps[-1]
+    return 8.0 * (end_value - begin_value) / ((last if end - last <= longest else end) - first)
+
+
 def series(samples, start, end, step):
     """[(middle of the interval - start, Mbit/s)]"""
     points = []
@@ -56,8 +68,8 @@ def settles_after(samples_of_flow, others, join, fair_share, tolerance, window, 
     settled = None
     for i in range(int(limit / window + 1e-9)):
         low, high = join + i * window, join + (i + 1) * window
-        own = rate(samples_of_flow, low, high)
-        total = own + sum(rate(other, low, high) for other in others)
+        own = stepped_rate(samples_of_flow, low, high)
+        total = own + sum(stepped_rate(other, low, high) for other in others)
         inside = total > 0 and abs(own / total / fair_share - 1.0) <= tolerance
         if not inside:
             settled = None
@@ -122,6 +134,14 @@ def numbers(text):
     if not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts):
         raise ValueError(f"{text!r} is not a list of numbers such as 20,100,500")
     return [float(part) for part in parts]
+
+
+def value(text):
+    """A field of a CSV file: a number where it is one, None where it is empty."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
 
 
 def shown(value, digits=1):

@@ -28,6 +28,14 @@ class Output:
             writer.writeheader()
             writer.writerows(rows)
 
+    def read_rows(self, name):
+        """What rows() wrote; nothing if it did not."""
+        try:
+            with open(self.path(name), newline="", encoding="utf-8") as file:
+                return [{k: figures.value(v) for k, v in row.items()} for row in csv.DictReader(file)]
+        except FileNotFoundError:
+            return []
+
     def table(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -43,16 +51,25 @@ def curve(label, points):
     return chart.Series(label, [x for x, _ in points], [y for _, y in points])
 
 
+def queue_panel(queues):
+    """queues: {tool: [(s, bytes)]}"""
+    return chart.Panel("queue", "s", "kB", [curve(t, [(x, y / 1e3) for x, y in points]) for t, points in queues.items()])
+
+
 def cell_plot(cell, curves, queues):
-    """curves, queues: {tool: [(s, Mbit/s)]}, {tool: [(s, bytes)]}"""
+    """curves: {tool: [(s, Mbit/s)]}"""
     return [chart.Panel(cell.named(), "s", "goodput, Mbit/s", [curve(t, points) for t, points in curves.items()]),
-            chart.Panel("queue", "s", "kB", [curve(t, [(x, y / 1e3) for x, y in points])
-                                             for t, points in queues.items()])]
+            queue_panel(queues)]
 
 
-def share_plot(name, lines):
-    return [chart.Panel(name, "s", "Mbit/s", [curve(label, [(shift + x, y) for x, y in points])
-                                              for label, shift, points in lines])]
+def share_plot(name, lines, queue):
+    """lines: [(flow, [(s, Mbit/s)])], all at the same times; queue: [(s, bytes)]"""
+    totals = [sum(y for _, y in points) for points in zip(*(points for _, points in lines))]
+    shares = [(label, [(x, 100.0 * y / total) for (x, y), total in zip(points, totals) if total > 0])
+              for label, points in lines]
+    return [chart.Panel(name, "s", "goodput, Mbit/s", [curve(label, points) for label, points in lines]),
+            chart.Panel("share of each flow", "s", "%", [curve(label, points) for label, points in shares]),
+            queue_panel({"queue": queue})]
 
 
 def matrix_table(rows, names, runs, is_ours):

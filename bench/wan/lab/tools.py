@@ -21,7 +21,7 @@ COPY = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 class Sampler(threading.Thread):
     """[(time, bytes written)] of processes."""
 
-    def __init__(self, interval=0.1):
+    def __init__(self, interval=0.05):
         super().__init__(daemon=True)
         self.interval = interval
         self.samples = {}

@@ -27,6 +27,20 @@ class Figures(unittest.TestCase):
         self.assertIsNone(figures.at(samples, 13.1))
         self.assertIsNone(figures.at([], 1.0))
 
+    def test_a_counter_in_steps_is_measured_from_step_to_step(self):
+        # 1 MB each 0.4 s, 20 Mbit/s, looked at every 50 ms: windows of any phase agree.
+        samples = [(i * 0.05, i // 8 * 1e6) for i in range(201)]
+        for shift in (0.0, 0.1, 0.25, 0.35):
+            self.assertAlmostEqual(figures.stepped_rate(samples, 3.0 + shift, 7.0 + shift) / 1e6, 20.0)
+        # It stops at 6 s: the silence counts.
+        stopped = [(t, min(v, 15e6)) for t, v in samples]
+        self.assertAlmostEqual(figures.stepped_rate(stopped, 2.0, 10.0) / 1e6, 8 * 10 / 8, places=6)
+        self.assertEqual(figures.stepped_rate([], 0.0, 1.0), 0.0)
+        self.assertAlmostEqual(figures.stepped_rate([(0.0, 0.0), (10.0, 10e6)], 0.0, 10.0), 8e6)
+
+    def test_fields_of_a_table(self):
+        self.assertEqual([figures.value(text) for text in ("1.5", "", "udtx")], [1.5, None, "udtx"])
+
     def test_rate(self):
         samples = [(0.0, 0.0), (10.0, 10e6)]
         self.assertAlmostEqual(figures.rate(samples, 5.0, 10.0), 8e6)
