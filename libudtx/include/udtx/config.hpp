@@ -30,6 +30,8 @@ struct TransportConfig {
 
     std::uint32_t max_paths = 8;    ///< paths that may be open at once, that of the handshake included
     std::string scheduler = "eds";  ///< which path the next datagram takes, where there are several
+    bool reinject = true;           ///< bytes that come late on one path are sent again on another
+    Coupling coupling = Coupling::detect;
     /// An acknowledgement of what was sent before a path fell silent says nothing about what the path does now. Off:
     /// it counts like any other, as in SCTP before its repair (docs/multipath.md).
     bool silent_path_rule = true;

@@ -57,7 +57,8 @@ struct PathStats {
     std::uint64_t spurious_losses = 0;        ///< of those, acknowledged after all
     std::uint64_t retransmitted_packets = 0;  ///< packets that carried stream bytes again
     std::uint64_t probe_timeouts = 0;
-    std::uint64_t delivered_bytes = 0;  ///< stream payload acknowledged here, copies included
+    std::uint64_t delivered_bytes = 0;   ///< stream payload acknowledged here, copies included
+    std::uint64_t reinjected_bytes = 0;  ///< stream payload sent here because it was late on another path
     std::uint64_t suspensions = 0;
     Duration blocked{};  ///< time in which it carried nothing but probes: suspended, or left out by the scheduler
 };

@@ -48,7 +48,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
         const bool near = entry.range.begin < c.head_end || c.limited;
         const bool helps = there.eta < remain;
         if (entry.copies < kMaxCopies && helps && (c.alarm || (late && near) || c.tail) &&
-            budget_.allows_copy(entry.range.size())) {
+            budget_->allows_copy(entry.range.size())) {
             found = Reinjection{ref, entry.range, other->id};
             return false;
         }
@@ -82,14 +82,6 @@ std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, c
     return std::nullopt;
 }
 
-void Reinjector::on_sent(const Reinjection& copy) {
-    budget_.on_copy(copy.range.size());
-    reinjected_[copy.path] += copy.range.size();
-}
-
-std::uint64_t Reinjector::reinjected(PathId path) const {
-    const std::uint64_t* bytes = reinjected_.find(path);
-    return bytes == nullptr ? 0 : *bytes;
-}
+void Reinjector::on_sent(const Reinjection& copy) { budget_->on_copy(copy.range.size()); }
 
 }  // namespace udtx::multipath

@@ -3,14 +3,12 @@
 // docs/multipath.md has the rules.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "multipath/duplicate_budget.hpp"
 #include "multipath/forecast.hpp"
-#include "multipath/path_map.hpp"
 #include "multipath/scheduler.hpp"
 #include "multipath/transmission_record.hpp"
 
@@ -36,16 +34,17 @@ class Reinjector {
     /// After a fruitless look.
     static constexpr Duration kPause = std::chrono::milliseconds(1);
 
-    /// `culprit`: of the status monitor. `room`: bytes that the budget allows.
+    explicit Reinjector(DuplicateBudget& budget) : budget_(&budget) {}
+
+    /// `culprit`: of the status monitor.
     [[nodiscard]] std::optional<Reinjection> next(Instant now, const Demand& demand, const TransmissionRecord& record,
                                                   std::optional<PathId> culprit, std::span<const PathView> paths);
     void on_sent(const Reinjection& copy);
 
+    /// next() has nothing before.
+    [[nodiscard]] Instant not_before() const noexcept { return not_before_; }
     /// When next() may have something, should nothing else happen until then.
     [[nodiscard]] std::optional<Instant> wakeup() const noexcept { return wakeup_; }
-    /// Bytes sent again on a path.
-    [[nodiscard]] std::uint64_t reinjected(PathId path) const;
-    [[nodiscard]] DuplicateBudget& budget() noexcept { return budget_; }
 
   private:
     struct Case;
@@ -53,8 +52,7 @@ class Reinjector {
     [[nodiscard]] std::optional<Reinjection> look(Case& c, const PathView& owner, const TransmissionRecord& record,
                                                   std::span<const PathView> paths) const;
 
-    DuplicateBudget budget_;
-    PathMap<std::uint64_t> reinjected_;
+    DuplicateBudget* budget_;
     std::optional<Instant> wakeup_;
     Instant not_before_{};
 };

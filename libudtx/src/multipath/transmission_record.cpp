@@ -1,11 +1,13 @@
 #include "multipath/transmission_record.hpp"
 
+#include <algorithm>
+
 namespace udtx::multipath {
 
 RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range, bool again) {
     RecordRef ref{path, again, 0};
     List& list = list_of(ref);
-    ref.number = list.entries.next();
+    ref.number = static_cast<std::uint32_t>(list.entries.next());
     list.entries.push_back({range, now, 0, true});
     if (list.entries.size() > kMaxEntries) {
         list.entries.pop_front();
@@ -14,23 +16,29 @@ RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range,
     return ref;
 }
 
+TransmissionRecord::Entry* TransmissionRecord::find(List& list, RecordRef ref) {
+    const std::uint64_t first = list.entries.first();
+    const std::uint64_t number = first + static_cast<std::uint32_t>(ref.number - static_cast<std::uint32_t>(first));
+    return list.entries.contains(number) ? &list.entries[number] : nullptr;
+}
+
 void TransmissionRecord::on_copied(RecordRef ref) {
-    List& list = list_of(ref);
-    if (list.entries.contains(ref.number)) ++list.entries[ref.number].copies;
+    if (Entry* entry = find(list_of(ref), ref)) ++entry->copies;
 }
 
 void TransmissionRecord::close(RecordRef ref) {
     List& list = list_of(ref);
-    if (!list.entries.contains(ref.number)) return;
-    list.entries[ref.number].open = false;
+    Entry* entry = find(list, ref);
+    if (entry == nullptr) return;
+    entry->open = false;
     trim(list);
 }
 
 // Its bytes are no longer this path's to deliver: for the count they are as good as delivered.
 void TransmissionRecord::on_lost(RecordRef ref) {
-    List& list = list_of(ref);
-    if (!list.entries.contains(ref.number)) return;
-    list.entries[ref.number].range.end = list.entries[ref.number].range.begin;
+    Entry* entry = find(list_of(ref), ref);
+    if (entry == nullptr) return;
+    entry->range.end = entry->range.begin;
     close(ref);
 }
 
@@ -62,6 +70,12 @@ std::size_t TransmissionRecord::outstanding(PathId path) const {
     return lists == nullptr ? 0 : lists->fresh.entries.size() + lists->again.entries.size();
 }
 
+bool TransmissionRecord::empty() const {
+    return std::all_of(lists_.begin(), lists_.end(), [](const auto& item) {
+        return item.second.fresh.entries.empty() && item.second.again.entries.empty();
+    });
+}
+
 std::optional<TransmissionRecord::Found> TransmissionRecord::head() const {
     std::optional<Found> found;
     for (const auto& [path, lists] : lists_) {
@@ -70,7 +84,7 @@ std::optional<TransmissionRecord::Found> TransmissionRecord::head() const {
             if (list.first_open == list.entries.next()) continue;
             const Entry& entry = list.entries[list.first_open];
             if (!found || entry.range.begin < found->entry.range.begin) {
-                found = Found{{path, again, list.first_open}, entry};
+                found = Found{{path, again, static_cast<std::uint32_t>(list.first_open)}, entry};
             }
         }
     }

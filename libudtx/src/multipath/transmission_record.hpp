@@ -19,7 +19,7 @@ namespace udtx::multipath {
 struct RecordRef {
     PathId path;
     bool again = false;
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;  ///< modulo 2^32
     friend constexpr bool operator==(RecordRef, RecordRef) noexcept = default;
 };
 
@@ -52,6 +52,7 @@ class TransmissionRecord {
         RecordRef ref;
         Entry entry;
     };
+    [[nodiscard]] bool empty() const;
     /// What the receiver waits for: the open entry of the lowest offset.
     [[nodiscard]] std::optional<Found> head() const;
     /// Calls fn(ref, entry) for the open entries of `path`, oldest first of lost bytes and then of fresh ones, at most
@@ -66,7 +67,7 @@ class TransmissionRecord {
             for (std::uint64_t n = list.first_open; n != list.entries.next() && seen < most; ++n) {
                 if (!list.entries[n].open) continue;
                 ++seen;
-                if (!fn(RecordRef{path, again, n}, list.entries[n])) break;
+                if (!fn(RecordRef{path, again, static_cast<std::uint32_t>(n)}, list.entries[n])) break;
             }
         }
     }
@@ -81,6 +82,7 @@ class TransmissionRecord {
         List again;
     };
     [[nodiscard]] List& list_of(RecordRef ref) { return ref.again ? lists_[ref.path].again : lists_[ref.path].fresh; }
+    [[nodiscard]] static Entry* find(List& list, RecordRef ref);
     void close(RecordRef ref);
     void trim(List& list);
 

@@ -67,6 +67,8 @@ void Connection::make_congestion_controller(PathContext& p) {
     options.seed = congestion_seed_;
     options.max_rate = max_rate_;
     options.policy = config_.policy;
+    options.coupling = config_.coupling;
+    options.coupling_group = coupling_group_;
     options.min_rate = config_.min_rate;
     options.cd_alpha = config_.cd_alpha;
     options.cd_beta = config_.cd_beta;
@@ -233,6 +235,7 @@ PathStats Connection::path_stats(const PathContext& p) const {
     s.state = p.state;
     s.standby = p.options.standby;
     s.delivered_bytes = p.delivered_bytes;
+    s.reinjected_bytes = watch_.reinjected(p.id);
     s.suspensions = p.suspensions;
     s.blocked = p.blocked;
     return s;

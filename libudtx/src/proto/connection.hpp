@@ -12,6 +12,7 @@
 
 #include "base/chunk.hpp"
 #include "base/rng.hpp"
+#include "congestion/coupling.hpp"
 #include "crypto/key_schedule.hpp"
 #include "crypto/provider.hpp"
 #include "multipath/scheduler.hpp"
@@ -19,6 +20,7 @@
 #include "proto/handshake_layer.hpp"
 #include "proto/path_set.hpp"
 #include "proto/stream_table.hpp"
+#include "proto/stream_watch.hpp"
 #include "proto/transport_parameters.hpp"
 #include "proto/types.hpp"
 #include "udtx/config.hpp"
@@ -174,7 +176,8 @@ class Connection {
         bool data = false;       ///< ... and stream bytes
         std::uint64_t from = 0;  ///< not below this offset, of those never sent
         bool duplicate = false;  ///< bytes that went another way last, instead
-        bool pad = false;        ///< pad to `size`
+        const StreamWatch::Copy* late = nullptr;  ///< bytes that are late elsewhere, instead
+        bool pad = false;                         ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
         std::optional<std::uint64_t> challenge{};
@@ -219,6 +222,8 @@ class Connection {
     [[nodiscard]] bool has_room(Instant now, PathContext& p);
     void view_paths(Instant now);
     [[nodiscard]] PathContext* best_with_room(Instant now);
+    std::optional<Transmit> transmit_late(Instant now, std::span<std::byte> out);
+    [[nodiscard]] bool watching() const noexcept { return config_.reinject && !paths_.single(); }
     [[nodiscard]] std::optional<multipath::Pick> choose(Instant now);
     [[nodiscard]] std::optional<multipath::Pick> choose_again(Instant now, const PathContext& p);
     void note_blocked(Instant now);
@@ -244,11 +249,13 @@ class Connection {
     std::optional<crypto::SessionKeys> keys_;
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
+    StreamWatch watch_;
     PathSet paths_;
     recovery::Outcome outcome_;
     std::unique_ptr<multipath::PathScheduler> scheduler_;  // made with the second path
     std::vector<multipath::PathView> views_;
     congestion::Pacer total_;  // the cap over all paths
+    std::shared_ptr<congestion::CouplingGroup> coupling_group_ = std::make_shared<congestion::CouplingGroup>();
     struct Abandon {
         PathId path;
         std::uint64_t code = 0;

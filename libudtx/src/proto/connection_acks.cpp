@@ -45,12 +45,14 @@ void Connection::take_acked(Instant now, PathContext& p) {
         if (has(packet.control, recovery::Control::ack)) p.acks.on_ack_acknowledged(packet.ack_largest);
         for (std::size_t i = 0; i < packet.range_count; ++i) p.delivered_bytes += packet.ranges[i].length;
         streams_.on_acked(packet);
+        watch_.on_acked(packet, streams_);
     }
 }
 
 /// What the packet carried is to leave again, on whatever path.
 void Connection::send_again(const recovery::SentPacket& packet) {
     streams_.on_lost(packet);
+    watch_.on_lost(packet);
     if (has(packet.control, recovery::Control::handshake_done)) handshake_done_due_ = true;
     if (has(packet.control, recovery::Control::path_status)) {
         if (PathContext* p = paths_.find(packet.control_path)) p->status_due = true;

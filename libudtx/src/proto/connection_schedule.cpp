@@ -94,6 +94,9 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
             if (auto t = transmit_data(now, *p, {.data = false}, 1, out)) return t;
         }
     }
+    if (watching() && watch_.due(now)) {
+        if (auto t = transmit_late(now, out)) return t;
+    }
     auto pick = choose(now);
     note_blocked(now);
     if (pick) {
@@ -112,6 +115,19 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
         if (p->state != PathState::active) continue;
         // A path that could send and is not given anything is not limited by its network.
         hold(*p, streams_.data_pending() && !has_room(now, *p), false);
+    }
+    return std::nullopt;
+}
+
+// Bytes that turn out to have arrived are passed over.
+std::optional<Transmit> Connection::transmit_late(Instant now, std::span<std::byte> out) {
+    view_paths(now);
+    while (const auto late = watch_.next(now, streams_, views_)) {
+        PathContext& p = *paths_.find(late->what.path);
+        const std::size_t size =
+            build_packet(now, p, out, {.size = p.mtu.current(), .eliciting = true, .late = &*late});
+        watch_.on_copied(*late);
+        if (size > 0) return transmit_of(p, size, size);
     }
     return std::nullopt;
 }

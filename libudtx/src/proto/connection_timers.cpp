@@ -32,6 +32,7 @@ std::optional<Instant> Connection::poll_timeout() const {
     if (!keys_) return next;
     for (const auto& p : paths_.all()) earlier(next, path_deadline(*p));
     earlier(next, previous_keys_until_);
+    if (watching()) earlier(next, watch_.wakeup());
     return next;
 }
 

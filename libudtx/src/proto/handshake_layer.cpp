@@ -159,8 +159,8 @@ void HandshakeLayer::fill(Instant now, wire::Writer& out, recovery::SentPacket& 
         send_.copy(piece->offset, bytes);
         if (!wire::write_frame(out, wire::CryptoFrame{piece->offset, bytes})) break;
         send_.on_sent(*piece);
-        packet.ranges[packet.range_count++] = {StreamId{}, piece->offset, static_cast<std::uint32_t>(piece->length),
-                                               false, true};
+        packet.ranges[packet.range_count++] = {
+            .offset = piece->offset, .length = static_cast<std::uint32_t>(piece->length), .crypto = true};
         packet.ack_eliciting = true;
     }
     if (probes_ > 0 && !packet.ack_eliciting && wire::write_frame(out, wire::PingFrame{})) {

@@ -64,6 +64,10 @@ class StreamTable {
     /// The bytes that fill_data() would begin with, as a path scheduler sees them; none when no bytes wait (the end of
     /// a stream may).
     [[nodiscard]] std::optional<multipath::Demand> demand() const;
+    /// The same of one stream, whatever waits. Only to be asked of one that sends().
+    [[nodiscard]] multipath::Demand demand(StreamId id) const;
+    [[nodiscard]] bool sends(StreamId id) const;
+    [[nodiscard]] std::uint64_t acked_below(StreamId id) const;
     /// Writes bytes again that are out already; false when they have all arrived.
     bool fill_copy(const recovery::SentRange& range, wire::Writer& out, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet);
@@ -107,6 +111,7 @@ class StreamTable {
     void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
     void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
     /// The stream whose bytes are next.
+    [[nodiscard]] multipath::Demand describe(const Stream& s) const;
     [[nodiscard]] const Stream* next_to_send() const;
     [[nodiscard]] bool limits_pending() const;
     bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from);

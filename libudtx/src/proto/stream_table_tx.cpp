@@ -95,8 +95,11 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet, std
         counters_.bytes_sent += piece->length;
         sent_new_ += piece->growth;
     }
-    packet.ranges[packet.range_count++] =
-        SentRange{s.id, piece->offset, static_cast<std::uint32_t>(piece->length), piece->fin, false, false};
+    packet.ranges[packet.range_count++] = {.stream = s.id,
+                                           .offset = piece->offset,
+                                           .length = static_cast<std::uint32_t>(piece->length),
+                                           .fin = piece->fin,
+                                           .again = piece->again};
     packet.ack_eliciting = true;
     return true;
 }
@@ -121,22 +124,40 @@ const StreamTable::Stream* StreamTable::next_to_send() const {
     return nullptr;
 }
 
+multipath::Demand StreamTable::describe(const Stream& s) const {
+    multipath::Demand demand;
+    demand.kind = s.id.kind();
+    demand.again = s.send.lost_waits();
+    demand.next = s.send.sent();
+    demand.ahead = s.send.sent_ahead();
+    demand.ahead_bytes = s.send.ahead_bytes();
+    demand.data_acked = s.send.acked_below();
+    demand.limit = std::min(s.send.limit(), s.send.highest() + new_credit());
+    demand.receive_window = peer_stream_window_;
+    demand.written = s.send.written();
+    demand.remaining = s.send.waiting();
+    demand.end_known = s.send.finished();
+    return demand;
+}
+
 std::optional<multipath::Demand> StreamTable::demand() const {
     const Stream* s = next_to_send();
     if (s == nullptr) return std::nullopt;
-    multipath::Demand demand;
-    demand.kind = s->id.kind();
-    demand.again = s->send.lost_waits();
-    demand.next = demand.again ? s->send.lowest_lost() : s->send.sent();
-    if (!demand.again) demand.ahead = s->send.sent_ahead();
-    demand.data_acked = s->send.acked_below();
-    demand.limit = std::min(s->send.limit(), s->send.highest() + new_credit());
-    demand.receive_window = peer_stream_window_;
-    demand.written = s->send.written();
-    demand.remaining = s->send.waiting();
-    demand.end_known = s->send.finished();
+    const multipath::Demand demand = describe(*s);
     if (!demand.again && demand.next >= std::min(demand.limit, demand.written)) return std::nullopt;
     return demand;
+}
+
+multipath::Demand StreamTable::demand(StreamId id) const { return describe(*streams_.at(id.value)); }
+
+bool StreamTable::sends(StreamId id) const {
+    const auto it = streams_.find(id.value);
+    return it != streams_.end() && it->second->sends && !it->second->send.was_reset();
+}
+
+std::uint64_t StreamTable::acked_below(StreamId id) const {
+    const auto it = streams_.find(id.value);
+    return it == streams_.end() ? 0 : it->second->send.acked_below();
 }
 
 bool StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacket& packet) {
@@ -144,12 +165,20 @@ bool StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacke
     if (s == nullptr || packet.range_count == recovery::kMaxRanges) return false;
     const Range piece = s->send.unacked(range.offset, range.length);
     if (piece.size() == 0) return false;
-    const auto room = wire::write_stream_header(out, s->id, piece.begin, piece.size(), false);
+    const std::size_t header = wire::stream_header_bytes(s->id, piece.begin, out.room());
+    if (out.room() <= header) return false;
+    const std::uint64_t length = std::min<std::uint64_t>(piece.size(), out.room() - header);
+    const bool fin = s->send.end_sent() && piece.begin + length == s->send.written();
+    const auto room = wire::write_stream_header(out, s->id, piece.begin, length, fin);
     if (!room.written) return false;
     s->send.copy(piece.begin, room.payload);
     counters_.bytes_resent += room.payload.size();
-    packet.ranges[packet.range_count++] =
-        SentRange{s->id, piece.begin, static_cast<std::uint32_t>(room.payload.size()), false, false, true};
+    SentRange& sent = packet.ranges[packet.range_count++];
+    sent = range;
+    sent.offset = piece.begin;
+    sent.length = static_cast<std::uint32_t>(room.payload.size());
+    sent.fin = fin;
+    sent.copy = true;
     packet.retransmission = true;
     packet.ack_eliciting = true;
     return true;

@@ -33,12 +33,17 @@ enum class Control : std::uint16_t {
 
 /// Stream or crypto bytes that a packet carried.
 struct SentRange {
-    StreamId stream;
+    StreamId stream{};
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
     bool fin = false;
     bool crypto = false;
-    bool copy = false;  ///< sent beside the original: its loss is nothing that anybody waits for
+    bool copy = false;   ///< sent beside the original: its loss is nothing that anybody waits for
+    bool again = false;  ///< was lost before
+    // Several paths: where the bytes stand in the record of their stream.
+    bool recorded = false;
+    PathId record_path{};  ///< whose they are; of a copy, that of the original
+    std::uint32_t record = 0;
 };
 
 inline constexpr std::size_t kMaxRanges = 3;

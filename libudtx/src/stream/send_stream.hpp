@@ -48,6 +48,7 @@ class SendStream {
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
     /// ... and these parts beyond it, ascending: paths that are slower are given bytes ahead of their turn.
     [[nodiscard]] std::span<const Range> sent_ahead() const noexcept { return ahead_.intervals(); }
+    [[nodiscard]] std::uint64_t ahead_bytes() const noexcept { return ahead_.total(); }
     /// One past the last byte sent.
     [[nodiscard]] std::uint64_t highest() const noexcept { return ahead_.empty() ? sent_ : ahead_.back().end; }
     /// All below is acknowledged.
@@ -60,7 +61,6 @@ class SendStream {
         return reset_ ? 0 : written_ - sent_ - ahead_.total() + lost_.total();
     }
     [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
-    [[nodiscard]] std::uint64_t lowest_lost() const { return lost_.front().begin; }  ///< if lost_waits()
     /// The first part of [offset, offset + length) that is not acknowledged; empty when all is, or when nothing is held
     /// any more.
     [[nodiscard]] Range unacked(std::uint64_t offset, std::uint64_t length) const noexcept {
@@ -68,6 +68,7 @@ class SendStream {
     }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
+    [[nodiscard]] bool end_sent() const noexcept { return fin_sent_; }
     [[nodiscard]] bool was_reset() const noexcept { return reset_; }
     /// All bytes and the end are acknowledged.
     [[nodiscard]] bool delivered() const noexcept { return fin_acked_ && acked_.total() == written_; }

@@ -146,8 +146,8 @@ bool Model::send_new() {
     Range range;
     if (pick->duplicate) {
         range = newest_;
-        if (!reinjector_.budget().allows_probe(range.size())) range.end = range.begin;  // a PING
-        reinjector_.budget().on_probe(range.size());
+        if (!budget_.allows_probe(range.size())) range.end = range.begin;  // a PING
+        budget_.on_probe(range.size());
         send(pick->path.value, range, true, std::nullopt, false);
         scheduler_->on_sent(queue_.now(), *pick, range.size());
         return true;
@@ -164,7 +164,7 @@ bool Model::send_new() {
         lost_.erase(range.begin, range.end);
     } else {
         assigned_.insert(range.begin, range.end);
-        reinjector_.budget().on_new_bytes(range.size());
+        budget_.on_new_bytes(range.size());
     }
     send(pick->path.value, range, false, std::nullopt, again);
     scheduler_->on_sent(queue_.now(), *pick, range.size());
@@ -201,7 +201,8 @@ void Model::send(std::size_t path, Range range, bool duplicate, std::optional<Re
     packet.range = range;
     packet.sent = now;
     packet.duplicate = duplicate;
-    packet.ref = ref ? *ref : RecordRef{id, false, ~0ULL};
+    packet.tracked = ref || !duplicate;
+    if (ref) packet.ref = *ref;
     if (!duplicate) {
         packet.ref = record_.on_assigned(now, id, range, again);
         newest_ = range;
@@ -248,7 +249,7 @@ void Model::on_ack(std::uint64_t index) {
         path.smoothed_rtt += (rtt - path.smoothed_rtt) / 8.0;
         path.min_rtt = std::min(path.min_rtt, rtt);
         if (packet.range.size() > 0) acked_.insert(packet.range.begin, packet.range.end);
-        if (packet.ref.number != ~0ULL) record_.on_acked(packet.ref);
+        if (packet.tracked) record_.on_acked(packet.ref);
     } else if (!packet.duplicate) {
         record_.on_lost(packet.ref);
         acked_.for_each_gap(packet.range.begin, packet.range.end,

@@ -71,6 +71,7 @@ class Model final : sim::EventSink {
         Instant sent;
         bool arrives = true;
         bool duplicate = false;
+        bool tracked = false;          ///< `ref` means something
         std::uint64_t data_acked = 0;  ///< on the way back
     };
     struct PathState {
@@ -105,7 +106,8 @@ class Model final : sim::EventSink {
     std::unique_ptr<PathScheduler> scheduler_;
     TransmissionRecord record_;
     StatusMonitor monitor_;
-    Reinjector reinjector_;
+    DuplicateBudget budget_;
+    Reinjector reinjector_{budget_};
 
     std::deque<Packet> packets_;
     std::uint64_t end_ = 0;  // of the stream
