@@ -13,21 +13,17 @@ constexpr double kHalfDelay = 4e-3;        // s, on a short path
 constexpr double kHalfDelayPerRtt = 0.03;  // more on a long one, or shares would take too many round trips to settle
 constexpr double kHalfDelayPackets = 3.0;  // at least so many Lp,
 constexpr double kMinHalfDelay = 1e-3;     // and so many s,
-constexpr double kHalvesPerBuffer = 4.0;   // at most a quarter of the full buffer: room for 16 flows without loss
+constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
 
 // The share
 constexpr double kRest = 0.12;      // of q_h: the queue that a flow alone keeps, so that the line never runs dry
 constexpr double kMaxShare = 1.05;  // x above C: how an error of C and a freed line are found out
-constexpr double kHalfLoss = 0.02;  // P_h: congestion loss that halves the share
-constexpr double kLoopGain = 1.2;   // part of an excess that one loop time takes back
-constexpr double kFast = 2.0;       // times that, far above the flow's own rest: quick release
-constexpr double kMaxBeta = 0.25;   // of the distance to the target, a round trip
-constexpr double kMaxStep = 0.2;    // and a feedback
+constexpr double kMaxStep = 0.2;    // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
 constexpr double kStart = 0.5;          // of C: the first round trip after the first train
-constexpr double kCrowdedShare = 0.25;  // of C: what a newcomer keeps of a busy line
+constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
 constexpr double kHold = 2.0;           // RTTs for which it does not yield to the queue that it made itself
 
 // Losses
@@ -48,12 +44,19 @@ Udtx::Udtx(const CongestionOptions& options)
 
 double Udtx::packet_time() const { return mtr_.known() ? datagram_bytes_ / mtr_.mtr() : 0.0; }
 
+double Udtx::least_half_delay() const { return std::max(kMinHalfDelay, kHalfDelayPackets * packet_time()); }
+
+// Delay of the full buffer, if delay alone can tell its flows what to send.
+std::optional<double> Udtx::roomy_buffer() const {
+    const auto full = delay_.full();
+    return full && *full > kHalvesPerBuffer * least_half_delay() ? full : std::nullopt;
+}
+
 double Udtx::half_delay() const {
-    const double least = std::max(kMinHalfDelay, kHalfDelayPackets * packet_time());
     double half = kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt();
     // A shallow buffer must have room for the queue of many flows, or losses would have to share the line.
     if (const auto full = delay_.full()) half = std::min(half, *full / kHalvesPerBuffer);
-    return std::max(half, least);
+    return std::max(half, least_half_delay());
 }
 
 double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning)); }
@@ -224,16 +227,20 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
 // x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative
 // one, beta x.
 void Udtx::steer(const CongestionFeedback& feedback, double dt) {
-    const double rtt = delay_.base_rtt();
+    const double rest = equilibrium_delay();
     const double half = half_delay();
-    const double share = std::exp2(kRest - delay_.smoothed() / half - loss_.congestion() / kHalfLoss);
-    const double target = capacity() * std::min(share, kMaxShare);
-    const double loop_time = rtt + to_seconds(kSynInterval);
-    const double gain = kLoopGain * std::clamp(delay_.smoothed() / half, 0.2, 1.0);
-    const bool flooded = delay_.queue() > equilibrium_delay() + 2.0 * half;
-    const double beta = (flooded ? kFast : 1.0) * std::min(kMaxBeta, gain * half / (loop_time * std::numbers::ln2));
-    if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > equilibrium_delay() + 0.5 * half) return;
-    rate_ += std::min(kMaxStep, beta * dt / loop_time) * (target - rate_);
+    share_.update({.dt = dt,
+                   .rtt = delay_.base_rtt(),
+                   .queue = delay_.smoothed(),
+                   .base = delay_.base(),
+                   .half_delay = half,
+                   .loss = loss_.congestion(),
+                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer(),
+                   .flooded = delay_.queue() > rest + 2.0 * half});
+    const double target = capacity() * std::min(std::exp2(kRest) * share_.share(), kMaxShare);
+    const double loop_time = delay_.base_rtt() + to_seconds(kSynInterval);
+    if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > rest + 0.5 * half) return;
+    rate_ += std::min(kMaxStep, share_.beta() * dt / loop_time) * (target - rate_);
     fill(feedback, dt);
 }
 
@@ -259,8 +266,8 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
     // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
-    // was measured. Less is better in all three.
-    if (const double over = loss_.total() / kMaxThinning; over > 1.0)
+    // was measured. Less is better in all three. What a newcomer's own start has cost is none of them.
+    if (const double over = loss_.total() / kMaxThinning; over > 1.0 && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
     if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited &&
         mtr_.delivered() > 0.0) {

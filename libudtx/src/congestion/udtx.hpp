@@ -11,6 +11,7 @@
 #include "congestion/udtx_delay.hpp"
 #include "congestion/udtx_loss.hpp"
 #include "congestion/udtx_mtr.hpp"
+#include "congestion/udtx_share.hpp"
 #include "congestion/udtx_trial.hpp"
 #include "udtx/congestion.hpp"
 
@@ -52,7 +53,9 @@ class Udtx final : public CongestionController {
     void consider_drain(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
-    [[nodiscard]] double half_delay() const;         // q_h
+    [[nodiscard]] double least_half_delay() const;
+    [[nodiscard]] double half_delay() const;  // q_h
+    [[nodiscard]] std::optional<double> roomy_buffer() const;
     [[nodiscard]] double packet_time() const;        // Lp
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
@@ -62,6 +65,7 @@ class Udtx final : public CongestionController {
     UdtxDelay delay_;
     UdtxLoss loss_;
     UdtxMtr mtr_;
+    UdtxShare share_;
     UdtxTrial trial_;
     UdtxCompete compete_;
 

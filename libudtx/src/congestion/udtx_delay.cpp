@@ -20,8 +20,8 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     last_lows_.add(feedback.now, queue_);
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
-    full_ = fulls_.value(feedback.now);
-    highest_ = highs_.value(feedback.now).value_or(0.0);
+    full_ = above_base(fulls_.value(feedback.now));
+    highest_ = above_base(highs_.value(feedback.now)).value_or(0.0);
 
     const double dt = updated_ ? to_seconds(feedback.now - *updated_) : 0.0;
     updated_ = feedback.now;
@@ -45,7 +45,12 @@ void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_
     if (held) base_ = std::min(*base_, *held);
     const double dead = std::max(kDeadZone, kDeadPackets * packet_time);
     queue_ = std::max(0.0, to_seconds(now_delay - *base_) - dead);
-    for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, queue_of(sample));
+    for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, sample.delay);
+}
+
+std::optional<double> UdtxDelay::above_base(std::optional<Duration> delay) const {
+    if (!delay || !base_) return std::nullopt;
+    return std::max(0.0, to_seconds(*delay - *base_));
 }
 
 double UdtxDelay::queue_of(const ArrivalSample& sample) const {

@@ -32,8 +32,9 @@ class UdtxDelay {
     [[nodiscard]] double queue_around(PacketNumber number) const;
     /// Queueing delay of a sample, without the dead zone.
     [[nodiscard]] double queue_of(const ArrivalSample& sample) const;
-    /// A packet was dropped by a full queue of this delay.
-    void note_full(Instant now, double delay) { fulls_.add(now, delay); }
+    /// A packet was dropped by a full queue of this delay. It is kept from the clocks' zero on: a newcomer measures it
+    /// against a base that it will yet have to correct.
+    void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
     /// Highest less lowest queue of the last second, seconds.
@@ -53,12 +54,13 @@ class UdtxDelay {
     static constexpr Duration kFullLife = std::chrono::seconds(30);
     static constexpr Duration kHighestLife = std::chrono::seconds(5);
 
+    [[nodiscard]] std::optional<double> above_base(std::optional<Duration> delay) const;
     void take_arrivals(const CongestionFeedback& feedback, double packet_time);
 
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
     SlidingExtreme<Duration, std::less<>> rtts_{kBaseLife};
-    SlidingExtreme<double, std::greater<>> highs_{kHighestLife};
-    SlidingExtreme<double, std::greater<>> fulls_{kFullLife};
+    SlidingExtreme<Duration, std::greater<>> highs_{kHighestLife};
+    SlidingExtreme<Duration, std::greater<>> fulls_{kFullLife};
     std::optional<double> full_;
     SlidingExtreme<double, std::less<>> last_lows_{std::chrono::seconds(1)};
     SlidingExtreme<double, std::greater<>> last_highs_{std::chrono::seconds(1)};
