@@ -139,6 +139,7 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
         blamed_random_ = trial_.remaining();
+        loss_.restart();
         if (mtr_.delivered() > 0.0) mtr_.limit(mtr_.delivered());
         blamed_until_ = feedback.now + kBlame;
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {

@@ -29,6 +29,8 @@ class UdtxLoss {
     [[nodiscard]] double total() const noexcept;                              ///< of all packets lately
     /// What looked random was not, but for this part.
     void assume_random(double random);
+    /// What was lost until now was judged by another rule.
+    void restart() { seen_ = {}; }
 
   private:
     Counts seen_;
