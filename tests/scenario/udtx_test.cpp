@@ -48,6 +48,21 @@ TEST_CASE("udtx alone: fills the line whatever its loss and queue, and keeps the
     }
 }
 
+TEST_CASE("udtx alone: a buffer of three packets and random loss, and no trial that costs the line") {
+    for (const double loss : {0.0, 0.01, 0.05}) {
+        for (const std::uint64_t seed : some_seeds(3)) {
+            auto setup = line(20, 20ms, 0.1, seed);
+            setup.loss = loss;
+            FlowRig rig(setup);
+            rig.run_for(20s);
+            INFO("loss " << loss << "\n" << rig.table(5s, 20s));
+            // Reached: 0.948 to 0.98. A trial that judged by what was lost before it cost a sixth to a quarter.
+            CHECK(rig.goodput(5s, 20s).bps() > 0.92 * 20e6 * (1.0 - loss));
+            CHECK(rig.drops(5s, 20s) < 0.08);
+        }
+    }
+}
+
 TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement") {
     if (size_scale() < 1.0) return;
     for (const auto& [loss, most] : {std::pair{0.0, 9.0}, {0.01, 9.3}}) {
@@ -83,13 +98,15 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
         Duration apart;
     };
     for (const Cell& cell : {Cell{50ms, 1.0, 5, 2s}, Cell{100ms, 1.0, 2, 5s}, Cell{100ms, 1.0, 10, 1s},
-                             Cell{200ms, 1.0, 2, 5s}, Cell{200ms, 1.0, 10, 1s}, Cell{100ms, 0.1, 10, 1s}}) {
-        if (size_scale() < 1.0 && cell.flows > 5) continue;
+                             Cell{200ms, 1.0, 2, 5s}, Cell{200ms, 1.0, 10, 1s}, Cell{100ms, 0.1, 10, 1s},
+                             Cell{100ms, 0.1, 3, 5s}, Cell{200ms, 0.1, 2, 5s}, Cell{200ms, 0.1, 10, 1s}}) {
+        if (size_scale() < 1.0 && (cell.flows > 5 || cell.queue < 1.0)) continue;
         for (const std::uint64_t seed : some_seeds(2)) {
             FlowRig rig(line(size_scale() < 1.0 ? 20 : 100, cell.rtt, cell.queue, seed, cell.flows, cell.apart));
             const Duration joined = cell.apart * static_cast<std::int64_t>(cell.flows - 1);
             rig.run_for(joined + 20s);
-            INFO(rig.table(joined + 10s, joined + 20s));
+            INFO(rig.table(joined + 5s, joined + 10s) << rig.table(joined + 10s, joined + 20s));
+            if (size_scale() >= 1.0) CHECK(rig.jain(joined + 5s, joined + 10s) > 0.975);
             CHECK(rig.jain(joined + 10s, joined + 20s) > 0.98);
             CHECK(rig.utilisation(joined + 10s, joined + 20s) > 0.96);
         }

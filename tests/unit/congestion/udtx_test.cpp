@@ -1,6 +1,8 @@
 // The parts of udtx, each by itself; the whole is judged in tests/scenario/udtx_test.cpp.
 #include "congestion/udtx.hpp"
 
+#include <cmath>
+
 #include "test/catch.hpp"
 #include "wire/frame.hpp"
 
@@ -86,6 +88,19 @@ TEST_CASE("udtx delay: a lost packet has the longer delay of its neighbours") {
     CHECK(delay.queue_around(5) == Approx(0.0));
 }
 
+TEST_CASE("udtx delay: who learns of a lower base learns that the full queue is longer") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 30ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 20, 40ms), 1e-4);
+    delay.note_full(kStart + 10ms, delay.queue_around(15));
+    delay.on_feedback(arrival(20ms, 30, 40ms), 1e-4);
+    REQUIRE(delay.full());
+    CHECK(*delay.full() == Approx(10e-3));
+    delay.on_feedback(arrival(30ms, 40, 20ms), 1e-4);
+    CHECK(*delay.full() == Approx(20e-3));
+    CHECK(delay.highest() == Approx(20e-3));
+}
+
 TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
     UdtxLoss loss;
     for (int i = 0; i < 500; ++i) {
@@ -113,6 +128,51 @@ TEST_CASE("udtx loss: without short queues random loss is forgotten") {
     for (int i = 200; i < 3000; ++i) loss.on_feedback(kStart + 10ms * i, {.high = 100, .high_lost = 10}, 0.05);
     CHECK(loss.random() < 0.01);
     CHECK(loss.congestion() > 0.05);
+}
+
+TEST_CASE("udtx loss: counted anew, what was lost before is forgotten") {
+    UdtxLoss loss;
+    for (int i = 0; i < 200; ++i) loss.on_feedback(kStart + 10ms * i, {.high = 90, .high_lost = 20, .low = 10}, 0.05);
+    CHECK(loss.total() > 0.15);
+    loss.restart();
+    CHECK(loss.total() == 0.0);
+    loss.on_feedback(kStart + 2s, {.high = 100, .high_lost = 1}, 0.05);
+    CHECK(loss.total() == Approx(0.01));
+}
+
+TEST_CASE("udtx share: a queue that stays halves the share for each q_h; one that passes counts less") {
+    UdtxShare share;
+    UdtxShare::Now now{.dt = 0.01, .rtt = 0.1, .queue = 5e-3, .half_delay = 5e-3};
+    share.update(now);
+    CHECK(share.share() == Approx(0.5));
+    now.queue = 10e-3;
+    share.update(now);
+    CHECK(share.share() < 0.5);
+    CHECK(share.share() > 0.4);
+    for (int i = 0; i < 1000; ++i) share.update(now);
+    CHECK(share.share() == Approx(0.25).epsilon(0.01));
+}
+
+TEST_CASE("udtx share: loss counts while the queue is long, up to where all flows aim alike") {
+    const auto at = [](double queue, double loss, std::optional<double> full) {
+        UdtxShare share;
+        share.update({.dt = 0.01, .rtt = 0.1, .queue = queue, .half_delay = 4e-3, .loss = loss, .full = full});
+        return share.share() / std::exp2(-queue / 4e-3);
+    };
+    CHECK(at(18e-3, 0.02, 20e-3) == Approx(0.5));
+    CHECK(at(4e-3, 0.02, 20e-3) == Approx(1.0));
+    CHECK(at(4e-3, 0.02, std::nullopt) == Approx(0.5));
+    CHECK(at(18e-3, 0.3, 20e-3) == Approx(0.25));
+}
+
+TEST_CASE("udtx share: the mean queue moves with the base") {
+    UdtxShare share;
+    UdtxShare::Now now{.dt = 0.0, .rtt = 0.1, .queue = 1e-3, .base = 30ms, .half_delay = 5e-3};
+    share.update(now);
+    now.base = 25ms;
+    now.queue = 6e-3;
+    share.update(now);
+    CHECK(share.share() == Approx(std::exp2(-6.0 / 5.0)));
 }
 
 TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never below what arrives") {
