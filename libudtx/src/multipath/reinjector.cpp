@@ -9,10 +9,11 @@ namespace udtx::multipath {
 /// What is the same for all entries that one call looks at.
 struct Reinjector::Case {
     Instant now;
-    bool tail = false;            // nothing is left to assign
-    bool limited = false;         // the receive window stops new bytes
-    std::uint64_t head_end = 0;   // what begins below is near the head
-    bool alarm = false;           // on the path looked at
+    bool tail = false;           // nothing is left to assign
+    bool limited = false;        // the receive window stops new bytes
+    std::uint64_t head_end = 0;  // what begins below is near the head
+    std::uint64_t passed = 0;    // what begins below was passed by the other paths: ahead of them nothing is waited for
+    bool alarm = false;          // on the path looked at
     std::optional<Instant> next;  // when the next entry will be late
 };
 
@@ -47,7 +48,8 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);
         const bool near = entry.range.begin < c.head_end || c.limited;
         const bool helps = there.eta < remain;
-        if (entry.copies < kMaxCopies && helps && (c.alarm || (late && near) || c.tail) &&
+        if (entry.copies < kMaxCopies && helps &&
+            ((c.alarm && entry.range.begin < c.passed) || (late && near) || c.tail) &&
             budget_->allows_copy(entry.range.size())) {
             found = Reinjection{ref, entry.range, other->id};
             return false;
@@ -71,6 +73,7 @@ std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, c
         std::uint64_t hold = demand.limit;
         if (demand.receive_window > 0) hold = std::min(hold, demand.data_acked + demand.receive_window);
         c.limited = demand.highest() + paths.front().datagram_bytes > hold;
+        c.passed = demand.next;
         c.head_end = demand.data_acked + kHeadPackets * paths.front().datagram_bytes;
     }
     for (const PathView& owner : paths) {
