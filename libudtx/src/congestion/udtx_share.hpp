@@ -15,14 +15,15 @@ namespace udtx::congestion {
 class UdtxShare {
   public:
     struct Now {
-        double dt = 0.0;             ///< s since the last update
-        double rtt = 0.0;            ///< s, without a queue (rb)
-        double queue = 0.0;          ///< qf, s
-        Duration base{};             ///< one-way delay from which the queue is counted
-        double half_delay = 0.0;     ///< q_h, s
-        double loss = 0.0;           ///< p_c, 0..1
-        std::optional<double> full;  ///< delay of the full queue, s, where losses beside a short queue are but memories
-        bool flooded = false;        ///< the queue is far above where this flow is at rest
+        double dt = 0.0;          ///< s since the last update
+        double rtt = 0.0;         ///< s, without a queue (rb)
+        double queue = 0.0;       ///< qf, s
+        Duration base{};          ///< one-way delay from which the queue is counted
+        double half_delay = 0.0;  ///< q_h, s
+        double loss = 0.0;        ///< p_c, 0..1
+        std::optional<double>
+            full{};            ///< delay of the full queue, s, where losses beside a short queue are but memories
+        bool flooded = false;  ///< the queue is far above where this flow is at rest
     };
     void update(const Now& now);
 
