@@ -1,5 +1,6 @@
 // The start of a transfer: how soon the line is known.
 #include "sim/check.hpp"
+#include "sim/flows.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -46,4 +47,22 @@ TEST_CASE("the first data are a train, although a small packet went before: the 
     const double mtr = s.client().session().stats().paths.at(0).congestion.mtr.bytes_per_second() * 8;
     SIM_CHECK(s, mtr > 0.9 * 200e6);
     SIM_CHECK(s, mtr < 1.05 * 200e6);
+}
+
+// A batch that is put aside between its stamp and the line has the delay of a queue, and what it missed leaves in one
+// burst: 10 ms of it, where others' queues begin at 7. One of these six starts went on with a quarter of the line.
+TEST_CASE("a sender that is put aside while it starts does not take that for others on the line") {
+    if (size_scale() < 1.0) return;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        FlowRigSetup setup;
+        setup.name = "late at the start";
+        setup.seed = seed_or_environment(seed);
+        setup.bits_per_second = 500'000'000;
+        setup.flows = {{.cc = "udtx"}};
+        setup.noise = {.interrupted = 0.0003, .least = 8ms, .most = 12ms};
+        FlowRig rig(setup);
+        rig.run_for(3s);
+        INFO(rig.table(1s, 3s));
+        CHECK(rig.goodput(1s, 3s).bps() > 0.75 * 500e6);
+    }
 }

@@ -25,6 +25,7 @@ constexpr double kInitialPackets = 18.0;
 constexpr double kStart = 0.5;          // of C: the first round trip after the first train
 constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
 constexpr double kHold = 2.0;           // RTTs for which it does not yield to the queue that it made itself
+constexpr double kCrowdRtts = 0.125;    // RTTs after which a queue is others': the pacer's bursts are shorter
 
 // Losses
 constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
@@ -198,13 +199,19 @@ void Udtx::start_ramp(Instant now) {
     rate_ = mtr_.mtr() * kStart;
     rates_.add(now, rate_);
     at_line_since_.reset();
+    crowded_since_.reset();
     last_low_ = now;
     last_drain_ = now;
 }
 
 void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
-    const bool crowded = delay_.queue() > half_delay();
+    // What a late thread missed leaves in one burst (congestion/pacer.hpp): a queue, too, but one that passes.
+    if (delay_.queue() <= half_delay())
+        crowded_since_.reset();
+    else if (!crowded_since_)
+        crowded_since_ = feedback.now;
+    const bool crowded = crowded_since_ && to_seconds(feedback.now - *crowded_since_) >= kCrowdRtts * rtt;
     if (crowded || loss_.congestion() > 0.005) {
         if (crowded) rate_ = std::min(rate_, kCrowdedShare * mtr_.mtr());
         hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
@@ -212,6 +219,7 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
         last_low_ = feedback.now;
         return;
     }
+    if (crowded_since_) return;
     rate_ = std::min(rate_ * std::exp2(2.0 * dt / rtt), capacity());
     if (rate_ < capacity()) {
         at_line_since_.reset();

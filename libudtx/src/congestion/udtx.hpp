@@ -77,6 +77,7 @@ class Udtx final : public CongestionController {
     std::optional<Instant> updated_;
     Instant sent_;
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
+    std::optional<Instant> crowded_since_;  // ramp: q > q_h
     Instant low_since_;                     // q < 0.15 q_h since
     Instant last_low_;                      // q <= 0.25 q_h
     bool low_ = false;
