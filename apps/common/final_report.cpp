@@ -54,6 +54,28 @@ void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
     json.end_array();
 }
 
+void write_paths(JsonWriter& json, const FinalReport& report) {
+    json.key("paths").begin_array();
+    for (std::size_t i = 0; report.stats && i < report.stats->paths.size(); ++i) {
+        const PathStats& path = report.stats->paths[i];
+        const double sent = static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
+        json.begin_object();
+        json.key("local").string(to_string(path.local));
+        json.key("remote").string(to_string(path.remote));
+        json.key("state").string(to_string(path.state));
+        json.key("bytes").number(path.delivered_bytes);
+        json.key("goodput_bps").number(Rate::from_bytes(path.delivered_bytes, report.elapsed).bps());
+        json.key("rtt_ms").number(milliseconds(path.smoothed_rtt));
+        json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
+        json.key("mtr_bps").number(path.congestion.mtr.bps());
+        json.key("cd").number(path.congestion.congestion_degree);
+        json.key("blocked_s").number(to_seconds(path.blocked));
+        json.key("reinjected_bytes").number(path.reinjected_bytes);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
     json.key("status").string(code == ExitCode::ok ? "ok" : code == ExitCode::partial ? "partial" : "error");
     json.key("exit_code").number(static_cast<int>(code));
@@ -134,6 +156,20 @@ std::string transport_line(const FinalReport& report) {
     return line;
 }
 
+std::vector<std::string> path_lines(const FinalReport& report) {
+    std::vector<std::string> lines;
+    if (!report.stats || report.stats->paths.size() < 2) return lines;
+    for (const PathStats& path : report.stats->paths) {
+        lines.push_back("path " + std::to_string(path.id.value) + ", " + to_string(path.local) + " to " +
+                        to_string(path.remote) + " (" + to_string(path.state) + (path.standby ? ", standby" : "") +
+                        "): " + format_bytes(path.delivered_bytes) + ", " +
+                        format_rate(Rate::from_bytes(path.delivered_bytes, report.elapsed)) + ", RTT " +
+                        format_milliseconds(path.smoothed_rtt) + ", lost " + format_count(path.lost_packets) + " of " +
+                        count_of(path.sent_packets, "packet", "packets"));
+    }
+    return lines;
+}
+
 std::string to_json(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
     const Totals totals = totals_of(report);
@@ -158,6 +194,7 @@ std::string to_json(const FinalReport& report) {
     json.key("cc").string(report.congestion);
     json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
     json.key("transfers").number(report.transfers);
+    write_paths(json, report);
     write_failures(json, outcome);
     json.end_object();
     return json.text();

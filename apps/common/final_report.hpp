@@ -36,6 +36,8 @@ void close_books(FinalReport& report);
 [[nodiscard]] std::string summary_line(const FinalReport& report);
 /// "lost 0 of 1,234 packets, ..."; empty without statistics.
 [[nodiscard]] std::string transport_line(const FinalReport& report);
+/// One line for each path, where there are several.
+[[nodiscard]] std::vector<std::string> path_lines(const FinalReport& report);
 [[nodiscard]] std::string to_json(const FinalReport& report);
 /// The object of a run that ended before there was anything to transfer.
 [[nodiscard]] std::string error_json(ExitCode code, const std::string& error);

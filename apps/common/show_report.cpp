@@ -35,6 +35,7 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
         const std::string line = transport_line(report);
         if (!line.empty() && options.transport) log.info(options.from + line);
         if (!line.empty() && !options.transport) log.detail(options.from + line);
+        for (const std::string& path : path_lines(report)) log.detail(options.from + path);
     }
     if (!report.error.empty()) log.error(options.from + report.error);
 }

@@ -6,16 +6,46 @@
 #include "io/monotonic_clock.hpp"
 
 namespace udtx::apps {
+namespace {
 
-DialHandler::DialHandler(io::Driver& driver, std::vector<Address> addresses, transfer::SendJob& job, Log& log)
-    : driver_(driver), addresses_(std::move(addresses)), job_(job), log_(log) {}
+/// Without the port, which is the socket's.
+std::string host_text(const Address& address) {
+    const std::string text = to_string(address);
+    return text.substr(0, text.rfind(':'));
+}
+
+}  // namespace
+
+DialHandler::DialHandler(io::Driver& driver, std::vector<PathPlan> candidates, bool several, transfer::SendJob& job,
+                         Log& log)
+    : driver_(driver), candidates_(std::move(candidates)), several_(several), job_(job), log_(log) {}
 
 void DialHandler::dial() { dial_next(); }
 
 void DialHandler::dial_next() {
-    const Address& address = addresses_[next_++];
-    log_.detail("dialling " + to_string(address) + "/udp");
-    connection_ = driver_.connect(address, shared_from_this());
+    const PathPlan& plan = candidates_[next_++];
+    const bool from = plan.local.family != Address::Family::none;
+    log_.detail("dialling " + to_string(plan.remote) + "/udp" + (from ? " from " + host_text(plan.local) : ""));
+    connection_ = driver_.connect(plan.remote, shared_from_this(), plan.local, plan.options);
+}
+
+void DialHandler::open_other_paths(Instant now, proto::Connection& connection) {
+    for (std::size_t i = 0; several_ && i < candidates_.size(); ++i) {
+        if (i + 1 == next_) continue;
+        const PathPlan& plan = candidates_[i];
+        const auto opened = connection.add_path(now, plan.local, plan.remote, plan.options);
+        if (!opened) log_.warn("path from " + host_text(plan.local) + ": " + opened.error().message);
+    }
+}
+
+void DialHandler::tell(const proto::event::PathChanged& path) {
+    const std::string name =
+        "path " + std::to_string(path.id.value) + " from " + host_text(path.local) + " to " + to_string(path.remote);
+    if (path.unreachable) {
+        log_.warn(name + ": nothing comes back; it is asked for from time to time");
+    } else {
+        log_.detail(name + ": " + to_string(path.state));
+    }
 }
 
 void DialHandler::abort(ErrorCode code, const std::string& reason) {
@@ -44,8 +74,8 @@ std::optional<ConnectionStats> DialHandler::final_stats() const {
 bool DialHandler::try_another(const proto::CloseReason& reason) {
     const bool unreachable =
         reason.code == ErrorCode::network || reason.code == ErrorCode::udp_blocked || reason.code == ErrorCode::timeout;
-    if (connected() || aborted_ || !unreachable || next_ == addresses_.size()) return false;
-    log_.detail(to_string(addresses_[next_ - 1]) + ": " + reason.message);
+    if (connected() || aborted_ || !unreachable || next_ == candidates_.size()) return false;
+    log_.detail(to_string(candidates_[next_ - 1].remote) + ": " + reason.message);
     dial_next();
     return true;
 }
@@ -64,7 +94,9 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
         }
         job_.set_waker(driver_.waker_for(connection));
         log_.detail("connected to " + to_string(connection.remote()));
+        open_other_paths(now, connection);
     }
+    if (const auto* path = std::get_if<proto::event::PathChanged>(&event)) tell(*path);
     if (const auto* moved = std::get_if<proto::event::PeerMoved>(&event)) {
         log_.detail("the peer's address changed from " + to_string(moved->from) + " to " + to_string(moved->to));
     }

@@ -11,15 +11,18 @@
 #include "io/driver.hpp"
 #include "proto/application.hpp"
 #include "transfer/send_job.hpp"
+#include "udtx-send/paths.hpp"
 #include "udtx/address.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::apps {
 
+/// Where there are several paths, the connection is dialled over the first that works, and the others are opened then.
 /// The job hears nothing of attempts that failed while there was another address to try.
 class DialHandler final : public proto::ConnectionHandler, public std::enable_shared_from_this<DialHandler> {
   public:
-    DialHandler(io::Driver& driver, std::vector<Address> addresses, transfer::SendJob& job, Log& log);
+    /// `candidates` are tried in turn; `several`: they are paths of one connection, else addresses of one host.
+    DialHandler(io::Driver& driver, std::vector<PathPlan> candidates, bool several, transfer::SendJob& job, Log& log);
 
     /// Before the driver runs.
     void dial();
@@ -38,11 +41,14 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
 
   private:
     void dial_next();
+    void open_other_paths(Instant now, proto::Connection& connection);
+    void tell(const proto::event::PathChanged& path);
     [[nodiscard]] bool try_another(const proto::CloseReason& reason);
     void keep_stats(const proto::Connection& connection);
 
     io::Driver& driver_;
-    std::vector<Address> addresses_;
+    std::vector<PathPlan> candidates_;
+    bool several_;
     std::size_t next_ = 0;
     transfer::SendJob& job_;
     Log& log_;

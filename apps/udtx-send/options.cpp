@@ -1,6 +1,11 @@
 #include "udtx-send/options.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
+
+#include "multipath/scheduler.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -39,7 +44,79 @@ Result<void> take_destination(SendCommand& command) {
     return {};
 }
 
+constexpr std::array<std::pair<std::string_view, Coupling>, 3> kCouplings{
+    {{"detect", Coupling::detect}, {"lia", Coupling::lia}, {"none", Coupling::none}}};
+
+std::string joined_schedulers() {
+    std::string names;
+    for (const std::string& name : multipath::scheduler_names()) names += (names.empty() ? "" : ", ") + name;
+    return names;
+}
+
+void add_path_options(CLI::App& app, SendCommand& command) {
+    const auto group = "Several paths";
+    app.add_option("--path", command.path_texts,
+                   "Send over this address or interface, to REMOTE if it is given; may be repeated")
+        ->type_name("LOCAL[,REMOTE][,weight=N]")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--multipath", command.multipath_text,
+                   "aggregate (default): all paths at once; failover: the first, the others when it fails")
+        ->type_name("MODE")
+        ->group(group);
+    app.add_option("--scheduler", command.scheduler,
+                   "Which path the next packet takes: " + joined_schedulers() + " (default " + command.scheduler + ")")
+        ->type_name("NAME")
+        ->group(group);
+    app.add_option("--reinject", command.reinject_text, "on (default) or off: late bytes again on another path")
+        ->type_name("ON|OFF")
+        ->group(group);
+    app.add_option("--coupling", command.coupling_text,
+                   "detect (default): paths through one bottleneck take one flow's share; lia (RFC 6356); none")
+        ->type_name("NAME")
+        ->group(group);
+}
+
+Result<void> check_paths(SendCommand& command) {
+    if (command.multipath_text != "aggregate" && command.multipath_text != "failover") {
+        return usage("--multipath: '" + command.multipath_text + "' is unknown; there is: aggregate, failover");
+    }
+    if (const auto made = multipath::make_scheduler(command.scheduler); !made) {
+        return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers());
+    }
+    if (command.reinject_text != "on" && command.reinject_text != "off") {
+        return usage("--reinject: '" + command.reinject_text + "' is neither on nor off");
+    }
+    const auto known = [&](const auto& c) { return c.first == command.coupling_text; };
+    if (std::none_of(kCouplings.begin(), kCouplings.end(), known)) {
+        return usage("--coupling: '" + command.coupling_text + "' is unknown; there is: detect, lia, none");
+    }
+    if (command.path_texts.size() > kMostPaths) {
+        return usage("--path: " + std::to_string(command.path_texts.size()) + " paths, at most " +
+                     std::to_string(kMostPaths) + " are carried");
+    }
+    for (const std::string& text : command.path_texts) {
+        auto path = parse_path(text);
+        if (!path) return path.error();
+        command.paths.push_back(std::move(*path));
+    }
+    if (command.failover() && command.paths.size() < 2) {
+        return usage("--multipath failover needs two --path at least");
+    }
+    return {};
+}
+
 }  // namespace
+
+TransportConfig SendCommand::transport() const {
+    TransportConfig config = common.transport();
+    config.scheduler = scheduler;
+    config.reinject = reinject_text == "on";
+    const auto* coupling =
+        std::find_if(kCouplings.begin(), kCouplings.end(), [this](const auto& c) { return c.first == coupling_text; });
+    if (coupling != kCouplings.end()) config.coupling = coupling->second;
+    return config;
+}
 
 Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command) {
     CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
@@ -57,6 +134,7 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     app.add_option("-m,--min-rate", command.common.min_rate_text, "At least so many bits per second, congestion or not")
         ->type_name("RATE")
         ->group("Transport");
+    add_path_options(app, command);
     bool recursive = true;
     app.add_flag("-r,--recursive", recursive, "Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
@@ -71,6 +149,7 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     if (!parsed || parsed.value()) return parsed;
     if (const auto checked = command.common.check(); !checked) return checked.error();
     if (const auto taken = take_destination(command); !taken) return taken.error();
+    if (const auto checked = check_paths(command); !checked) return checked.error();
     if (command.pin.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --pin go together: own key, and the receiver's public key");
     }

@@ -7,6 +7,7 @@
 #include "common/command_line.hpp"
 #include "common/common_options.hpp"
 #include "common/url.hpp"
+#include "udtx-send/paths.hpp"
 
 namespace udtx::apps {
 
@@ -14,8 +15,18 @@ struct SendCommand {
     CommonOptions common;
     std::string pin;                   ///< a public key, or a file of them
     std::vector<std::string> sources;  ///< as typed
+    std::vector<std::string> path_texts;
+    std::string multipath_text = "aggregate";
+    std::string reinject_text = "on";
+    std::string coupling_text = "detect";
+    std::string scheduler = TransportConfig().scheduler;
+
+    std::vector<PathText> paths;
     Url url;
 
+    /// One path carries all while it works.
+    [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
+    [[nodiscard]] TransportConfig transport() const;
     [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
 };
 

@@ -49,16 +49,34 @@ Result<Credentials> sender_credentials(const SendCommand& command) {
     return error;
 }
 
-/// A socket that reaches all of `addresses`; those it cannot reach are taken out.
-Result<void> open_socket_for(io::Driver& driver, std::vector<Address>& addresses) {
-    const auto is_v6 = [](const Address& a) { return a.family == Address::Family::v6; };
+/// What to dial: the paths that were asked for, or else the receiver's addresses.
+Result<std::vector<PathPlan>> dial_plan(const SendCommand& command, const std::vector<Address>& addresses) {
+    std::vector<PathPlan> plans;
+    if (command.paths.empty()) {
+        for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
+        return plans;
+    }
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return interfaces.error();
+    for (const PathText& path : command.paths) {
+        auto plan = plan_path(path, *interfaces, addresses, command.common.addresses);
+        if (!plan) return plan.error();
+        plan->options.standby = command.failover() && !plans.empty();
+        plans.push_back(*plan);
+    }
+    return plans;
+}
+
+/// A socket that reaches all of `plans`; those it cannot reach are taken out.
+Result<void> open_socket_for(io::Driver& driver, std::vector<PathPlan>& plans) {
+    const auto is_v6 = [](const PathPlan& plan) { return plan.remote.family == Address::Family::v6; };
     Address any;
     any.family = Address::Family::v6;
-    if (std::any_of(addresses.begin(), addresses.end(), is_v6)) {
+    if (std::any_of(plans.begin(), plans.end(), is_v6)) {
         auto opened = driver.open(any);
         // Hosts without IPv6 resolve names to IPv6 addresses all the same.
-        if (opened || std::all_of(addresses.begin(), addresses.end(), is_v6)) return opened;
-        addresses.erase(std::remove_if(addresses.begin(), addresses.end(), is_v6), addresses.end());
+        if (opened || std::all_of(plans.begin(), plans.end(), is_v6)) return opened;
+        plans.erase(std::remove_if(plans.begin(), plans.end(), is_v6), plans.end());
     }
     any.family = Address::Family::v4;
     return driver.open(any);
@@ -220,10 +238,12 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
         const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
         return failure(command, {addresses.error().code, addresses.error().message + hint});
     }
-    auto transport = Transport::make(*credentials, command.common.transport());
+    auto transport = Transport::make(*credentials, command.transport());
     if (!transport) return failure(command, transport.error());
     io::Driver& driver = (*transport)->driver();
-    if (const auto opened = open_socket_for(driver, *addresses); !opened) return failure(command, opened.error());
+    auto candidates = dial_plan(command, *addresses);
+    if (!candidates) return failure(command, candidates.error());
+    if (const auto opened = open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     std::atomic<bool> done{false};
@@ -232,7 +252,8 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
         run.signals.wake();
     });
     if (!job) return failure(command, job.error());
-    const auto dial = std::make_shared<DialHandler>(driver, std::move(*addresses), **job, run.log);
+    const auto dial =
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
     dial->dial();
     Supervisor supervisor(run, *dial, **job, done);
     (*transport)->start();

@@ -48,8 +48,9 @@ Result<void> Driver::Impl::open(const Address& bind) {
 }
 
 std::shared_ptr<proto::Connection> Driver::Impl::connect(const Address& remote,
-                                                         std::shared_ptr<proto::ConnectionHandler> handler) {
-    auto connection = endpoint_.connect(monotonic_now(), remote);
+                                                         std::shared_ptr<proto::ConnectionHandler> handler,
+                                                         const Address& from, const proto::PathOptions& path) {
+    auto connection = endpoint_.connect(monotonic_now(), remote, from, path);
     adopt(connection, std::move(handler));
     schedule_turn();
     return connection;
@@ -215,8 +216,9 @@ std::string Driver::buffer_advice() const {
 }
 
 std::shared_ptr<proto::Connection> Driver::connect(const Address& remote,
-                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
-    return impl_->connect(remote, std::move(handler));
+                                                   std::shared_ptr<proto::ConnectionHandler> handler,
+                                                   const Address& from, const proto::PathOptions& path) {
+    return impl_->connect(remote, std::move(handler), from, path);
 }
 void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
     impl_->listen(max_connections, std::move(accept));

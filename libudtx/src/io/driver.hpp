@@ -44,8 +44,9 @@ class Driver {
     [[nodiscard]] std::string buffer_advice() const;
 
     /// The handler is kept until after it was told Closed. Its placed pieces go to itself (PlacedSink).
-    std::shared_ptr<proto::Connection> connect(const Address& remote,
-                                               std::shared_ptr<proto::ConnectionHandler> handler);
+    /// Of `from` the host is used, if it has one, and of `path` all.
+    std::shared_ptr<proto::Connection> connect(const Address& remote, std::shared_ptr<proto::ConnectionHandler> handler,
+                                               const Address& from = {}, const proto::PathOptions& path = {});
     void listen(std::size_t max_connections, AcceptCallback accept);
     /// Tells of handshakes that peers began and that failed at this end: no handler hears of those.
     using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;

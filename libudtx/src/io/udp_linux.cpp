@@ -177,7 +177,7 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
     header.msg_namelen = to.length;
     header.msg_iov = &vector;
     header.msg_iovlen = 1;
-    build_send_control(header, control, transmit.local, segment);
+    build_send_control(header, control, transmit.local, transmit.interface_index, segment);
     int error = 0;
     bool refused_size = false;
     for (int reported = 0; reported <= kReportedErrors; ++reported) {
@@ -208,7 +208,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
             header.msg_namelen = to.length;
             header.msg_iov = &vectors[count];
             header.msg_iovlen = 1;
-            build_send_control(header, control, transmit.local, 0);
+            build_send_control(header, control, transmit.local, transmit.interface_index, 0);
         }
         const int sent = ::sendmmsg(socket_.fd.get(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
         if (sent > 0) {

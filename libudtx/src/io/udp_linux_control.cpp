@@ -75,18 +75,20 @@ ReceiveControl parse_receive_control(msghdr& message) noexcept {
     return result;
 }
 
-void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::size_t segment) noexcept {
+void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
+                        std::size_t segment) noexcept {
     message.msg_control = nullptr;
     message.msg_controllen = 0;
     if (segment > 0) append(message, control, IPPROTO_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(segment));
     if (local.family == Address::Family::v4) {
         in_pktinfo info{};
         std::memcpy(&info.ipi_spec_dst, local.ip.data(), 4);
+        info.ipi_ifindex = static_cast<int>(interface_index);
         append(message, control, IPPROTO_IP, IP_PKTINFO, info);
     } else if (local.family == Address::Family::v6) {
         in6_pktinfo info{};
         std::memcpy(&info.ipi6_addr, local.ip.data(), 16);
-        info.ipi6_ifindex = local.scope;
+        info.ipi6_ifindex = interface_index != 0 ? interface_index : local.scope;
         append(message, control, IPPROTO_IPV6, IPV6_PKTINFO, info);
     }
 }

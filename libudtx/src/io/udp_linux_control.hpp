@@ -26,8 +26,10 @@ struct ReceiveControl {
 };
 [[nodiscard]] ReceiveControl parse_receive_control(msghdr& message) noexcept;
 
-/// Attaches UDP_SEGMENT when `segment` is not 0, and the source address when `local` has one.
-void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::size_t segment) noexcept;
+/// Attaches UDP_SEGMENT when `segment` is not 0, and the source address when `local` has one, with the interface to
+/// leave by when that is not 0.
+void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
+                        std::size_t segment) noexcept;
 
 /// True when the error-queue message says that nobody listens on the port that it was sent to.
 [[nodiscard]] bool is_port_unreachable(msghdr& message) noexcept;

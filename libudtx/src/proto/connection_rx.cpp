@@ -91,6 +91,8 @@ Result<void> Connection::establish(Instant now) {
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     paths_.first().mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
     state_ = State::established;
+    const PathOptions& wanted = paths_.first().options;
+    paths_.first().status_due = wanted.standby || wanted.weight != 1.0;
     last_received_ = now;
     events_.push_back(event::Connected{});
     if (setup_.role == Role::server) {

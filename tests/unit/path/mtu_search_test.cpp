@@ -129,3 +129,14 @@ TEST_CASE("a size that the interface refuses is never used") {
     search(s, Instant{}, 65000);
     CHECK(s.current() < 1472);
 }
+
+TEST_CASE("a size that is to be verified is asked for first") {
+    MtuSearch s = found(9000);
+    const auto before = s.current();
+    s.verify();
+    CHECK(s.current() == 1200);
+    CHECK(s.probe_due(Instant{}) == before);
+    s.on_probe_sent();
+    s.on_probe_acked(Instant{}, before);
+    CHECK(s.current() == before);
+}

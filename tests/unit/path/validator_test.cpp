@@ -61,3 +61,28 @@ TEST_CASE("another address starts afresh, and a dead one is given up for a while
     CHECK(v.challenge_due(now + 2s));
     CHECK(v.challenge() == 45);
 }
+
+TEST_CASE("an address of our own choice is asked for less and less often, for as long as we like") {
+    Validator v;
+    v.ask(Instant{}, host(1, 7), host(2, 7), 42);
+    Instant now{};
+    int tries = 0;
+    Instant last = now;
+    while (now < Instant{60s}) {
+        if (v.challenge_due(now)) {
+            CHECK(v.credit() >= 1200);
+            v.on_challenge_sent(now, 1200, 1ms);
+            ++tries;
+            last = now;
+        }
+        REQUIRE(v.deadline());
+        now = *v.deadline();
+    }
+    CHECK(v.tries() == tries);
+    CHECK(tries >= 14);  // 0.2, 0.6, 1.4, 3, 6.2 s, then every 5 s
+    CHECK(tries <= 17);
+    CHECK(now - last == 5s);
+    v.on_packet_from(now, host(1, 7), host(3, 7), 1200, 43);  // nobody else's address takes its place
+    CHECK(v.remote() == host(2, 7));
+    CHECK(v.on_response(42));
+}

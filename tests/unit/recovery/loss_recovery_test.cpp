@@ -273,3 +273,49 @@ TEST_CASE("F82 loss recovery: numbers around 2^32 and up to 2^62") {
         CHECK_FALSE(h.ack(at(60ms), {{first, first + 2000}}).ok());
     }
 }
+
+TEST_CASE("loss recovery: in a time-out, what was sent before it only frees data") {
+    Harness h;
+    h.send_many(at(0ms), 2);
+    REQUIRE(h.ack(at(50ms), {{0, 1}}).ok());
+    h.send_many(at(60ms), 3);
+    h.recovery.on_timeout(at(1s), h.out);
+    REQUIRE(h.out.probe_timeout);
+    h.recovery.begin_timeout();
+    h.recovery.give_up_flight(at(1s), h.out);
+    CHECK(h.out.lost.size() == 3);
+    CHECK(h.recovery.in_flight() == 0);
+    const PacketNumber probe = h.send(at(2s));
+
+    REQUIRE(h.ack(at(3s), {{2, 4}}).ok());
+    CHECK(h.out.acked.size() == 3);
+    CHECK_FALSE(h.out.proves_alive);
+    CHECK(h.out.acked_bytes == 0);
+    CHECK(h.out.spurious == 0);
+    CHECK_FALSE(h.out.rtt_sample);
+    CHECK_FALSE(h.out.delivery);
+    CHECK(h.recovery.probe_count() == 1);
+    CHECK(h.recovery.rtt().smoothed() == Duration(50ms));
+
+    REQUIRE(h.ack(at(3s), {{2, probe}}).ok());
+    CHECK(h.out.proves_alive);
+    CHECK(h.out.acked_bytes == 1000);
+    CHECK(h.out.rtt_sample);
+    CHECK(h.recovery.probe_count() == 1);  // until the owner says so
+    h.recovery.end_timeout();
+    CHECK(h.recovery.probe_count() == 0);
+    CHECK_FALSE(h.recovery.in_timeout());
+}
+
+TEST_CASE("loss recovery: a time-out without giving up leaves what is in flight to its acknowledgement") {
+    Harness h;
+    h.send_many(at(0ms), 3);
+    h.recovery.begin_timeout();
+    std::uint64_t bytes = 0;
+    h.recovery.for_each_in_flight([&](const recovery::SentPacket& packet) { bytes += packet.bytes; });
+    CHECK(bytes == 3000);
+    REQUIRE(h.ack(at(50ms), {{0, 2}}).ok());
+    CHECK(h.out.acked.size() == 3);
+    CHECK(h.out.acked_bytes == 0);
+    CHECK(h.recovery.in_flight() == 0);
+}

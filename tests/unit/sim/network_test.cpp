@@ -93,3 +93,20 @@ TEST_CASE("network: filter and injection") {
     CHECK(t.b.seen[0].remote == make_address(7, 7));
     CHECK(t.b.seen[0].bytes == 33);
 }
+
+TEST_CASE("network: a second address of a node has routes of its own") {
+    Bench t;
+    const Address second = make_address(50, 1000);
+    t.network.add_address(t.a_node, second);
+    Link& own = t.network.add_link("own", {});
+    t.network.connect(second, t.b_address, {&own});
+    t.network.connect(t.b_address, second, {&own});
+    t.network.send(t.a_node, second, t.b_address, t.data);
+    t.network.send(t.b_node, second, t.data);
+    t.run();
+    REQUIRE(t.b.seen.size() == 1);
+    CHECK(t.b.seen[0].remote == second);
+    REQUIRE(t.a.seen.size() == 1);
+    CHECK(t.a.seen[0].local == second);
+    CHECK(own.counters().delivered == 2);
+}

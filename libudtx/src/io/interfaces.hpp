@@ -1,0 +1,21 @@
+// The network interfaces of this host and their addresses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "udtx/address.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+struct Interface {
+    std::string name;
+    std::uint32_t index = 0;
+    std::vector<Address> addresses;  ///< without ports; link-local ones last
+};
+
+[[nodiscard]] Result<std::vector<Interface>> list_interfaces();
+
+}  // namespace udtx::io

@@ -1,0 +1,50 @@
+# One transfer over several source addresses of this host; and what is said about paths that cannot be.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+head -c 60000000 /dev/urandom >"$work/data"
+count() { json_field "$work/last.out" paths | grep -o "$1" | wc -l; }
+
+start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" -v --json --rate 200M --scheduler rr --path 127.0.0.1 --path 127.0.0.2 --path 127.0.0.3,127.0.0.1,weight=2 \
+    --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/dst/data"
+[ "$(count '"local":"127.0.0.[123]:')" -eq 3 ] || fail "not three paths: $(json_field "$work/last.out" paths)"
+[ "$(count '"state":"active"')" -eq 3 ] || fail "not all active: $(json_field "$work/last.out" paths)"
+[ "$(count '"bytes":0,')" -eq 0 ] || fail "a path carried nothing: $(json_field "$work/last.out" paths)"
+said "path 1 from 127.0.0.2 to 127.0.0.1:$port: active"
+
+# Failover: the second carries nothing while the first works.
+start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --json --rate 200M --multipath failover --path 127.0.0.1 --path 127.0.0.2 \
+    --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/dst/data"
+
+# Nobody is at the other end of the second path: it costs nothing but its probes.
+start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --json --rate 200M --path 127.0.0.1 --path 127.0.0.2,127.0.0.99 \
+    --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/dst/data"
+[ "$(count '"state":"probing"')" -eq 1 ] || fail "the dead path: $(json_field "$work/last.out" paths)"
+
+url=udtx://127.0.0.1:7011/
+refused() {
+    local what=$1
+    shift
+    expect 1 "$send" --psk-file "$work/psk" "$@" "$work/data" "$url"
+    said "$what"
+}
+refused "nosuch0.*interfaces here: .*lo" --path nosuch0
+refused "192.0.2.77.*interfaces here: .*lo" --path 192.0.2.77
+refused "weight must be" --path 127.0.0.1,weight=0
+refused "not understood" --path 127.0.0.1,127.0.0.1,speed=3
+refused "family" --path ::1
+refused "needs two" --multipath failover --path 127.0.0.1
+refused "there is: aggregate, failover" --multipath both
+refused "there is: .*eds" --scheduler fastest
+many=()
+for i in 1 2 3 4 5 6 7 8 9; do many+=(--path "127.0.0.$i"); done
+refused "9 paths, at most 8" "${many[@]}"
