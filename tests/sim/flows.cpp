@@ -196,6 +196,17 @@ void FlowRig::start_flow(Flow& flow) {
     });
 }
 
+void FlowRig::add_path(std::size_t flow) {
+    SimHost& client = *flows_.at(flow)->client;
+    const auto connection = client.session().connection;
+    const std::size_t number = connection->stats().paths.size();
+    const Address address = make_address(static_cast<std::uint8_t>(150 + 10 * flow + number), kPort);
+    network_.add_address(client.node(), address);
+    if (!connection->add_path(events_.now(), address, flows_[flow]->server->address(), {}).ok())
+        throw std::runtime_error(setup_.name + ": no more paths");
+    client.pump();
+}
+
 void FlowRig::run_for(Duration time) {
     const Instant end = events_.now() + time;
     while (events_.now() < end) {

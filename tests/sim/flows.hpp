@@ -105,6 +105,8 @@ class FlowRig {
     void run_for(Duration time);
     /// A change in mid-run: `rig.at(10s, [&] { rig.bottleneck().change(...); })`.
     void at(Duration when, std::function<void()> action);
+    /// One more path for a flow that runs, through the same lines.
+    void add_path(std::size_t flow);
     [[nodiscard]] Link& bottleneck() noexcept { return *bottleneck_; }
     [[nodiscard]] Duration elapsed() const noexcept { return events_.now() - kStart; }
     [[nodiscard]] std::size_t flow_count() const noexcept { return setup_.flows.size(); }

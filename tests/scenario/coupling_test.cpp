@@ -1,0 +1,72 @@
+// Paths of one connection through one bottleneck take one flow's share of it; disjoint paths keep theirs.
+#include "multipath_rig.hpp"
+#include "sim/flows.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+/// A connection of two paths beside one of a single path: the first one's part of the line from `from` to 40 s.
+double share(const char* cc, Coupling coupling, Duration rtt, Duration from) {
+    TransportConfig config;
+    config.coupling = coupling;
+    FlowRig rig({.name = "two paths beside one",
+                 .rtt = rtt,
+                 .access_bits_per_second = 1'000'000'000,
+                 .flows = {{.cc = cc, .config = config}, {.cc = cc, .config = config}}});
+    rig.run_for(1s);
+    rig.add_path(0);
+    rig.run_for(39s);
+    INFO(cc << ", " << rig.table(from, 40s));
+    CHECK(rig.utilisation(from, 40s) >= 0.95);
+    return rig.goodput(0, from, 40s).bps() / rig.goodput(from, 40s).bps();
+}
+
+/// Stream bytes in 20 s over two lines whose rates change at moments of their own.
+std::uint64_t disjoint(Coupling coupling, std::uint64_t seed) {
+    const LinkParams line{.bits_per_second = 50'000'000, .delay = 10ms, .queue_bytes = 250'000};
+    TransportConfig config;
+    config.coupling = coupling;
+    MultipathRig rig({.name = "disjoint", .lines = {line, line}, .seed = seed, .client = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 1ULL << 36U});
+    Prng random(seed);
+    for (const std::size_t path : {0U, 1U}) {
+        Duration at = 1s;
+        for (bool narrow = true; at < 20s; narrow = !narrow) {
+            s.at(at, narrow ? "narrow" : "wide", [&rig, path, narrow] {
+                rig.up(path).change([narrow](LinkParams& p) { p.bits_per_second = narrow ? 35'000'000 : 50'000'000; });
+            });
+            at += 300ms + std::chrono::milliseconds(random.below(1500));
+        }
+    }
+    s.run_for(20s - s.elapsed());
+    return bulk.receiver->received();
+}
+
+}  // namespace
+
+TEST_CASE("two udtx paths through one bottleneck take one flow's share, once that is seen") {
+    CHECK(share("udtx", Coupling::none, 50ms, 20s) >= 0.62);
+    for (const Duration rtt : {20ms, 50ms}) {
+        const double part = share("udtx", Coupling::detect, rtt, 20s);
+        CHECK(part >= 0.42);
+        CHECK(part <= 0.56);
+    }
+}
+
+TEST_CASE("lia takes one flow's share without looking for the bottleneck") {
+    const double part = share("udtx", Coupling::lia, 50ms, 5s);
+    CHECK(part >= 0.42);
+    CHECK(part <= 0.56);
+}
+
+TEST_CASE("disjoint paths whose queues come and go are not taken for one") {
+    for (const std::uint64_t seed : some_seeds(3)) {
+        INFO("seed " << seed);
+        const auto apart = static_cast<double>(disjoint(Coupling::none, seed));
+        CHECK(static_cast<double>(disjoint(Coupling::detect, seed)) >= 0.97 * apart);
+    }
+}
