@@ -22,10 +22,10 @@ constexpr double kMaxStep = 0.2;    // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
-constexpr double kStart = 0.5;          // of C: the first round trip after the first train
+constexpr double kStart = 0.5;         // of C: the first round trip after the first train
 constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
-constexpr double kHold = 2.0;           // RTTs for which it does not yield to the queue that it made itself
-constexpr double kCrowdRtts = 0.125;    // RTTs after which a queue is others': the pacer's bursts are shorter
+constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
+constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': the pacer's bursts are shorter
 
 // Losses
 constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
