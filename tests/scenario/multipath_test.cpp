@@ -7,7 +7,7 @@ using namespace udtx::sim;
 
 namespace {
 
-const LinkParams kLine{.bits_per_second = 100'000'000, .delay = 10ms, .queue_bytes = 250'000};
+const LinkParams kLine{.bits_per_second = 40'000'000, .delay = 10ms, .queue_bytes = 100'000};
 /// Of a line's bits: datagrams of 1,472 bytes carry 1,434 of a stream and take 1,500 of the line.
 constexpr double kPayload = 1434.0 / 1500.0;
 
@@ -16,47 +16,47 @@ double goodput(std::uint64_t bytes, Duration time) { return static_cast<double>(
 }  // namespace
 
 TEST_CASE("two equal paths add up for a placed stream") {
-    for (const std::uint64_t seed : {1U, 2U, 3U}) {
-        const std::uint64_t bytes = 200'000'000;
+    for (const std::uint64_t seed : {1U, 2U}) {
+        const std::uint64_t bytes = 60'000'000;
         MultipathRig rig({.name = "two equal paths", .lines = {kLine, kLine}, .seed = seed});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = bytes});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-        SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.95 * kPayload * 200e6);
+        SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.95 * kPayload * 80e6);
         SIM_CHECK(s, rig.path(1).delivered_bytes > bytes / 3);
         SIM_CHECK(s, s.client().session().stats().stream_bytes_resent < bytes / 100);
     }
 }
 
 TEST_CASE("two equal paths add up for an ordered stream") {
-    for (const std::uint64_t seed : {1U, 2U, 3U}) {
-        const std::uint64_t bytes = 200'000'000;
+    for (const std::uint64_t seed : {1U, 2U}) {
+        const std::uint64_t bytes = 60'000'000;
         MultipathRig rig({.name = "ordered over two", .lines = {kLine, kLine}, .seed = seed});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = bytes, .kind = StreamKind::ordered});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-        SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.94 * kPayload * 200e6);
+        SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.94 * kPayload * 80e6);
     }
 }
 
 TEST_CASE("eight paths of different delay add up") {
     std::vector<LinkParams> lines;
     for (int i = 0; i < 8; ++i) {
-        lines.push_back({.bits_per_second = 20'000'000, .delay = 5ms + i * 5ms, .queue_bytes = 100'000});
+        lines.push_back({.bits_per_second = 8'000'000, .delay = 5ms + i * 5ms, .queue_bytes = 60'000});
     }
-    const std::uint64_t bytes = 150'000'000;
+    const std::uint64_t bytes = 60'000'000;
     MultipathRig rig({.name = "eight paths", .lines = lines});
     Scenario& s = rig.scenario();
     const Bulk bulk = rig.start({.bytes = bytes});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-    SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.90 * kPayload * 160e6);
+    SIM_CHECK(s, goodput(bytes, s.elapsed()) >= 0.90 * kPayload * 64e6);
     for (std::size_t i = 0; i < 8; ++i) SIM_CHECK(s, rig.path(i).delivered_bytes > bytes / 16);
     const auto ninth = rig.client().connection;
     SIM_CHECK(s, !ninth || !ninth->add_path(s.events().now(), make_address(150, 1), s.server().address(), {}).ok());
 }
 
 TEST_CASE("IPv4 and IPv6 paths carry one stream") {
-    const std::uint64_t bytes = 50'000'000;
+    const std::uint64_t bytes = 20'000'000;
     MultipathRig rig({.name = "both families", .lines = {kLine, kLine}, .v6 = {1}});
     Scenario& s = rig.scenario();
     const Bulk bulk = rig.start({.bytes = bytes});
@@ -68,23 +68,23 @@ TEST_CASE("IPv4 and IPv6 paths carry one stream") {
 
 TEST_CASE("the user's cap holds over all paths together") {
     TransportConfig config;
-    config.max_rate = Rate::bits_per_second(50e6);
-    const std::uint64_t bytes = 25'000'000;
+    config.max_rate = Rate::bits_per_second(25e6);
+    const std::uint64_t bytes = 12'500'000;
     MultipathRig rig({.name = "cap over two paths", .lines = {kLine, kLine}, .client = config});
     Scenario& s = rig.scenario();
     const Bulk bulk = rig.start({.bytes = bytes});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
     const auto sent = rig.path(0).sent_bytes + rig.path(1).sent_bytes;
-    SIM_CHECK(s, goodput(sent, s.elapsed()) <= 1.03 * 50e6);
-    SIM_CHECK(s, goodput(sent, s.elapsed()) >= 0.90 * 50e6);
+    SIM_CHECK(s, goodput(sent, s.elapsed()) <= 1.03 * 25e6);
+    SIM_CHECK(s, goodput(sent, s.elapsed()) >= 0.90 * 25e6);
 }
 
 TEST_CASE("bytes that come on several paths arrive in order, whatever their delays") {
     for (const std::uint64_t seed : {1U, 2U}) {
-        const LinkParams slow{.bits_per_second = 10'000'000, .delay = 100ms, .queue_bytes = 100'000, .loss = 0.01};
+        const LinkParams slow{.bits_per_second = 4'000'000, .delay = 100ms, .queue_bytes = 60'000, .loss = 0.01};
         MultipathRig rig({.name = "ordered, unequal", .lines = {kLine, slow, slow}, .seed = seed});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 30'000'000, .kind = StreamKind::ordered});
+        const Bulk bulk = rig.start({.bytes = 12'000'000, .kind = StreamKind::ordered});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
         SIM_CHECK(s, bulk.receiver->intact());
     }

@@ -9,7 +9,7 @@ using namespace udtx::sim;
 
 namespace {
 
-const LinkParams kLine{.bits_per_second = 100'000'000, .delay = 10ms, .queue_bytes = 250'000};
+const LinkParams kLine{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 50'000};
 constexpr double kPayload = 1434.0 / 1500.0;
 
 std::ptrdiff_t count_of(const Session& session, PathState state, std::uint8_t id) {
@@ -22,7 +22,7 @@ std::ptrdiff_t count_of(const Session& session, PathState state, std::uint8_t id
 TEST_CASE("a path that dies in mid-transfer costs less than a second, whichever it is") {
     for (const std::size_t dying : {std::size_t{0}, std::size_t{1}}) {
         for (const std::uint64_t seed : {1U, 2U, 3U}) {
-            const std::uint64_t bytes = 100'000'000;
+            const std::uint64_t bytes = 20'000'000;
             MultipathRig rig({.name = "one of two dies", .lines = {kLine, kLine}, .seed = seed});
             Scenario& s = rig.scenario();
             const Bulk bulk = rig.start({.bytes = bytes});
@@ -32,7 +32,7 @@ TEST_CASE("a path that dies in mid-transfer costs less than a second, whichever 
                 at_death = bulk.receiver->received();
             });
             SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-            const double rest = static_cast<double>(bytes - at_death) * 8.0 / (kPayload * 100e6);
+            const double rest = static_cast<double>(bytes - at_death) * 8.0 / (kPayload * 20e6);
             SIM_CHECK(s, to_seconds(s.elapsed()) <= 2.0 + rest + 0.8);
             SIM_CHECK(s, count_of(rig.client(), PathState::suspended, static_cast<std::uint8_t>(dying)) == 1);
             SIM_CHECK(s, s.client().session().stats().stream_bytes_resent < bytes / 50);
@@ -44,7 +44,7 @@ TEST_CASE("a path that returns carries data again within a second and a half") {
     for (const Duration away : {500ms, 3000ms, 8000ms}) {
         MultipathRig rig({.name = "one of two returns", .lines = {kLine, kLine}});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 400'000'000});
+        const Bulk bulk = rig.start({.bytes = 80'000'000});
         std::uint64_t before = 0;
         s.at(2s, "the line dies", [&] { rig.cut(1); });
         s.at(2s + away, "the line is back", [&] {
@@ -53,7 +53,7 @@ TEST_CASE("a path that returns carries data again within a second and a half") {
         });
         s.run_for(2s + away + 1500ms);
         // Half of what the line carries in a quarter of a second.
-        SIM_CHECK(s, rig.path(1).delivered_bytes >= before + 1'500'000);
+        SIM_CHECK(s, rig.path(1).delivered_bytes > before + 300'000);
         SIM_CHECK(s, rig.path(1).state == PathState::active);
         SIM_CHECK(s, rig.path(1).datagram_bytes >= 1400);
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
@@ -70,7 +70,7 @@ TEST_CASE("all paths dead for 30 s and back: the same session goes on") {
                           .client = config,
                           .server = config});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 120'000'000});
+        const Bulk bulk = rig.start({.bytes = 24'000'000});
         s.at(2s, "all lines die", [&] {
             for (std::size_t i = 0; i < 3; ++i) rig.cut(i);
         });
@@ -79,7 +79,7 @@ TEST_CASE("all paths dead for 30 s and back: the same session goes on") {
         });
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 90s));
         SIM_CHECK(s, s.server().sessions().size() == 1);
-        // 120 MB take 3.4 s over three lines.
+        // 24 MB take 3.4 s over three lines.
         SIM_CHECK(s, s.elapsed() <= 30s + 3500ms + 1700ms);
         for (std::size_t i = 0; i < 3; ++i) SIM_CHECK(s, rig.path(i).state == PathState::active);
     }
@@ -94,7 +94,7 @@ TEST_CASE("a path that never works is told of and costs nothing") {
         if (second) lines.push_back(dead);
         MultipathRig rig({.name = "one of two never works", .lines = lines});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 100'000'000});
+        const Bulk bulk = rig.start({.bytes = 20'000'000});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
         if (!second) {
             alone = s.elapsed();
@@ -112,18 +112,18 @@ TEST_CASE("a path that did not work at first is used when it does") {
     MultipathRig rig({.name = "late path", .lines = {kLine, kLine}});
     Scenario& s = rig.scenario();
     rig.cut(1);
-    const Bulk bulk = rig.start({.bytes = 300'000'000});
+    const Bulk bulk = rig.start({.bytes = 60'000'000});
     s.at(3s, "the line works", [&] { rig.mend(1); });
     SIM_REQUIRE(s, s.run_until([&] { return rig.path(1).state == PathState::active; }, 10s));
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
-    SIM_CHECK(s, rig.path(1).delivered_bytes > 50'000'000);
+    SIM_CHECK(s, rig.path(1).delivered_bytes > 10'000'000);
 }
 
 TEST_CASE("standby: the primary carries all while it works, the standby path while it does not") {
     for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
         MultipathRig rig({.name = "primary and standby", .lines = {kLine, kLine}, .options = {{}, {.standby = true}}});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 150'000'000, .kind = kind});
+        const Bulk bulk = rig.start({.bytes = 30'000'000, .kind = kind});
         std::uint64_t before = 0;
         std::uint64_t back = 0;
         s.at(3s, "the primary dies", [&] {
@@ -134,8 +134,8 @@ TEST_CASE("standby: the primary carries all while it works, the standby path whi
         s.at(8s, "settled", [&] { back = rig.path(1).delivered_bytes; });
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
         SIM_CHECK(s, before == 0);
-        SIM_CHECK(s, back > 20'000'000);
-        SIM_CHECK(s, rig.path(1).delivered_bytes <= back + 100'000);
+        SIM_CHECK(s, back > 4'000'000);
+        SIM_CHECK(s, rig.path(1).delivered_bytes <= back + 20'000);
         SIM_CHECK(s, s.server().session().stats().paths.at(1).standby);
     }
 }
@@ -143,7 +143,7 @@ TEST_CASE("standby: the primary carries all while it works, the standby path whi
 TEST_CASE("a path that is removed hands its data on, at both ends") {
     MultipathRig rig({.name = "removed", .lines = {kLine, kLine}});
     Scenario& s = rig.scenario();
-    const Bulk bulk = rig.start({.bytes = 100'000'000});
+    const Bulk bulk = rig.start({.bytes = 20'000'000});
     bool removed = false;
     s.at(2s, "the first path is removed",
          [&] { removed = rig.client().connection->remove_path(s.events().now(), PathId{0}).ok(); });
@@ -160,7 +160,7 @@ TEST_CASE("what a silent path had delivered revives it only where the rule is of
         config.silent_path_rule = rule;
         MultipathRig rig({.name = rule ? "rule on" : "rule off", .lines = {kLine, kLine}, .client = config});
         Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 120'000'000});
+        const Bulk bulk = rig.start({.bytes = 24'000'000});
         s.at(2s, "the line dies", [&] { rig.cut(1); });
         s.run_for(5s);
         if (rule) {

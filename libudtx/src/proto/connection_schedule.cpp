@@ -81,7 +81,8 @@ std::optional<Transmit> Connection::transmit_bound(Instant now, PathContext& p, 
 std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     for (const auto& p : paths_.all()) {
         // Nothing comes between the packets of a pair.
-        if (p->train_left > 0 && streams_.data_pending()) return transmit_data(now, *p, {.shared = false}, 1, out);
+        if (p->train_left == 0 || !streams_.data_pending()) continue;
+        if (auto t = transmit_data(now, *p, {.shared = false}, 1, out)) return t;
     }
     for (const auto& p : paths_.all()) {
         auto t = transmit_challenge(now, *p, out);
