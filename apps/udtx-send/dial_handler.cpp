@@ -16,25 +16,36 @@ std::string host_text(const Address& address) {
 
 }  // namespace
 
-DialHandler::DialHandler(io::Driver& driver, std::vector<PathPlan> candidates, bool several, transfer::SendJob& job,
-                         Log& log)
+DialHandler::DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several,
+                         transfer::SendJob& job, Log& log)
     : driver_(driver), candidates_(std::move(candidates)), several_(several), job_(job), log_(log) {}
 
 void DialHandler::dial() { dial_next(); }
 
 void DialHandler::dial_next() {
-    const PathPlan& plan = candidates_[next_++];
-    const bool from = plan.local.family != Address::Family::none;
-    log_.detail("dialling " + to_string(plan.remote) + "/udp" + (from ? " from " + host_text(plan.local) : ""));
-    connection_ = driver_.connect(plan.remote, shared_from_this(), plan.local, plan.options);
+    if (several_) {
+        for (const auto& way : candidates_)
+            log_.detail("dialling " + to_string(way.remote) + "/udp from " + host_text(way.local));
+        next_ = candidates_.size();
+        connection_ = driver_.connect(candidates_, shared_from_this());
+        return;
+    }
+    const Address& remote = candidates_[next_++].remote;
+    log_.detail("dialling " + to_string(remote) + "/udp");
+    connection_ = driver_.connect(remote, shared_from_this());
 }
 
 void DialHandler::open_other_paths(Instant now, proto::Connection& connection) {
-    for (std::size_t i = 0; several_ && i < candidates_.size(); ++i) {
-        if (i + 1 == next_) continue;
-        const PathPlan& plan = candidates_[i];
-        const auto opened = connection.add_path(now, plan.local, plan.remote, plan.options);
-        if (!opened) log_.warn("path from " + host_text(plan.local) + ": " + opened.error().message);
+    if (!several_) return;
+    const PathStats first = connection.stats().paths.front();
+    bool passed = false;  // the one that the connection was made over, once
+    for (const auto& way : candidates_) {
+        if (!passed && way.matches(first.local, first.remote)) {
+            passed = true;
+            continue;
+        }
+        const auto opened = connection.add_path(now, way.local, way.remote, way.options);
+        if (!opened) log_.warn("path from " + host_text(way.local) + ": " + opened.error().message);
     }
 }
 

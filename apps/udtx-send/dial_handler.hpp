@@ -17,12 +17,13 @@
 
 namespace udtx::apps {
 
-/// Where there are several paths, the connection is dialled over the first that works, and the others are opened then.
-/// The job hears nothing of attempts that failed while there was another address to try.
+/// Where there are several paths, the connection is dialled over the first that answers, and the others are opened
+/// then. The job hears nothing of attempts that failed while there was another address to try.
 class DialHandler final : public proto::ConnectionHandler, public std::enable_shared_from_this<DialHandler> {
   public:
     /// `candidates` are tried in turn; `several`: they are paths of one connection, else addresses of one host.
-    DialHandler(io::Driver& driver, std::vector<PathPlan> candidates, bool several, transfer::SendJob& job, Log& log);
+    DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several, transfer::SendJob& job,
+                Log& log);
 
     /// Before the driver runs.
     void dial();
@@ -47,7 +48,7 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void keep_stats(const proto::Connection& connection);
 
     io::Driver& driver_;
-    std::vector<PathPlan> candidates_;
+    std::vector<proto::PathAddresses> candidates_;
     bool several_;
     std::size_t next_ = 0;
     transfer::SendJob& job_;

@@ -99,8 +99,8 @@ Result<PathText> parse_path(const std::string& text) {
     return path;
 }
 
-Result<PathPlan> plan_path(const PathText& path, const std::vector<io::Interface>& interfaces,
-                           const std::vector<Address>& remotes, io::AddressChoice choice) {
+Result<proto::PathAddresses> plan_path(const PathText& path, const std::vector<io::Interface>& interfaces,
+                                       const std::vector<Address>& remotes, io::AddressChoice choice) {
     const auto source = source_of(path.local, interfaces);
     if (!source) return source.error();
     std::vector<Address> targets = remotes;
@@ -112,7 +112,8 @@ Result<PathPlan> plan_path(const PathText& path, const std::vector<io::Interface
     for (const Address& target : targets) {
         for (const Address& local : source->addresses) {
             if (local.family != target.family) continue;
-            return PathPlan{local, target, {.weight = path.weight, .interface_index = source->interface_index}};
+            return proto::PathAddresses{
+                local, target, {.weight = path.weight, .interface_index = source->interface_index}};
         }
     }
     return usage(path.local, "the receiver has no address of its family (IPv4 or IPv6): name one as --path " +

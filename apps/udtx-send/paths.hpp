@@ -24,14 +24,8 @@ struct PathText {
 };
 [[nodiscard]] Result<PathText> parse_path(const std::string& text);
 
-/// A path to be opened.
-struct PathPlan {
-    Address local;  ///< Family::none: as the routes say
-    Address remote;
-    proto::PathOptions options;
-};
 /// `remotes`: the addresses of the URL's host, in order of preference.
-[[nodiscard]] Result<PathPlan> plan_path(const PathText& path, const std::vector<io::Interface>& interfaces,
-                                         const std::vector<Address>& remotes, io::AddressChoice choice);
+[[nodiscard]] Result<proto::PathAddresses> plan_path(const PathText& path, const std::vector<io::Interface>& interfaces,
+                                                     const std::vector<Address>& remotes, io::AddressChoice choice);
 
 }  // namespace udtx::apps

@@ -50,8 +50,8 @@ Result<Credentials> sender_credentials(const SendCommand& command) {
 }
 
 /// What to dial: the paths that were asked for, or else the receiver's addresses.
-Result<std::vector<PathPlan>> dial_plan(const SendCommand& command, const std::vector<Address>& addresses) {
-    std::vector<PathPlan> plans;
+Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, const std::vector<Address>& addresses) {
+    std::vector<proto::PathAddresses> plans;
     if (command.paths.empty()) {
         for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
         return plans;
@@ -68,8 +68,8 @@ Result<std::vector<PathPlan>> dial_plan(const SendCommand& command, const std::v
 }
 
 /// A socket that reaches all of `plans`; those it cannot reach are taken out.
-Result<void> open_socket_for(io::Driver& driver, std::vector<PathPlan>& plans) {
-    const auto is_v6 = [](const PathPlan& plan) { return plan.remote.family == Address::Family::v6; };
+Result<void> open_socket_for(io::Driver& driver, std::vector<proto::PathAddresses>& plans) {
+    const auto is_v6 = [](const proto::PathAddresses& plan) { return plan.remote.family == Address::Family::v6; };
     Address any;
     any.family = Address::Family::v6;
     if (std::any_of(plans.begin(), plans.end(), is_v6)) {

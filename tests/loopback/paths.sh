@@ -30,6 +30,13 @@ wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 [ "$(count '"state":"probing"')" -eq 1 ] || fail "the dead path: $(json_field "$work/last.out" paths)"
 
+# Nobody is at the other end of the first one: the connection is made over the second.
+start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --json --path 127.0.0.2,127.0.0.99 --path 127.0.0.1 \
+    --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/dst/data"
+
 url=udtx://127.0.0.1:7011/
 refused() {
     local what=$1

@@ -171,3 +171,22 @@ TEST_CASE("what a silent path had delivered revives it only where the rule is of
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
     }
 }
+
+TEST_CASE("the first of several ways to dial is dead: the connection is made over another within two seconds") {
+    MultipathRig rig({.name = "dead first way", .lines = {kLine, kLine, kLine}});
+    Scenario& s = rig.scenario();
+    rig.cut(0);
+    rig.cut(2);
+    const auto receiver = std::make_shared<Receiver>();
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = 5'000'000});
+    s.server().listen(1, [&](proto::Connection&) { return receiver; });
+    s.client().connect({{s.client().address(), s.server().address(), {}},
+                        {rig.client_address(2), rig.server_address(2), {}},
+                        {rig.client_address(1), rig.server_address(1), {.standby = true}}},
+                       sender);
+    SIM_REQUIRE(s, s.run_until([&] { return rig.client().connected_at.has_value(); }, 2s));
+    SIM_CHECK(s, rig.path(0).local == rig.client_address(1));
+    SIM_CHECK(s, rig.path(0).standby);
+    SIM_REQUIRE(s, s.run_until([&] { return receiver->complete(5'000'000); }, 10s));
+    SIM_CHECK(s, s.server().sessions().size() == 1);
+}

@@ -32,7 +32,11 @@ void ProtocolHost::listen(std::size_t max_connections, Accept accept) {
 }
 
 Session& ProtocolHost::connect(const Address& remote, std::shared_ptr<App> app) {
-    Session& session = adopt(endpoint_.connect(now(), remote), std::move(app));
+    return connect(std::vector{proto::PathAddresses{.local = {}, .remote = remote, .options = {}}}, std::move(app));
+}
+
+Session& ProtocolHost::connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app) {
+    Session& session = adopt(endpoint_.connect(now(), std::move(ways)), std::move(app));
     pump();
     return session;
 }

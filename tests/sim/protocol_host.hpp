@@ -71,6 +71,7 @@ class ProtocolHost {
     using Accept = std::function<std::shared_ptr<App>(proto::Connection&)>;
     void listen(std::size_t max_connections, Accept accept);
     Session& connect(const Address& remote, std::shared_ptr<App> app);
+    Session& connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app);
     /// Does what a turn of the driver does; to be called after an application call from outside.
     void pump();
 

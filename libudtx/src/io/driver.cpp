@@ -47,10 +47,9 @@ Result<void> Driver::Impl::open(const Address& bind) {
     return {};
 }
 
-std::shared_ptr<proto::Connection> Driver::Impl::connect(const Address& remote,
-                                                         std::shared_ptr<proto::ConnectionHandler> handler,
-                                                         const Address& from, const proto::PathOptions& path) {
-    auto connection = endpoint_.connect(monotonic_now(), remote, from, path);
+std::shared_ptr<proto::Connection> Driver::Impl::connect(std::vector<proto::PathAddresses> ways,
+                                                         std::shared_ptr<proto::ConnectionHandler> handler) {
+    auto connection = endpoint_.connect(monotonic_now(), std::move(ways));
     adopt(connection, std::move(handler));
     schedule_turn();
     return connection;
@@ -215,10 +214,9 @@ std::string Driver::buffer_advice() const {
     return impl_->socket() == nullptr ? std::string() : impl_->socket()->buffer_advice();
 }
 
-std::shared_ptr<proto::Connection> Driver::connect(const Address& remote,
-                                                   std::shared_ptr<proto::ConnectionHandler> handler,
-                                                   const Address& from, const proto::PathOptions& path) {
-    return impl_->connect(remote, std::move(handler), from, path);
+std::shared_ptr<proto::Connection> Driver::connect(std::vector<proto::PathAddresses> ways,
+                                                   std::shared_ptr<proto::ConnectionHandler> handler) {
+    return impl_->connect(std::move(ways), std::move(handler));
 }
 void Driver::listen(std::size_t max_connections, AcceptCallback accept) {
     impl_->listen(max_connections, std::move(accept));

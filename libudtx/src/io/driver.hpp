@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
@@ -44,9 +46,14 @@ class Driver {
     [[nodiscard]] std::string buffer_advice() const;
 
     /// The handler is kept until after it was told Closed. Its placed pieces go to itself (PlacedSink).
-    /// Of `from` the host is used, if it has one, and of `path` all.
-    std::shared_ptr<proto::Connection> connect(const Address& remote, std::shared_ptr<proto::ConnectionHandler> handler,
-                                               const Address& from = {}, const proto::PathOptions& path = {});
+    std::shared_ptr<proto::Connection> connect(const Address& remote,
+                                               std::shared_ptr<proto::ConnectionHandler> handler) {
+        return connect(std::vector{proto::PathAddresses{.local = {}, .remote = remote, .options = {}}},
+                       std::move(handler));
+    }
+    /// See Endpoint::connect().
+    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
+                                               std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
     /// Tells of handshakes that peers began and that failed at this end: no handler hears of those.
     using RefusedCallback = std::function<void(const Address& remote, const proto::CloseReason& why)>;

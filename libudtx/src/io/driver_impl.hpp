@@ -24,8 +24,8 @@ class Driver::Impl {
 
     Result<void> open(const Address& bind);
     [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
-    std::shared_ptr<proto::Connection> connect(const Address& remote, std::shared_ptr<proto::ConnectionHandler> handler,
-                                               const Address& from, const proto::PathOptions& path);
+    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
+                                               std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
     void on_refused(RefusedCallback refused) { refused_ = std::move(refused); }
     void run();

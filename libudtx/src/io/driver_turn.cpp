@@ -118,6 +118,7 @@ void Driver::Impl::note_refusals(Instant now) {
     for (const Address& address : socket_->take_refusals()) {
         for (const auto& [key, entry] : entries_) {
             if (entry->connected || entry->refused || entry->connection->remote() != address) continue;
+            if (!entry->connection->setup().alternatives.empty()) continue;  // there are other ways
             entry->refused = now;
             ++refused_entries_;
         }

@@ -55,6 +55,8 @@ class Connection {
         Address local_address;
         Address remote_address;
         PathOptions path{};  ///< of the first path
+        /// Client: where else to dial, in turn, while nothing comes back.
+        std::vector<PathAddresses> alternatives{};
         /// Called whenever this connection may have something to be polled for.
         std::function<void()> on_touched{};
     };
@@ -135,6 +137,9 @@ class Connection {
     PathContext& open_path(Instant now, PathId id, const Address& local, const Address& remote);
     [[nodiscard]] bool peer_may_open(PathId id) const;
     [[nodiscard]] std::uint32_t max_paths() const;
+    void use_for_handshake(const PathAddresses& addresses);
+    void dial_elsewhere();
+    void settle_first_path(const RxDatagram& datagram);
     void enter(Instant now, PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
@@ -261,6 +266,7 @@ class Connection {
         std::uint64_t code = 0;
     };
     std::vector<Abandon> abandons_due_;
+    std::size_t next_alternative_ = 0;
     struct Given {
         PathId path;
         recovery::SentRange range;

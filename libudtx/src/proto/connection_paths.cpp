@@ -63,6 +63,29 @@ Result<void> Connection::remove_path(Instant now, PathId id) {
     return {};
 }
 
+void Connection::use_for_handshake(const PathAddresses& addresses) {
+    PathContext& p = paths_.first();
+    p.local = addresses.local;
+    p.remote = addresses.remote;
+    p.options = addresses.options;
+}
+
+/// Nothing came back in time: the next copy of the first flight goes another way.
+void Connection::dial_elsewhere() {
+    if (setup_.alternatives.empty() || handshake_.heard()) return;
+    use_for_handshake(setup_.alternatives[next_alternative_]);
+    next_alternative_ = (next_alternative_ + 1) % setup_.alternatives.size();
+}
+
+/// Something came back: the first path is the one that it came by.
+void Connection::settle_first_path(const RxDatagram& datagram) {
+    if (setup_.alternatives.empty() || !handshake_.heard()) return;
+    for (const PathAddresses& addresses : setup_.alternatives) {
+        if (addresses.matches(datagram.local, datagram.remote)) use_for_handshake(addresses);
+    }
+    setup_.alternatives.clear();
+}
+
 bool Connection::peer_may_open(PathId id) const {
     return setup_.role == Role::server && state_ == State::established && !paths_.was_used(id) &&
            paths_.count() < std::max(config_.max_paths, 1U);

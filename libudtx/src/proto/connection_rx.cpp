@@ -37,6 +37,7 @@ void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
     if (!header || state_ == State::closing) return;
     if (header->type == wire::LongType::retry) {
         handshake_.on_retry(*header, datagram.data);
+        settle_first_path(datagram);
         return;
     }
     if (header->type == wire::LongType::version_negotiation) {
@@ -53,6 +54,7 @@ void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
     }
     if (!*authentic) return;
     last_received_ = now;
+    settle_first_path(datagram);
     PathContext& p = paths_.first();
     if (p.local.family == Address::Family::none) p.local = datagram.local;
     after_handshake_packet(now);

@@ -83,7 +83,10 @@ void Connection::handle_timeout(Instant now) {
         on_idle(now);
         return;
     }
-    if (const auto due = handshake_.deadline(); due && now >= *due) handshake_.on_timeout(now);
+    if (const auto due = handshake_.deadline(); due && now >= *due) {
+        handshake_.on_timeout(now);
+        dial_elsewhere();
+    }
     if (!keys_) return;
     if (previous_keys_until_ && now >= *previous_keys_until_) {
         keys_->drop_previous();

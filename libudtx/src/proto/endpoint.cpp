@@ -32,16 +32,22 @@ std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) 
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::connect(Instant now, const Address& remote, const Address& from,
-                                              const PathOptions& path) {
+std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
     const ConnectionId original{deps_.rng->next_u64()};
+    const PathAddresses first = ways.front();
+    if (ways.size() == 1) {
+        ways.clear();
+    } else {
+        std::ranges::rotate(ways, ways.begin() + 1);  // the first one comes last, for its second turn
+    }
     return add(now, {.role = Role::client,
                      .local = fresh_id(),
                      .remote = original,
                      .original = original,
-                     .local_address = from,
-                     .remote_address = remote,
-                     .path = path});
+                     .local_address = first.local,
+                     .remote_address = first.remote,
+                     .path = first.options,
+                     .alternatives = std::move(ways)});
 }
 
 std::shared_ptr<Connection> Endpoint::accept() {

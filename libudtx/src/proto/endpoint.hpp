@@ -40,9 +40,11 @@ class Endpoint {
     /// Accepts connections from now on, at most `max_connections` established ones at once; who finishes a handshake
     /// too many is told so.
     void listen(std::size_t max_connections);
-    /// Of `from` no more than the host need be set; none: as the routes say.
-    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote, const Address& from = {},
-                                                      const PathOptions& path = {});
+    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote) {
+        return connect(now, std::vector{PathAddresses{.local = {}, .remote = remote, .options = {}}});
+    }
+    /// Over the first of these that something comes back by, which becomes the first path.
+    [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
     /// A connection whose handshake a client has finished, each once; ask after poll_touched() ran dry.
     [[nodiscard]] std::shared_ptr<Connection> accept();
 

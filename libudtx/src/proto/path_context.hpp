@@ -27,6 +27,16 @@ struct PathOptions {
     std::uint32_t interface_index = 0;
 };
 
+/// Where a path goes.
+struct PathAddresses {
+    Address local;  ///< Family::none: as the routes say; the port is the socket's
+    Address remote;
+    PathOptions options;
+    [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
+        return local.family == at.family && local.ip == at.ip && remote == peer;
+    }
+};
+
 struct PathContext {
     PathContext(PathId path_id, const TransportConfig& config, const Address& local_address,
                 const Address& remote_address)
