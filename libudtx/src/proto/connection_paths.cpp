@@ -117,6 +117,7 @@ void Connection::activate(Instant now, PathContext& p) {
 // that a path is silent says nothing about its queue.
 void Connection::suspend(Instant now, PathContext& p) {
     ++p.suspensions;
+    const bool told = p.recovery.in_timeout();
     p.probes = 0;
     p.train_left = 0;
     outcome_.clear();
@@ -129,7 +130,7 @@ void Connection::suspend(Instant now, PathContext& p) {
     for (const auto& packet : outcome_.lost) send_again(packet);
     p.lost_packets += outcome_.lost.size();
     outcome_.lost.clear();
-    apply_outcome(now, p, true);
+    apply_outcome(now, p, !told);
     p.ack_elsewhere = p.acks.pending();
     p.status_due = true;
     p.revival_wait = PathContext::kFirstRevival;
@@ -140,7 +141,7 @@ void Connection::suspend(Instant now, PathContext& p) {
 /// To be called when a path has become silent, and when another one has come that could take over.
 void Connection::suspend_silent(Instant now) {
     for (const auto& p : paths_.all()) {
-        const bool silent = p->state == PathState::active && p->recovery.probe_count() >= kSilentProbes;
+        const bool silent = p->state == PathState::active && PathSet::silent(*p, now);
         if (silent && paths_.another_works(*p)) suspend(now, *p);
     }
 }

@@ -129,7 +129,7 @@ void Connection::on_path_timeout(Instant now, PathContext& p) {
     // section 6.2.4).
     if (const auto* oldest = p.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
     const bool silent = p.recovery.probe_count() >= kSilentProbes;
-    if (silent && paths_.another_works(p)) {
+    if (PathSet::silent(p, now) && paths_.another_works(p)) {
         suspend(now, p);
         return;
     }

@@ -30,6 +30,10 @@ bool PathSet::works(const PathContext& path) noexcept {
     return path.state == PathState::active && path.recovery.probe_count() < kSilentProbes && !path.peer_suspended;
 }
 
+bool PathSet::silent(const PathContext& path, Instant now) noexcept {
+    return path.recovery.probe_count() >= kSilentProbes && now - path.last_received >= kLeastSilence;
+}
+
 bool PathSet::another_works(const PathContext& path) const noexcept {
     return std::any_of(open_.begin(), open_.end(), [&](const auto& p) { return p.get() != &path && works(*p); });
 }

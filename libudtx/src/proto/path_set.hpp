@@ -49,6 +49,8 @@ class PathSet {
     /// Another path than this one works.
     [[nodiscard]] bool another_works(const PathContext& path) const noexcept;
     [[nodiscard]] static bool works(const PathContext& path) noexcept;
+    /// Silent for so long that another path should take over.
+    [[nodiscard]] static bool silent(const PathContext& path, Instant now) noexcept;
 
   private:
     std::vector<std::unique_ptr<PathContext>> open_;
@@ -58,5 +60,7 @@ class PathSet {
 
 /// Probe timeouts in a row after which a path counts as silent (UDT's EXP event).
 inline constexpr std::uint32_t kSilentProbes = 2;
+/// And nothing may have come for so long: on a short line two probe timeouts are over before a busy peer has woken up.
+inline constexpr Duration kLeastSilence = std::chrono::milliseconds(100);
 
 }  // namespace udtx::proto
