@@ -13,6 +13,7 @@ double share(const char* cc, Coupling coupling, Duration rtt, Duration from) {
     TransportConfig config;
     config.coupling = coupling;
     FlowRig rig({.name = "two paths beside one",
+                 .bits_per_second = 30'000'000,
                  .rtt = rtt,
                  .access_bits_per_second = 1'000'000'000,
                  .flows = {{.cc = cc, .config = config}, {.cc = cc, .config = config}}});
@@ -26,7 +27,7 @@ double share(const char* cc, Coupling coupling, Duration rtt, Duration from) {
 
 /// Stream bytes in 20 s over two lines whose rates change at moments of their own.
 std::uint64_t disjoint(Coupling coupling, std::uint64_t seed) {
-    const LinkParams line{.bits_per_second = 50'000'000, .delay = 10ms, .queue_bytes = 250'000};
+    const LinkParams line{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 100'000};
     TransportConfig config;
     config.coupling = coupling;
     MultipathRig rig({.name = "disjoint", .lines = {line, line}, .seed = seed, .client = config});
@@ -37,7 +38,7 @@ std::uint64_t disjoint(Coupling coupling, std::uint64_t seed) {
         Duration at = 1s;
         for (bool narrow = true; at < 20s; narrow = !narrow) {
             s.at(at, narrow ? "narrow" : "wide", [&rig, path, narrow] {
-                rig.up(path).change([narrow](LinkParams& p) { p.bits_per_second = narrow ? 35'000'000 : 50'000'000; });
+                rig.up(path).change([narrow](LinkParams& p) { p.bits_per_second = narrow ? 14'000'000 : 20'000'000; });
             });
             at += 300ms + std::chrono::milliseconds(random.below(1500));
         }

@@ -176,7 +176,7 @@ TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
 }
 
 TEST_CASE("property: eds beats the best path alone, fills all for a placed stream, duplicates within 5 %") {
-    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         INFO("seed " << seed);
         udtx::sim::Prng random(seed);
         std::vector<ModelPath> paths(2 + random.below(3));
@@ -193,7 +193,7 @@ TEST_CASE("property: eds beats the best path alone, fills all for a placed strea
         // Room for the best path alone, whichever it is, up to room for all.
         const double window = 1500.0 + static_cast<double>(random.below(6000));
         INFO(what << "W = " << window);
-        ModelOptions options = with("eds", true, window, 5);
+        ModelOptions options = with("eds", true, window, 3);
         const auto ordered = Model(options, paths).run();
         CHECK(ordered.mbps >= 0.98 * best);
         CHECK(ordered.duplicate_share <= 0.05);
