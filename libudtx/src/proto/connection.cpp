@@ -37,7 +37,7 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
       max_rate_(config.max_rate) {
     PathContext& first = paths_.first();
     first.options = setup_.path;
-    first.state_since = first.last_received = first.last_eliciting = now;
+    first.last_received = first.last_eliciting = now;
     first.skip_in = 1000 + deps.rng->next_u64() % 4096;
     make_congestion_controller(first);
     if (setup_.role == Role::client) {

@@ -140,16 +140,16 @@ class Connection {
     void use_for_handshake(const PathAddresses& addresses);
     void dial_elsewhere();
     void settle_first_path(const RxDatagram& datagram);
-    void enter(Instant now, PathContext& p, PathState state);
+    void enter(PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
     void suspend(Instant now, PathContext& p);
     void suspend_silent(Instant now);
     void revive(Instant now, PathContext& p, std::uint32_t proven_bytes);
-    void close_path(Instant now, PathContext& p);
+    void close_path(PathContext& p);
     void leave_closed(Instant now);
     void on_path_status(const wire::PathStatusFrame& frame);
-    Result<void> on_path_abandon(Instant now, const wire::PathAbandonFrame& frame);
+    Result<void> on_path_abandon(const wire::PathAbandonFrame& frame);
 
     // connection_rx.cpp
     void on_long_packet(Instant now, const RxDatagram& datagram);

@@ -18,7 +18,6 @@ PathContext& Connection::open_path(Instant now, PathId id, const Address& local,
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
     path->state = PathState::probing;
-    path->state_since = now;
     path->last_received = now;
     path->last_eliciting = now;
     path->skip_in = 1000 + deps_.rng->next_u64() % 4096;
@@ -57,7 +56,7 @@ Result<void> Connection::remove_path(Instant now, PathId id) {
     if (p == nullptr) return Error{ErrorCode::invalid_argument, "there is no such path"};
     if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works that could carry on"};
     abandons_due_.push_back({id, 0});
-    close_path(now, *p);
+    close_path(*p);
     leave_closed(now);
     touch();
     return {};
@@ -95,9 +94,8 @@ void Connection::tell_path(const PathContext& p, bool unreachable) {
     events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
 }
 
-void Connection::enter(Instant now, PathContext& p, PathState state) {
+void Connection::enter(PathContext& p, PathState state) {
     p.state = state;
-    p.state_since = now;
     tell_path(p, false);
     touch();
 }
@@ -109,7 +107,7 @@ void Connection::activate(Instant now, PathContext& p) {
     p.validator.clear();
     p.last_received = now;
     if (p.options.standby || p.options.weight != 1.0) p.status_due = true;
-    enter(now, p, PathState::active);
+    enter(p, PathState::active);
     suspend_silent(now);
 }
 
@@ -135,7 +133,7 @@ void Connection::suspend(Instant now, PathContext& p) {
     p.status_due = true;
     p.revival_wait = PathContext::kFirstRevival;
     p.revival_at = now + p.revival_wait;
-    enter(now, p, PathState::suspended);
+    enter(p, PathState::suspended);
 }
 
 /// To be called when a path has become silent, and when another one has come that could take over.
@@ -156,16 +154,16 @@ void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes)
         p.mtu.verify();
         p.congestion->on_mtu(p.mtu.current());
     }
-    enter(now, p, PathState::active);
+    enter(p, PathState::active);
     suspend_silent(now);
 }
 
-void Connection::close_path(Instant now, PathContext& p) {
+void Connection::close_path(PathContext& p) {
     p.recovery.abandon(outcome_);
     for (const auto& packet : outcome_.lost) send_again(packet);
     outcome_.clear();
     path_closing_ = true;
-    enter(now, p, PathState::closed);
+    enter(p, PathState::closed);
 }
 
 void Connection::leave_closed(Instant now) {
@@ -195,7 +193,7 @@ void Connection::on_path_status(const wire::PathStatusFrame& frame) {
     p->peer_suspended = suspended;
 }
 
-Result<void> Connection::on_path_abandon(Instant now, const wire::PathAbandonFrame& frame) {
+Result<void> Connection::on_path_abandon(const wire::PathAbandonFrame& frame) {
     PathContext* p = paths_.find(frame.path);
     paths_.mark_used(frame.path);
     if (p == nullptr || p->state == PathState::closed) return {};
@@ -203,7 +201,7 @@ Result<void> Connection::on_path_abandon(Instant now, const wire::PathAbandonFra
     const bool another =
         std::ranges::any_of(all, [&](const auto& q) { return q.get() != p && q->state != PathState::closed; });
     if (!another) return Error{ErrorCode::protocol, "the peer gave up the only path"};
-    close_path(now, *p);
+    close_path(*p);
     return {};
 }
 

@@ -229,7 +229,7 @@ Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame
             c.on_path_status(f);
             return {};
         }
-        Result<void> operator()(const wire::PathAbandonFrame& f) const { return c.on_path_abandon(now, f); }
+        Result<void> operator()(const wire::PathAbandonFrame& f) const { return c.on_path_abandon(f); }
         Result<void> operator()(const wire::CloseFrame& f) const {
             c.answer_close(now, close_reason_from_peer(f));
             return {};

@@ -52,7 +52,6 @@ struct PathContext {
     Address remote;
     PathOptions options;
     PathState state = PathState::active;
-    Instant state_since{};
 
     recovery::LossRecovery recovery;
     recovery::AckTracker acks;
@@ -70,23 +69,23 @@ struct PathContext {
     std::optional<Instant> last_train;
     std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
 
-    /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
-    /// that swallows large datagrams from one that is silent.
-    static constexpr int kProbes = 2;
-    int probes = 0;
-    bool ping_due = false;
     /// While suspended: when the next two probes leave, and how long to wait after them.
     static constexpr Duration kFirstRevival = std::chrono::milliseconds(100);
     static constexpr Duration kLastRevival = std::chrono::seconds(1);
     Instant revival_at{};
     Duration revival_wait{};
-    bool failure_told = false;  ///< that it does not validate
 
+    /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
+    /// that swallows large datagrams from one that is silent.
+    static constexpr int kProbes = 2;
+    int probes = 0;
+    bool ping_due = false;
+    bool failure_told = false;    ///< that it does not validate
     bool status_due = false;      ///< PATH_STATUS to send, on any path
     bool peer_suspended = false;  ///< the peer hears nothing here
+    bool ack_elsewhere = false;   ///< an ACK of this path is to leave on another one
     std::uint64_t status_sent = 0;
     std::optional<std::uint64_t> status_seen;  ///< newest of the peer
-    bool ack_elsewhere = false;                ///< an ACK of this path is to leave on another one
     Instant last_received{};
     Instant last_eliciting{};
     std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send
