@@ -41,12 +41,13 @@ double TcpBbr::window_gain() const noexcept {
     return mode_ == Mode::probe_bw ? kWindowGain : 1.0;
 }
 
+double TcpBbr::burst() const noexcept { return std::max(2.0, std::floor(pacing_ * kBurstSeconds)); }
+
 // bbr_inflight(): gain x BDP and room for bursts.
 double TcpBbr::inflight(double gain) const noexcept {
     if (min_rtt_ <= 0.0) return kInitialWindow;
-    const double burst = std::max(2.0, std::floor(pacing_ * kBurstSeconds));
     const double more = mode_ == Mode::probe_bw && phase_ == 0 ? 2.0 : 0.0;
-    return std::ceil(gain * bandwidth() * min_rtt_) + 3.0 * burst + more;
+    return std::ceil(gain * bandwidth() * min_rtt_) + 3.0 * burst() + more;
 }
 
 void TcpBbr::on_ack(const TcpAck& ack) {

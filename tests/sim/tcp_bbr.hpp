@@ -38,6 +38,7 @@ class TcpBbr {
     void on_timeout();   ///< retransmission time-out: all in flight is lost
     [[nodiscard]] double window() const noexcept { return window_; }       ///< segments
     [[nodiscard]] double pacing_rate() const noexcept { return pacing_; }  ///< segments/s
+    [[nodiscard]] double burst() const noexcept;                           ///< segments that leave at once
     [[nodiscard]] bool probing_rtt() const noexcept { return mode_ == Mode::probe_rtt; }
     [[nodiscard]] bool startup() const noexcept { return mode_ == Mode::startup; }
     [[nodiscard]] double bandwidth() const noexcept;  ///< segments/s

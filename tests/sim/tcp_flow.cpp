@@ -152,8 +152,11 @@ void TcpFlow::send_what_fits(Instant now) {
             send_scheduled_ = true;
             return;
         }
-        send_segment(now);
-        next_send_ = std::max(now, next_send_) + from_seconds(1.0 / std::max(control_.pacing_rate(), 1.0));
+        // One TSO burst: a millisecond of the pacing rate.
+        const auto burst = static_cast<std::uint64_t>(control_.burst());
+        std::uint64_t sent = 0;
+        for (; sent < burst && static_cast<double>(in_flight_) < control_.window(); ++sent) send_segment(now);
+        next_send_ = std::max(now, next_send_) + from_seconds(static_cast<double>(sent) / control_.pacing_rate());
     }
 }
 

@@ -31,8 +31,8 @@ constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': t
 constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;    // congestion loss at which a line counts as full although no queue shows
 constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
-constexpr Duration kBlame = std::chrono::seconds(20);    // after a trial that found congestion
-constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: is what was left to others taken?
+constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
+constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drains that failed before are forgotten
 
 constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
 
@@ -51,6 +51,12 @@ double Udtx::least_half_delay() const { return std::max(kMinHalfDelay, kHalfDela
 std::optional<double> Udtx::roomy_buffer() const {
     const auto full = delay_.full();
     return full && *full > kHalvesPerBuffer * least_half_delay() ? full : std::nullopt;
+}
+
+// So little room that many flows of our own keep a queue full, too: what it does tells nothing of others.
+bool Udtx::shallow() const {
+    const auto full = delay_.full();
+    return full && *full < kHalvesPerBuffer * (kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt());
 }
 
 double Udtx::half_delay() const {
@@ -131,6 +137,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     }
     if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
+    if (congestion_losses_ > 0 && loss_.congestion() > kOverflow) last_overflow_ = feedback.now;
     loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
 }
 
@@ -148,52 +155,6 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     }
 }
 
-void Udtx::consider_competing(const CongestionFeedback& feedback) {
-    const Instant now = feedback.now;
-    const double rtt = delay_.base_rtt() + delay_.queue();
-    if (compete_.active()) {
-        compete_.on_feedback(feedback, congestion_losses_, loss_.random(), delay_.queue(), rtt, datagram_bytes_);
-        rate_ = compete_.window() / rtt;
-        if (delay_.queue() > 0.5 * half_delay()) return;
-        compete_.leave();
-        last_low_ = now;
-        left_ = now;
-        left_rate_ = rate_;
-        rates_.clear();
-    }
-    rates_.add(now, rate_);
-    // The queue had emptied, but what we left to others they took: they are still not of our kind.
-    const bool robbed = left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < 0.6 * left_rate_;
-    if (robbed) {
-        start_competing(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
-        return;
-    }
-    // Drains of our own kind would have emptied the queue, and left us our share.
-    const double patience = 3.0 + 10.0 * delay_.base_rtt() + 1500.0 * packet_time();
-    const bool never_low = to_seconds(now - last_low_) > patience && rate_ < 0.7 * rates_.value(now).value_or(rate_);
-    if (delay_.queue() < (never_low ? 1.5 : 5.0) * half_delay()) {
-        overrun_since_.reset();
-        return;
-    }
-    if (!overrun_since_) overrun_since_ = now;
-    if (to_seconds(now - *overrun_since_) < std::max(1.0, 8.0 * delay_.base_rtt())) return;
-    if (delay_.range() < 0.5 * half_delay()) {
-        overrun_since_.reset();
-        delay_.forget_base();  // no queue stands so still: the way has become longer
-        return;
-    }
-    // With a share of 1/n before, 1/(n + 1) is fair beside one more.
-    const double before = rates_.value(now).value_or(rate_);
-    const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
-    start_competing(now, std::max(rate_, 0.9 * fair) * rtt, 1.2 * fair * rtt);
-}
-
-void Udtx::start_competing(Instant now, double window, double goal) {
-    overrun_since_.reset();
-    trial_.abandon();  // trials stand still now: one that runs would lower the rate for as long as this lasts
-    compete_.enter(now, window, goal);
-}
-
 void Udtx::start_ramp(Instant now) {
     phase_ = Phase::ramp;
     rate_ = mtr_.mtr() * kStart;
@@ -202,6 +163,7 @@ void Udtx::start_ramp(Instant now) {
     crowded_since_.reset();
     last_low_ = now;
     last_drain_ = now;
+    started_ = now;
 }
 
 void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
@@ -288,7 +250,12 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
 void Udtx::consider_drain(Instant now) {
     const double half = half_delay();
     const double rtt = delay_.base_rtt();
-    if (delay_.queue() <= 0.25 * half) last_low_ = now;
+    if (delay_.queue() <= 0.25 * half) {
+        last_low_ = now;
+        if (drain_until_ || now < frozen_until_ || now - last_high_ > kCalm) failed_drains_ = 0;
+    } else {
+        last_high_ = now;
+    }
     if (drain_until_) {
         if (now >= *drain_until_) end_drain(now);
         return;
@@ -303,6 +270,7 @@ void Udtx::consider_drain(Instant now) {
     const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
     if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
     if (!stands && !joined) return;
+    if (stands) ++failed_drains_;  // until it shows
     begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3)));
 }
 
@@ -344,7 +312,7 @@ Rate Udtx::pacing_rate() const {
     if (phase_ == Phase::blind) return options_.max_rate;
     double pace = rate_;
     if (compete_.active()) {
-        pace *= 1.2;  // the window steers
+        pace *= compete_.claiming() ? 1.02 : 1.2;  // the window steers
     } else if (phase_ == Phase::steady) {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + to_seconds(kSynInterval));
         pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);

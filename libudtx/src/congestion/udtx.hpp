@@ -49,13 +49,17 @@ class Udtx final : public CongestionController {
     void bound_rate(const CongestionFeedback& feedback);
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
-    void start_competing(Instant now, double window, double goal);
+    [[nodiscard]] bool foreign(Instant now) const;
+    void begin_competing(Instant now, double rtt);
+    bool end_competing(const CongestionFeedback& feedback, double rtt);
+    void stop_waiting();
     void consider_drain(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
     [[nodiscard]] double least_half_delay() const;
     [[nodiscard]] double half_delay() const;  // q_h
     [[nodiscard]] std::optional<double> roomy_buffer() const;
+    [[nodiscard]] bool shallow() const;
     [[nodiscard]] double packet_time() const;        // Lp
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
@@ -76,6 +80,7 @@ class Udtx final : public CongestionController {
     double gain_ = 0.0;          // G of fill
     std::optional<Instant> updated_;
     Instant sent_;
+    Instant started_;                       // of the ramp
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
     std::optional<Instant> crowded_since_;  // ramp: q > q_h
     Instant low_since_;                     // q < 0.15 q_h since
@@ -86,6 +91,7 @@ class Udtx final : public CongestionController {
     double blamed_random_ = 0.0;                                              // what that trial left
     Instant blamed_until_;                                                    // after a trial that found congestion
     SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(10)};  // x before others came
+    double before_ = 0.0;                                                     // the highest of them
     std::optional<Instant> left_;                                             // competing ended
     double left_rate_ = 0.0;                                                  // with this x
     std::optional<Instant> overrun_since_;                                    // q > 5 q_h
@@ -94,6 +100,9 @@ class Udtx final : public CongestionController {
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
+    Instant last_overflow_;               // packets lost to a full queue
+    Instant last_high_;                   // q > 0.25 q_h
+    int failed_drains_ = 0;               // that have not emptied the queue, since the last that did
     std::optional<Duration> drain_base_;  // base delay when drains were last considered
 };
 

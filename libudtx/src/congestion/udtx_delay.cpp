@@ -14,7 +14,10 @@ constexpr double kSmoothingRtts = 0.25;  // qf
 
 void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time) {
     if (feedback.rtt_sample) rtts_.add(feedback.now, *feedback.rtt_sample);
-    if (const auto rtt = rtts_.value(feedback.now)) base_rtt_ = std::max(to_seconds(*rtt), 1e-4);
+    if (const auto rtt = rtts_.value(feedback.now)) {
+        const double least = std::max(to_seconds(*rtt), 1e-4);
+        base_rtt_ = hold_ && base_rtt_ > 0.0 ? std::min(base_rtt_, least) : least;
+    }
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time);
     last_lows_.add(feedback.now, queue_);

@@ -323,13 +323,14 @@ TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate
 
 TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
     UdtxCompete compete;
-    compete.enter(kStart, 100e3, 200e3);
+    compete.enter(kStart, {.window = 100e3, .goal = 200e3, .share = 1e6});
+    UdtxCompete::Path path{.queue = 0.05, .rtt = 0.1, .segment = 1000.0};
     CongestionFeedback f = feedback(0ms);
     f.acked_packets = 20;
     f.acked_bytes = 20'000;
     for (int i = 1; i <= 600; ++i) {
         f.now = kStart + 10ms * i;
-        compete.on_feedback(f, 0, 0.0, 0.05, 0.1, 1000.0);
+        compete.on_feedback(f, path);
     }
     // K = cbrt(100 / 0.4) = 6.3 s: the plateau.
     CHECK(compete.window() > 190e3);
@@ -337,8 +338,47 @@ TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
     const double before = compete.window();
     f.lost.push_back({1000, 1000, f.now});
     f.largest_sent = 1200;
-    compete.on_feedback(f, 1, 0.0, 0.05, 0.1, 1000.0);
+    path.congestion_losses = 1;
+    compete.on_feedback(f, path);
     CHECK(compete.window() == Approx(0.7 * before).epsilon(0.01));
-    compete.on_feedback(f, 1, 0.0, 0.05, 0.1, 1000.0);  // of the same round
+    compete.on_feedback(f, path);  // of the same round
     CHECK(compete.window() > 0.69 * before);
+}
+
+namespace {
+
+/// 10,000 packets a second and, in bursts at these intervals, lost ones, until `seconds` after the start.
+void compete_with_losses(UdtxCompete& compete, double seconds, Duration interval, std::uint32_t lost) {
+    CongestionFeedback f = feedback(0ms);
+    f.acked_packets = 100;
+    f.acked_bytes = 100'000;
+    for (Duration t = 10ms; to_seconds(t) < seconds; t += 10ms) {
+        const bool burst = t % interval == Duration::zero();
+        f.now = kStart + t;
+        f.largest_sent += 100;
+        f.lost.clear();
+        if (burst) f.lost.push_back({f.largest_sent - 50, 1000, f.now});
+        compete.on_feedback(f, {.congestion_losses = burst ? lost : 0, .queue = 0.05, .rtt = 0.1, .segment = 1000.0});
+    }
+}
+
+}  // namespace
+
+TEST_CASE("udtx beside queue fillers: claims its share where loss goes on, and only there") {
+    constexpr double share = 5e6;  // bytes/s of 10 MB/s
+    UdtxCompete beside_cubic;
+    beside_cubic.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
+    compete_with_losses(beside_cubic, 12.0, 4s, 5);
+    CHECK_FALSE(beside_cubic.claiming());
+
+    UdtxCompete beside_bbr;
+    beside_bbr.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
+    compete_with_losses(beside_bbr, 12.0, 500ms, 50);
+    CHECK(beside_bbr.claiming());
+    CHECK(beside_bbr.window() >= 0.95 * share * 0.1);
+
+    UdtxCompete flooded;  // a fifth is lost: nothing is held against that
+    flooded.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
+    compete_with_losses(flooded, 14.0, 500ms, 1250);
+    CHECK(flooded.window() < 0.3 * share * 0.1);
 }

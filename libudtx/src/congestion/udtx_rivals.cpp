@@ -1,0 +1,93 @@
+// When udtx competes: whether a queue is its own kind's or that of flows which fill it until it overflows.
+#include <algorithm>
+
+#include "congestion/udtx.hpp"
+
+namespace udtx::congestion {
+
+namespace {
+constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
+constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: is what was left to others taken?
+constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
+constexpr double kFailedDrains = 2.0;                       // in a row: others keep up the queue
+constexpr double kSlowPackets = 1500.0;                     // Lp, the time that slow lines are given besides
+constexpr double kDrainPace = 2.0;                          // s, between drains of a queue that stands
+}  // namespace
+
+void Udtx::consider_competing(const CongestionFeedback& feedback) {
+    const Instant now = feedback.now;
+    const double rtt = delay_.base_rtt() + delay_.queue();
+    if (compete_.active() && !end_competing(feedback, rtt)) return;
+    rates_.add(now, rate_);
+    if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
+    // The queue had emptied, but what we left to others they took: they are still not of our kind.
+    if (left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
+        stop_waiting();
+        compete_.resume(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
+        return;
+    }
+    if (delay_.queue() < (foreign(now) ? 1.5 : 5.0) * half_delay()) {
+        overrun_since_.reset();
+        return;
+    }
+    if (!overrun_since_) overrun_since_ = now;
+    if (to_seconds(now - *overrun_since_) < std::max(1.0, 8.0 * delay_.base_rtt())) return;
+    if (delay_.range() < 0.5 * half_delay() && delay_.queue() > delay_.full().value_or(0.0)) {
+        overrun_since_.reset();
+        delay_.forget_base();  // no queue stands so still: the way has become longer
+        return;
+    }
+    begin_competing(now, rtt);
+}
+
+// Drains of our own kind would have emptied the queue, and left us our share.
+bool Udtx::foreign(Instant now) const {
+    const double slow = kSlowPackets * packet_time();
+    const double patience = 3.0 + 10.0 * delay_.base_rtt() + slow;
+    // Several of our kind that drain at different times do so in vain, too, but once all have joined no queue
+    // overflows.
+    const bool overflows = delay_.full() && !shallow() && now - last_overflow_ < kOverflowAge;
+    const bool drained_in_vain = overflows && failed_drains_ >= kFailedDrains + slow / kDrainPace;
+    if (to_seconds(now - last_low_) <= patience && !drained_in_vain) return false;
+    return rate_ < 0.7 * rates_.value(now).value_or(rate_);
+}
+
+void Udtx::begin_competing(Instant now, double rtt) {
+    // With a share of 1/n before, 1/(n + 1) is fair beside one more; a newcomer never had a share: beside one, 1/2.
+    const bool newcomer = to_seconds(*overrun_since_ - started_) < 1.0 + 5.0 * delay_.base_rtt();
+    const double fair = mtr_.mtr() * before_ / (mtr_.mtr() + before_);
+    const double share = newcomer ? 0.5 * mtr_.mtr() : fair;
+    stop_waiting();
+    if (left_ && now - *left_ < kRemorse) {
+        const double again = std::max(fair, compete_.share());
+        compete_.resume(now, std::max(rate_, 0.9 * again) * rtt, 1.2 * again * rtt);
+    } else {
+        compete_.enter(now, {.window = std::max(rate_, 0.9 * fair) * rtt, .goal = 1.2 * fair * rtt, .share = share});
+    }
+}
+
+bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
+    const Instant now = feedback.now;
+    compete_.on_feedback(feedback, {.congestion_losses = congestion_losses_,
+                                    .random_loss = loss_.random(),
+                                    .queue = delay_.queue(),
+                                    .rtt = rtt,
+                                    .segment = static_cast<double>(datagram_bytes_),
+                                    .may_claim = !shallow()});
+    rate_ = compete_.window() / rtt;
+    const bool drained = drain_until_ || now < frozen_until_;
+    if (!compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt())) return false;
+    compete_.leave();
+    last_low_ = now;
+    left_ = now;
+    left_rate_ = rate_;
+    rates_.clear();
+    return true;
+}
+
+void Udtx::stop_waiting() {
+    overrun_since_.reset();
+    trial_.abandon();  // trials stand still now: one that runs would lower the rate for as long as this lasts
+}
+
+}  // namespace udtx::congestion
