@@ -104,3 +104,43 @@ TEST_CASE("a server takes no more paths than it announced, from the honest and f
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
     SIM_CHECK(s, s.server().session().stats().paths.size() == 2);
 }
+
+// The peer opens a path from an address that is not its own and gives up the only one that was proved: what was on its
+// way to the peer must not go to the victim.
+TEST_CASE("a path that was never proved carries no data, even as the last one") {
+    TappedProvider tapped(shared_kit().provider());
+    MultipathRig rig({.name = "abandoned for a victim", .lines = {kLine}, .client_provider = &tapped});
+    Scenario& s = rig.scenario();
+    const Address victim = make_address(66, 6666);
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = 50'000'000});
+    const auto receiver = std::make_shared<Receiver>();
+    s.server().listen(1, [&](proto::Connection&) { return sender; });
+    s.client().connect(s.server().address(), receiver);
+    SIM_REQUIRE(s, s.run_until([&] { return receiver->received() > 1'000'000; }, 10s));
+    std::uint64_t answered = 0;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& packet) {
+        if (from == s.server().node() && packet.to == victim) answered += packet.data.size();
+        return false;
+    });
+    std::uint64_t spent = 0;
+    PacketNumber number = 0;
+    const auto say = [&](const wire::Frame& frame) {
+        auto packet = tapped.forge(
+            number++, [&](wire::Writer& w) { REQUIRE(wire::write_frame(w, frame)); }, 1200, PathId{1});
+        spent += packet.size();
+        s.network().inject(1ms, victim, s.server().address(), std::move(packet));
+        s.run_for(50ms);
+    };
+    say(wire::PathAbandonFrame{.path = PathId{0}, .code = 0});
+    s.run_for(1s);
+    SIM_CHECK(s, answered > 0);
+    SIM_CHECK(s, answered <= 3 * spent);
+    // What it says of streams is heard, and answered with no more than it pays for; so is an error.
+    for (int i = 0; i < 5; ++i) say(wire::PingFrame{});
+    s.run_for(1s);
+    SIM_CHECK(s, answered <= 3 * spent);
+    say(wire::PathAbandonFrame{.path = PathId{1}, .code = 0});
+    s.run_for(5s);
+    SIM_CHECK(s, answered <= 3 * spent);
+    SIM_CHECK(s, s.server().session().closed.has_value());
+}

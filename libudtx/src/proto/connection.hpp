@@ -208,7 +208,7 @@ class Connection {
     [[nodiscard]] bool shared_pending() const;
     [[nodiscard]] bool pair_opens_here(Instant now, const PathContext& p) const;
     void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
-    void fill_ack_elsewhere(Instant now, const PathContext& p, wire::Writer& out);
+    void fill_ack_elsewhere(Instant now, wire::Writer& out);
     void fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
                       recovery::SentPacket& packet);
     void fill_shared(wire::Writer& out, recovery::SentPacket& packet);

@@ -51,10 +51,10 @@ void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& pac
     }
 }
 
-/// An ACK of a path that does not carry its own at present.
-void Connection::fill_ack_elsewhere(Instant now, const PathContext& p, wire::Writer& out) {
+/// An ACK of a path that does not carry its own at present; of the path of this packet, if no other works either.
+void Connection::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
-        if (other.get() == &p || !other->ack_elsewhere) continue;
+        if (!other->ack_elsewhere) continue;
         other->ack_elsewhere = false;
         if (other->acks.build(now, kMaxAckRangesSent, ack_scratch_)) (void)wire::write_ack(out, ack_scratch_);
     }
@@ -108,7 +108,7 @@ void Connection::fill_payload(Instant now, PathContext& p, const PacketPlan& pla
     if (!plan.eliciting || !plan.acks) return;
     fill_control(p, w, packet);
     if (plan.shared) {
-        fill_ack_elsewhere(now, p, w);
+        fill_ack_elsewhere(now, w);
         fill_shared(w, packet);
         streams_.fill_control(w, packet);
     }

@@ -94,7 +94,8 @@ Result<void> Connection::establish(Instant now) {
     paths_.first().mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
     state_ = State::established;
     const PathOptions& wanted = paths_.first().options;
-    paths_.first().status_due = wanted.standby || wanted.weight != 1.0;
+    // A peer that knows of one path only would not understand.
+    paths_.first().status_due = max_paths() > 1 && (wanted.standby || wanted.weight != 1.0);
     last_received_ = now;
     events_.push_back(event::Connected{});
     if (setup_.role == Role::server) {

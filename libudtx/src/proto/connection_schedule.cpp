@@ -110,12 +110,16 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
         }
     } else if (streams_.data_pending() && !streams_.demand()) {
         // The end of a stream, without bytes.
-        if (PathContext* p = best_with_room(now)) return transmit_data(now, *p, {.shared = false}, 1, out);
+        if (PathContext* p = best_with_room(now)) {
+            if (auto t = transmit_data(now, *p, {.shared = false}, 1, out)) return t;
+        }
     }
     for (const auto& p : paths_.all()) {
         if (p->state != PathState::active) continue;
-        // A path that could send and is not given anything is not limited by its network.
-        hold(*p, streams_.data_pending() && !has_room(now, *p), false);
+        // A path that could send and is not given anything is not limited by its network. Asking for room keeps its
+        // pacer's credit up to date: departure() would else name a time that is over.
+        const bool room = has_room(now, *p);
+        hold(*p, streams_.data_pending() && !room, false);
     }
     return std::nullopt;
 }

@@ -30,8 +30,9 @@ std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_s
     if (!keys_) return t;
     if (t) return t;
     maybe_update_keys();
-    if (!paths_.single()) return transmit_several(now, max_segments, out);
     PathContext& p = paths_.first();
+    // The last path that is left may be one that its peer has not proved to be reached by.
+    if (!paths_.single() || p.state == PathState::probing) return transmit_several(now, max_segments, out);
     t = transmit_challenge(now, p, out);
     if (!t) t = transmit_mtu_probe(now, p, out);
     if (!t) t = transmit_data(now, p, Cargo{}, max_segments, out);
@@ -57,7 +58,13 @@ std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::b
     close_next_ = now + close_spacing_;
     std::size_t size = 0;
     if (keys_) {
-        size = build_packet(now, p, out, {.size = config_.min_datagram, .close = &close_frame_});
+        const bool unproved = p.state == PathState::probing;
+        const std::uint64_t room = unproved ? p.validator.credit() : config_.min_datagram;
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(room, config_.min_datagram));
+        size = most < kLeastChallenge
+                   ? 0
+                   : build_packet(now, p, out, {.size = most, .acks = !unproved, .close = &close_frame_});
+        if (unproved) p.validator.on_sent(size);
     } else {
         size = handshake_.make_close(now, out, close_frame_);
     }
