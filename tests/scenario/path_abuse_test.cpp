@@ -3,6 +3,7 @@
 
 #include "multipath_rig.hpp"
 #include "sim/insider.hpp"
+#include "sim/prng.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -143,4 +144,42 @@ TEST_CASE("a path that was never proved carries no data, even as the last one") 
     s.run_for(5s);
     SIM_CHECK(s, answered <= 3 * spent);
     SIM_CHECK(s, s.server().session().closed.has_value());
+}
+
+// The simulator ends a run in which a timer fires again and again without effect.
+TEST_CASE("whatever a peer says of its paths, nothing runs hot and what it asked for comes") {
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        TappedProvider tapped(shared_kit().provider());
+        MultipathRig rig(
+            {.name = "states of paths", .lines = {kLine, kLine, kLine}, .seed = seed, .client_provider = &tapped});
+        Scenario& s = rig.scenario();
+        const auto sender =
+            std::make_shared<Sender>(Sender::Options{.bytes = 5'000'000,
+                                                     .kind = seed % 2 == 0 ? StreamKind::ordered : StreamKind::placed,
+                                                     .close_when_delivered = false});
+        const auto receiver = std::make_shared<Receiver>();
+        s.server().listen(1, [&](proto::Connection&) { return sender; });
+        s.client().connect(s.server().address(), receiver);
+        SIM_REQUIRE(s, s.run_until([&] { return rig.client().connected_at.has_value(); }, 10s));
+        for (std::size_t line = 1; line < 3; ++line) SIM_REQUIRE(s, rig.open(line).ok());
+        s.client().pump();
+        // Every other packet of the client says this instead, until 200 have.
+        Prng random(seed);
+        std::uint64_t said = 0;
+        tapped.set_tap([&](const TappedProvider::Sealing& sealing) {
+            if (sealing.number < 10 || said == 200 || random.below(2) == 0) return;
+            wire::Writer w(sealing.payload);
+            for (std::uint8_t id = 0; id < 4; ++id) {
+                const auto status = static_cast<wire::PathStatus>(random.below(10) < 8 ? 2 : random.below(3));
+                const std::uint64_t weight = random.below(3) * 500'000'000;
+                (void)wire::write_frame(w, wire::PathStatusFrame{PathId{id}, status, 1000 + said, weight});
+            }
+            w.zeros(w.room());
+            ++said;
+        });
+        s.run_for(20s);
+        SIM_CHECK(s, said > 20);
+        SIM_CHECK(s, receiver->received() == 5'000'000);
+        SIM_CHECK(s, receiver->intact());
+    }
 }
