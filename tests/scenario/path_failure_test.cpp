@@ -190,3 +190,23 @@ TEST_CASE("the first of several ways to dial is dead: the connection is made ove
     SIM_REQUIRE(s, s.run_until([&] { return receiver->complete(5'000'000); }, 10s));
     SIM_CHECK(s, s.server().sessions().size() == 1);
 }
+
+TEST_CASE("a close is heard although the best path has just died") {
+    for (const std::size_t best : {0U, 1U}) {
+        LinkParams near = kLine;
+        near.delay = 2ms;
+        RigSetup setup{.name = "close beside a dead path", .lines = {kLine, kLine}};
+        setup.lines[best] = near;
+        MultipathRig rig(std::move(setup));
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 2'000'000, .close_when_delivered = false});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.sender->delivered_at().has_value(); }, 20s));
+        s.run_for(500ms);
+        rig.cut(best);
+        const Instant closed = s.events().now();
+        rig.client().connection->close(closed, 0, "done");
+        s.client().pump();
+        SIM_REQUIRE(s, s.run_until([&] { return s.server().session().closed.has_value(); }, 5s));
+        SIM_CHECK(s, *s.server().session().closed_at - closed < 1s);
+    }
+}

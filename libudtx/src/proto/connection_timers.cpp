@@ -47,7 +47,8 @@ std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
         const auto size = p.mtu.probe_due(*due);
         if (size && mtu_probe_allowed(p, *size)) earlier(next, due);
     }
-    if (config_.keep_alive > Duration::zero() && p.recovery.in_flight() == 0) {
+    // One that is due already waits for the pacer.
+    if (config_.keep_alive > Duration::zero() && p.recovery.in_flight() == 0 && !p.ping_due) {
         earlier(next, keep_alive_base(p) + config_.keep_alive);
     }
     earlier(next, departure(p));

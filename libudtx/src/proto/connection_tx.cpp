@@ -53,7 +53,9 @@ std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::b
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
     // One path after the other: which of them work at the end nobody may know.
     const auto turn = static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
-    PathContext& p = turn == 0 ? paths_.best() : *paths_.all()[turn];
+    PathContext& best = paths_.best();
+    PathContext& in_turn = *paths_.all()[turn];
+    PathContext& p = turn == 0 ? best : &in_turn == &best ? *paths_.all().front() : in_turn;
     --close_sends_;
     close_next_ = now + close_spacing_;
     std::size_t size = 0;
