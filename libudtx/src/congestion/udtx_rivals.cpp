@@ -26,12 +26,14 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         compete_.resume(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
         return;
     }
-    if (delay_.queue() < (foreign(now) ? 1.5 : 5.0) * half_delay()) {
+    // 5 q_h of a shallow buffer are all of it: many of our kind fill that, too.
+    const bool others = foreign(now);
+    if ((shallow() && !others) || delay_.queue() < (others ? 1.5 : 5.0) * half_delay()) {
         overrun_since_.reset();
         return;
     }
     if (!overrun_since_) overrun_since_ = now;
-    if (to_seconds(now - *overrun_since_) < std::max(1.0, 8.0 * delay_.base_rtt())) return;
+    if (to_seconds(now - *overrun_since_) < std::max(1.0, 12.0 * delay_.base_rtt())) return;
     if (delay_.range() < 0.5 * half_delay() && delay_.queue() > delay_.full().value_or(0.0)) {
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
