@@ -38,6 +38,15 @@ std::uint64_t bits(const std::string& text) {
     return static_cast<std::uint64_t>(parsed.value().bps());
 }
 
+/// A number of a flow's description, not negative.
+double number(const std::string& flow, const std::string& text) {
+    std::istringstream in(text);
+    double value = 0.0;
+    if (!(in >> value) || !in.eof() || !(value >= 0.0 && value < 1e15))
+        throw std::runtime_error("--flows: '" + text + "' in '" + flow + "' is not a number from 0 on");
+    return value;
+}
+
 /// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy; "tcp-bbr": TCP with Linux's BBR
 FlowSpec parse_flow(const std::string& text) {
     std::vector<std::string> parts;
@@ -47,9 +56,9 @@ FlowSpec parse_flow(const std::string& text) {
         throw std::runtime_error("--flows: '" + text + "' is not cc[:start[:rtt[:bytes]]]");
     FlowSpec flow;
     flow.cc = parts[0];
-    if (parts.size() > 1) flow.start = from_seconds(std::stod(parts[1]));
-    if (parts.size() > 2) flow.rtt = from_seconds(std::stod(parts[2]) / 1e3);
-    if (parts.size() > 3) flow.bytes = static_cast<std::uint64_t>(std::stod(parts[3]));
+    if (parts.size() > 1) flow.start = from_seconds(number(text, parts[1]));
+    if (parts.size() > 2) flow.rtt = from_seconds(number(text, parts[2]) / 1e3);
+    if (parts.size() > 3) flow.bytes = static_cast<std::uint64_t>(number(text, parts[3]));
     if (flow.cc == "low" || flow.cc == "high") {
         flow.config.policy = flow.cc == "low" ? Policy::low : Policy::high;
         flow.cc = "cubic";
@@ -99,7 +108,24 @@ void write_csv(const FlowRig& rig, const Options& options) {
     if (!out.flush()) throw std::runtime_error("cannot write " + options.csv);
 }
 
+void check(const Options& options) {
+    const auto within = [](const char* name, double value, double most) {
+        if (value >= 0.0 && value <= most) return;  // not so for NaN
+        std::ostringstream text;
+        text << name << " must lie between 0 and " << most;
+        throw std::runtime_error(text.str());
+    };
+    within("--rtt", options.rtt_ms, 1e5);
+    within("--queue-bdp", options.queue_bdp, 1e5);
+    within("--loss", options.loss_percent, 100.0);
+    within("--seconds", options.seconds, 1e5);
+    within("--from", options.from, 1e5);
+    within("--step", options.step, 1e5);
+    if (options.from >= options.seconds) throw std::runtime_error("--from must lie before --seconds, the run's end");
+}
+
 void run(const Options& options) {
+    check(options);
     FlowRig rig(make_setup(options));
     rig.run_for(from_seconds(options.seconds));
     std::fputs(rig.table(from_seconds(options.from), rig.elapsed()).c_str(), stdout);

@@ -58,6 +58,8 @@ def steady(bench, tool, cell, seconds, seed):
         # A transfer that ends early has failed: the source is larger than the line can carry.
         failed = flow.sender.poll() is not None
         said = flow.stop()
+        if failed:
+            print(f"ended early: {flow.complaint()}", flush=True)
         report = line.stop_emulator()
     trace = figures.LineTrace(line.trace)
     begin = flow.began + STEADY_AFTER
@@ -85,8 +87,11 @@ def transfer(bench, tool, cell, size, limit, seed):
             time.sleep(0.005)
         seconds = time.monotonic() - flow.began
         done = flow.sender.poll() == 0
+        failed = flow.sender.poll() not in (None, 0)
         flow.stop()
         report = line.stop_emulator()
+    if failed:
+        print(f"failed: {flow.complaint()}", flush=True)
     if done:
         check_copy(bench, source)
     return {**cell.row(tool.name, seed), "seconds": seconds if done else None,

@@ -6,6 +6,9 @@ import figures
 import net
 import tools
 
+JUDGED_SECONDS = 10.0  # at the end of a run, at least
+LEAST_SECONDS = JUDGED_SECONDS + 5.0
+
 
 @dataclass
 class Member:
@@ -47,7 +50,7 @@ def scenarios(bench, controller, rate, seconds):
     listed += [Scenario(f"low beside {name}", [low, peer(name)]) for name in ("cubic", "bbr")]
     for scenario in listed:
         scenario.rate, scenario.seconds = rate, seconds
-        scenario.judged_from = min(scenario.judged_from, seconds - 10.0)
+        scenario.judged_from = min(scenario.judged_from, seconds - JUDGED_SECONDS)
     return listed
 
 
@@ -66,14 +69,16 @@ def run(bench, scenario, seed):
             flows.append(member.tool.start(line, sampler, source, left, host=host))
         time.sleep(max(0.0, begin + scenario.seconds - time.monotonic()))
         end = time.monotonic()
-        dead = [flow.tool.name for flow in flows if flow.sender.poll() is not None]
+        dead = [flow for flow in flows if flow.sender.poll() is not None]
         for flow in flows:
             flow.stop()
         report = line.stop_emulator()
+    for flow in dead:
+        print(f"ended early: {flow.complaint()}", flush=True)
     trace = figures.LineTrace(line.trace)
     lines = [(f"{flow.tool.name} {i}", figures.series(flow.samples, begin, end, 1.0)) for i, flow in enumerate(flows, 1)]
     queue = [(row["time"] - begin, row["queue_bytes"]) for row in trace.window(begin, end)]
-    return judge(scenario, flows, begin, end, dead, trace, report), lines, queue
+    return judge(scenario, flows, begin, end, [flow.tool.name for flow in dead], trace, report), lines, queue
 
 
 def judge(scenario, flows, begin, end, dead, trace, report):

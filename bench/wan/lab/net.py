@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -45,6 +46,7 @@ def check_machine():
             fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", f"udtx{os.getpid()}".encode(), IFF_TUN | IFF_NO_PI))
     except OSError as error:
         raise Unavailable(f"cannot make a TUN device: {error}") from error
+    remove_abandoned()
     try:
         with Namespaces():
             pass
@@ -56,6 +58,18 @@ def ip(*args):
     done = subprocess.run(["ip", *args], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"ip {' '.join(args)}: {done.stderr.strip()}")
+
+
+# What we start ends with us, even when we die of a signal that nobody can handle. The program before it becomes it.
+WITH_US = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+
+
+def remove_abandoned():
+    """Namespaces of runs that were killed before they could remove them; their names have the process id."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
+    for name, pid in re.findall(r"^(w(\d+)x\d+-[abr])\b", listed, re.MULTILINE):
+        if not os.path.exists(f"/proc/{pid}"):
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
 def end(process, patience=3.0):
@@ -116,7 +130,8 @@ class Namespaces:
 
     def start(self, name, command, **options):
         """`ip netns exec` and `nice` become the command, so its process id is the command's."""
-        process = subprocess.Popen(["ip", "netns", "exec", name, "nice", "-n", NICE, *command], stdin=subprocess.DEVNULL, **options)
+        process = subprocess.Popen([*WITH_US, "ip", "netns", "exec", name, "nice", "-n", NICE, *command],
+                                   stdin=subprocess.DEVNULL, **options)
         self.processes.append(process)
         return process
 
@@ -151,9 +166,10 @@ class EmulatedLine(Namespaces):
     def start_emulator(self):
         devices = {self.a: f"{self.tag}0", self.b: f"{self.tag}1"}
         self.emulator = subprocess.Popen(
-            [*self.command, "--tun-a", devices[self.a], "--tun-b", devices[self.b], "--trace", self.trace, "--flows",
-             self.flows], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            [*WITH_US, *self.command, "--tun-a", devices[self.a], "--tun-b", devices[self.b], "--trace", self.trace,
+             "--flows", self.flows], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         if self.emulator.stdout.readline().strip() != "ready":
+            self.end_emulator()
             raise RuntimeError("the emulator did not start")
         for name, device in devices.items():
             ip("link", "set", device, "netns", name)
@@ -164,18 +180,24 @@ class EmulatedLine(Namespaces):
         """Its closing report as a dictionary."""
         if self.emulator is not None:
             self.emulator.send_signal(signal.SIGTERM)
-            text, _ = self.emulator.communicate(timeout=20)
-            self.emulator = None
-            self.report = json.loads(text)
+            try:
+                text, _ = self.emulator.communicate(timeout=20)
+                self.report = json.loads(text)
+            except (subprocess.TimeoutExpired, ValueError) as error:
+                raise RuntimeError("the emulator ended without its report") from error
+            finally:
+                self.end_emulator()
         return self.report
 
+    def end_emulator(self):
+        self.emulator.kill()
+        self.emulator.wait()
+        self.emulator = None
+
     def __exit__(self, *_):
-        try:
-            self.stop_emulator()
-        except (subprocess.TimeoutExpired, ValueError):
-            self.emulator.kill()
-        finally:
-            super().__exit__()
+        if self.emulator is not None:
+            self.end_emulator()
+        super().__exit__()
 
 
 def wait_until(condition, seconds, what):

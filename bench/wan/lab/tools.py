@@ -78,6 +78,11 @@ class Flow:
         except (OSError, ValueError, TypeError):
             return {}
 
+    def complaint(self):
+        """The last line that the sender wrote to its standard error."""
+        with open(self.output + ".err", encoding="utf-8", errors="replace") as file:
+            return f"{self.tool.name}: " + (file.read().strip().splitlines() or ["no word of why"])[-1]
+
 
 class Tool:
     name = ""
