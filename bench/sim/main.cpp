@@ -22,6 +22,7 @@ struct Options {
     double queue_bdp = 1.0;
     std::uint64_t queue_bytes = 0;
     double loss_percent = 0.0;
+    double jitter_ms = 0.0;
     std::vector<std::string> flows{"udt"};
     std::string cross;
     std::string access;
@@ -78,6 +79,7 @@ FlowRigSetup make_setup(const Options& options) {
     setup.queue_bdp = options.queue_bdp;
     setup.queue_bytes = options.queue_bytes;
     setup.loss = options.loss_percent / 100.0;
+    setup.jitter = from_seconds(options.jitter_ms * 1e-3);
     for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
     if (!options.cross.empty()) setup.cross.bits_per_second = bits(options.cross);
     if (!options.access.empty()) setup.access_bits_per_second = bits(options.access);
@@ -143,6 +145,9 @@ int main(int argc, char** argv) {
         app.add_option("--queue-bdp", options.queue_bdp, "Queue in units of rate x RTT")->capture_default_str();
         app.add_option("--queue-bytes", options.queue_bytes, "Queue in bytes, instead of --queue-bdp");
         app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
+        app.add_option("--jitter", options.jitter_ms,
+                       "Extra delay on the way of the data, uniform from 0, in order, ms")
+            ->capture_default_str();
         app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow; tcp-bbr: TCP")
             ->capture_default_str();
         app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");

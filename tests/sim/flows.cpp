@@ -108,6 +108,7 @@ FlowRig::FlowRig(FlowRigSetup setup) : setup_(std::move(setup)), network_(events
     line.queue_bytes = setup_.queue_bytes;
     line.mtu = kMtu;
     line.loss = setup_.loss;
+    line.jitter = setup_.jitter;
     bottleneck_ = &network_.add_link("bottleneck", line);
     for (const FlowSpec& spec : setup_.flows) add_flow(spec);
     if (setup_.cross.bits_per_second > 0)

@@ -54,6 +54,7 @@ struct FlowRigSetup {
     double queue_bdp = 1.0;                         ///< in units of rate x rtt
     std::uint64_t queue_bytes = 0;                  ///< instead of queue_bdp when not 0
     double loss = 0.0;
+    Duration jitter{};
     /// Of each sender's own line to the bottleneck; 0: infinite. On an infinite one packet pairs reach the queue
     /// without a gap, and no cross traffic gets between them.
     std::uint64_t access_bits_per_second = 0;

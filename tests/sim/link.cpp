@@ -98,6 +98,11 @@ void Link::send(Instant now, PacketPtr packet) {
     last_departure_ = std::max(last_departure_, busy_until_);
 
     Instant arrival = last_departure_ + params_.delay;
+    if (params_.jitter > Duration::zero()) {
+        const auto limit = static_cast<std::uint64_t>(params_.jitter.count()) + 1;
+        arrival += Duration(static_cast<Duration::rep>(prng_.below(limit)));
+        arrival = last_arrival_ = std::max(last_arrival_, arrival);
+    }
     if (prng_.chance(params_.reorder) && params_.reorder_by > Duration::zero()) {
         arrival += Duration(
             static_cast<std::int64_t>(1U + prng_.below(static_cast<std::uint64_t>(params_.reorder_by.count()))));

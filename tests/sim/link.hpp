@@ -40,6 +40,7 @@ struct LinkParams {
     std::uint32_t mtu = 1472;               ///< UDP payload; larger ones vanish without a word
     double loss = 0.0;
     BurstLoss burst{};
+    Duration jitter{};      ///< extra delay, uniform in [0, jitter]; packets keep their order
     double reorder = 0.0;   ///< probability of an extra delay ...
     Duration reorder_by{};  ///< ... uniform in (0, reorder_by]
     double duplicate = 0.0;
@@ -107,6 +108,7 @@ class Link final : EventSink {
     Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is what lies between now and then
     Instant integrated_to_ = kStart;
     Instant last_departure_ = kStart;
+    Instant last_arrival_ = kStart;  // of jittered packets
     bool bad_state_ = false;
     std::vector<PacketPtr> in_flight_;
     std::vector<std::uint64_t> free_slots_;
