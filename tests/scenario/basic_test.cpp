@@ -61,7 +61,7 @@ TEST_CASE("many connections to one server at once") {
     SIM_REQUIRE(s, s.run_until(finished, 60s));
 }
 
-// ALGORITHMS section 1: UDT needs 16 s to half the line on a clean one.
+// UDT needs 16 s to half the line on a clean one.
 TEST_CASE("udt takes at least half of a clean 100 Mbit/s 60 ms line after 16 s, and its MTR is near the line") {
     Scenario s(symmetric("udt's share", {.delay = 30ms, .queue_bytes = 750'000}));
     const Bulk bulk = start_bulk(s, {.bytes = 10'000'000'000ULL});

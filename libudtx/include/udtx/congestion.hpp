@@ -41,7 +41,7 @@ struct ArrivalSample {
     Duration delay{};  ///< receive stamp - send stamp; the clocks' difference is unknown, and constant but for drift
 };
 
-/// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame; ALGORITHMS section 1).
+/// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame).
 struct RateFeedback {
     double arrival_pps = 0.0;      ///< arrival speed, packets/s, 0 = unknown
     double capacity_pps = 0.0;     ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown

@@ -1,4 +1,4 @@
-// Native UDT rate control (Gu & Grossman 2007; UDT 4.11 CUDTCC; ALGORITHMS section 1 and appendix A).
+// Native UDT rate control (Gu & Grossman 2007; UDT 4.11 CUDTCC).
 //
 // Units are UDT's: the sending period P in microseconds per packet, speeds in packets/s, the window in packets of the
 // current datagram size. docs/congestion.md lists the equations and every deviation from UDT 4.11.

@@ -65,8 +65,8 @@ class LossRecovery {
     [[nodiscard]] std::optional<Instant> deadline() const;
 
     /// The path is in time-out. Until end_timeout(), an acknowledgement of what was sent before now only frees data: it
-    /// gives no RTT or delivery sample, no acknowledged bytes, and leaves the back-off as it is (SCTP SACK handling,
-    /// ALGORITHMS appendix B.5).
+    /// gives no RTT or delivery sample, no acknowledged bytes, and leaves the back-off as it is (as SCTP handles SACKs
+    /// then).
     void begin_timeout();
     void end_timeout();
     [[nodiscard]] bool in_timeout() const noexcept { return timeout_from_.has_value(); }

@@ -1,4 +1,4 @@
-// Packet-pair probing, the receiver's half (UDT4 CPktTimeWindow; ALGORITHMS section 1 and appendix A).
+// Packet-pair probing, the receiver's half (UDT4 CPktTimeWindow).
 //
 // Deviations from UDT4, all for links and kernels faster than it knew:
 // - Windows start empty instead of filled with 1 s and 1 ms: unknown is said as 0, not as a slow line.

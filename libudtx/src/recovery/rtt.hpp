@@ -1,4 +1,4 @@
-// Round-trip time of a path (RFC 9002, section 5; weights 1/8 and 1/4 are UDT's too, ALGORITHMS section 1).
+// Round-trip time of a path (RFC 9002, section 5; weights 1/8 and 1/4 are UDT's too).
 #pragma once
 
 #include "udtx/time.hpp"

@@ -112,7 +112,7 @@ struct StopSendingFrame {
     StreamId id;
     std::uint64_t code = 0;
 };
-/// UDT's receiver measurements, beside the ACK that they belong to (ALGORITHMS section 1).
+/// UDT's receiver measurements, beside the ACK that they belong to.
 struct RateFeedbackFrame {
     PathId path;
     std::uint32_t pair_bytes = 0;    ///< UDP payload of the pair's second packet, at most kMaxPairBytes
