@@ -1,4 +1,6 @@
 // The start of a transfer: how soon the line is known.
+#include <algorithm>
+
 #include "sim/check.hpp"
 #include "sim/flows.hpp"
 
@@ -29,7 +31,8 @@ class LateData final : public App {
   private:
     void fill(proto::Connection& connection) {
         while (data_ && connection.write_capacity(*data_) > 0) {
-            if (!connection.write(*data_, pattern::chunk(0, connection.write_capacity(*data_)))) return;
+            const std::uint64_t bytes = std::min<std::uint64_t>(connection.write_capacity(*data_), pattern::kMaxChunk);
+            if (!connection.write(*data_, pattern::chunk(0, bytes))) return;
         }
     }
     std::optional<StreamId> data_;
