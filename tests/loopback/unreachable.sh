@@ -9,6 +9,8 @@ kill -KILL "$receiver"
 wait_for 137 "$receiver"
 expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
+expect 10 "$send" --path 127.0.0.1 --path 127.0.0.2 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
 
 # A stopped receiver looks like a firewall that drops everything.
 start_recv silent --dir "$work/dst" --psk-file "$work/psk"

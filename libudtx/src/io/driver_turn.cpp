@@ -118,7 +118,9 @@ void Driver::Impl::note_refusals(Instant now) {
     for (const Address& address : socket_->take_refusals()) {
         for (const auto& [key, entry] : entries_) {
             if (entry->connected || entry->refused || entry->connection->remote() != address) continue;
-            if (!entry->connection->setup().alternatives.empty()) continue;  // there are other ways
+            const auto& ways = entry->connection->setup().alternatives;
+            const auto elsewhere = [&](const proto::PathAddresses& way) { return way.remote != address; };
+            if (std::any_of(ways.begin(), ways.end(), elsewhere)) continue;
             entry->refused = now;
             ++refused_entries_;
         }
