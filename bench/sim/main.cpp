@@ -3,6 +3,7 @@
 //     udtx-sim-flows --rate 100M --rtt 100 --queue-bdp 1 --flows cubic bbr:5 udt:10:20 --seconds 40 --csv /tmp/run.csv
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -23,6 +24,9 @@ struct Options {
     std::uint64_t queue_bytes = 0;
     double loss_percent = 0.0;
     double jitter_ms = 0.0;
+    std::string back_rate;
+    std::uint64_t back_queue_bytes = ReturnLine{}.queue_bytes;
+    double back_loss_percent = 0.0;
     std::vector<std::string> flows{"udt"};
     std::string cross;
     std::string access;
@@ -81,6 +85,9 @@ FlowRigSetup make_setup(const Options& options) {
     setup.loss = options.loss_percent / 100.0;
     setup.jitter = from_seconds(options.jitter_ms * 1e-3);
     for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
+    if (!options.back_rate.empty()) setup.back.bits_per_second = bits(options.back_rate);
+    setup.back.queue_bytes = options.back_queue_bytes;
+    setup.back.loss = options.back_loss_percent / 100.0;
     if (!options.cross.empty()) setup.cross.bits_per_second = bits(options.cross);
     if (!options.access.empty()) setup.access_bits_per_second = bits(options.access);
     return setup;
@@ -120,10 +127,22 @@ void check(const Options& options) {
     within("--rtt", options.rtt_ms, 1e5);
     within("--queue-bdp", options.queue_bdp, 1e5);
     within("--loss", options.loss_percent, 100.0);
+    within("--back-loss", options.back_loss_percent, 100.0);
     within("--seconds", options.seconds, 1e5);
     within("--from", options.from, 1e5);
     within("--step", options.step, 1e5);
     if (options.from >= options.seconds) throw std::runtime_error("--from must lie before --seconds, the run's end");
+}
+
+void print_return_line(FlowRig& rig) {
+    const LinkCounters& back = rig.return_line().counters();
+    const auto passed = static_cast<double>(std::max<std::uint64_t>(back.delivered, 1));
+    const double seconds = to_seconds(rig.elapsed());
+    std::printf("  way back: %.1f packets/s of %.1f bytes, queue mean %.0f max %llu bytes, lost %llu, dropped %llu\n",
+                static_cast<double>(back.delivered) / seconds, static_cast<double>(back.delivered_bytes) / passed,
+                back.queue_byte_seconds / seconds, static_cast<unsigned long long>(back.max_queue),
+                static_cast<unsigned long long>(back.dropped_loss),
+                static_cast<unsigned long long>(back.dropped_queue));
 }
 
 void run(const Options& options) {
@@ -131,6 +150,7 @@ void run(const Options& options) {
     FlowRig rig(make_setup(options));
     rig.run_for(from_seconds(options.seconds));
     std::fputs(rig.table(from_seconds(options.from), rig.elapsed()).c_str(), stdout);
+    print_return_line(rig);
     if (!options.csv.empty()) write_csv(rig, options);
 }
 
@@ -148,6 +168,9 @@ int main(int argc, char** argv) {
         app.add_option("--jitter", options.jitter_ms,
                        "Extra delay on the way of the data, uniform from 0, in order, ms")
             ->capture_default_str();
+        app.add_option("--back-rate", options.back_rate, "Rate of the way back, which all flows share; else infinite");
+        app.add_option("--back-queue-bytes", options.back_queue_bytes, "Queue before it")->capture_default_str();
+        app.add_option("--back-loss", options.back_loss_percent, "Random loss there, percent")->capture_default_str();
         app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow; tcp-bbr: TCP")
             ->capture_default_str();
         app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");

@@ -110,6 +110,13 @@ FlowRig::FlowRig(FlowRigSetup setup) : setup_(std::move(setup)), network_(events
     line.loss = setup_.loss;
     line.jitter = setup_.jitter;
     bottleneck_ = &network_.add_link("bottleneck", line);
+    LinkParams back;
+    back.bits_per_second = setup_.back.bits_per_second;
+    back.delay = Duration::zero();
+    back.queue_bytes = setup_.back.queue_bytes;
+    back.mtu = kMtu;
+    back.loss = setup_.back.loss;
+    return_line_ = &network_.add_link("return line", back);
     for (const FlowSpec& spec : setup_.flows) add_flow(spec);
     if (setup_.cross.bits_per_second > 0)
         cross_ = std::make_unique<CrossSource>(events_, network_, *bottleneck_, setup_.cross);
@@ -183,7 +190,7 @@ void FlowRig::connect(NodeId source, NodeId sink, Duration rtt, const std::strin
     const LinkParams access{.bits_per_second = setup_.access_bits_per_second, .delay = {}, .queue_bytes = kEndless};
     Link& own = network_.add_link(name + " access", access);
     network_.connect(source, sink, {&own, bottleneck_, &there});
-    network_.connect(sink, source, {&back});
+    network_.connect(sink, source, {return_line_, &back});
 }
 
 void FlowRig::start_flow(Flow& flow) {

@@ -7,8 +7,8 @@
 //
 // Each flow is a connection of its own between two hosts of its own, with its own controller, round-trip time and
 // start. All data passes the bottleneck (drop-tail, random loss before the queue); acknowledgements come back
-// unhindered. Times count from the start of the run. Every kSample the rig takes a sample; all figures over [from, to)
-// come from those.
+// unhindered, unless the way back is given a rate. Times count from the start of the run. Every kSample the rig takes a
+// sample; all figures over [from, to) come from those.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,13 @@ struct CrossTraffic {
     Duration off = std::chrono::seconds(1);  ///< zero: never off
 };
 
+/// What all flows' acknowledgements pass together.
+struct ReturnLine {
+    std::uint64_t bits_per_second = 0;  ///< 0: infinite
+    std::uint64_t queue_bytes = 20'000;
+    double loss = 0.0;
+};
+
 struct FlowRigSetup {
     std::string name;
     std::uint64_t seed = 1;
@@ -61,6 +68,7 @@ struct FlowRigSetup {
     std::vector<FlowSpec> flows;
     CrossTraffic cross{};
     HostNoise noise{};  ///< of every flow's two hosts
+    ReturnLine back{};
 };
 
 /// State of one flow at one moment; counters since its start.
@@ -109,6 +117,7 @@ class FlowRig {
     /// One more path for a flow that runs, through the same lines.
     void add_path(std::size_t flow);
     [[nodiscard]] Link& bottleneck() noexcept { return *bottleneck_; }
+    [[nodiscard]] Link& return_line() noexcept { return *return_line_; }
     [[nodiscard]] Duration elapsed() const noexcept { return events_.now() - kStart; }
     [[nodiscard]] std::size_t flow_count() const noexcept { return setup_.flows.size(); }
     [[nodiscard]] const FlowRigSetup& setup() const noexcept { return setup_; }
@@ -152,6 +161,7 @@ class FlowRig {
     EventQueue events_;
     Network network_;
     Link* bottleneck_ = nullptr;
+    Link* return_line_ = nullptr;
     std::vector<std::unique_ptr<Flow>> flows_;
     std::unique_ptr<CrossSource> cross_;
     std::vector<RigSample> samples_;
