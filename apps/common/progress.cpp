@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "common/text.hpp"
@@ -49,11 +50,7 @@ const char* to_string(Phase phase) noexcept {
 }
 
 std::string format_progress(const ProgressView& view, std::size_t columns) {
-    struct Part {
-        std::string text;
-        int keep;  // the part with the smallest number goes first
-    };
-    std::vector<Part> parts;
+    std::vector<LinePart> parts;
     parts.push_back({percentage(view), 6});
     parts.push_back({amount(view), 5});
     parts.push_back({format_rate(view.rate), 4});
@@ -62,28 +59,12 @@ std::string format_progress(const ProgressView& view, std::size_t columns) {
     if (view.totals_known) parts.push_back({files(view), 2});
     parts.push_back({to_string(view.phase), 0});
 
-    const auto join = [&parts] {
-        std::string out;
-        for (const Part& part : parts) {
-            if (!out.empty()) out += "  ";
-            out += part.text;
-        }
-        return out;
-    };
-    std::string out = join();
-    while (count_columns(out) > columns && parts.size() > 1) {
-        std::size_t least = 0;
-        for (std::size_t i = 1; i < parts.size(); ++i) {
-            if (parts[i].keep < parts[least].keep) least = i;
-        }
-        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(least));
-        out = join();
-    }
+    std::string out = fit_parts(std::move(parts), columns);
     const std::size_t used = count_columns(out);
     if (!view.name.empty() && columns >= used + 14) {
         out += "  " + shorten(escape_for_terminal(view.name), columns - used - 2);
     }
-    return shorten(out, columns);
+    return out;
 }
 
 void RateMeter::sample(Duration now, std::uint64_t total) {

@@ -1,9 +1,12 @@
 #include "common/progress_display.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace udtx::apps {
 namespace {
+
+constexpr std::size_t kLineColumns = 120;  // without a terminal
 
 Phase phase_of(const transfer::Progress& progress) {
     switch (progress.phase) {
@@ -33,7 +36,8 @@ ProgressDisplay::Mode ProgressDisplay::choose(bool quiet, bool forced, const Ter
     return forced ? Mode::lines : Mode::off;
 }
 
-void ProgressDisplay::update(Duration now, const transfer::Progress& progress, bool streaming) {
+void ProgressDisplay::update(Duration now, const transfer::Progress& progress, bool streaming,
+                             const std::optional<ConnectionStats>& stats) {
     if (mode_ == Mode::off) return;
     const Duration pause = mode_ == Mode::redraw ? std::chrono::milliseconds(180) : std::chrono::milliseconds(980);
     if (last_shown_ && now - *last_shown_ < pause) return;
@@ -53,12 +57,22 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     if (!streaming && progress.totals_final)
         view.remaining = time_for(view.bytes_total - view.bytes_done, longer_.rate());
     view.name = progress.current_name;
-    if (mode_ == Mode::redraw) {
-        // The last column stays free: some terminals wrap as soon as it is written.
-        terminal_.status(format_progress(view, terminal_.columns() - 1));
-    } else {
-        terminal_.line(format_progress(view, 120));
+    if (stats) paths_.sample(now, *stats);
+    // The last column stays free: some terminals wrap as soon as it is written.
+    const std::size_t columns = mode_ == Mode::redraw ? terminal_.columns() - 1 : kLineColumns;
+    show(format_progress(view, columns), stats ? paths_.lines(columns) : std::vector<std::string>());
+}
+
+void ProgressDisplay::show(const std::string& line, std::vector<std::string> paths) {
+    if (mode_ == Mode::lines) {
+        terminal_.line(line);
+        for (const std::string& path : paths) terminal_.line(path);
+        return;
     }
+    paths.resize(std::min(paths.size(), terminal_.rows() - 1));  // more could not be erased again
+    std::string all = line;
+    for (const std::string& path : paths) all += "\n" + path;
+    terminal_.status(all);
 }
 
 void ProgressDisplay::finish() { terminal_.clear_status(); }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "common/path_progress.hpp"
 #include "common/progress.hpp"
 #include "common/terminal.hpp"
 #include "transfer/report.hpp"
@@ -10,21 +13,30 @@
 
 namespace udtx::apps {
 
-/// Redraws a status line on a terminal (5 a second), or prints a line a second elsewhere.
+/// Redraws a status line on a terminal (5 a second), or prints a line a second elsewhere; below it one for each path,
+/// when asked to.
 class ProgressDisplay {
   public:
     enum class Mode { off, redraw, lines };
 
-    ProgressDisplay(Terminal& terminal, Mode mode) : terminal_(terminal), mode_(mode) {}
-    /// `streaming`: the source is a pipe, nobody knows its length.
-    void update(Duration now, const transfer::Progress& progress, bool streaming);
+    /// `with_paths`: update() is to be given the statistics.
+    ProgressDisplay(Terminal& terminal, Mode mode, DataEnd end, bool with_paths)
+        : terminal_(terminal), mode_(mode), with_paths_(with_paths && mode != Mode::off), paths_(end) {}
+    [[nodiscard]] bool with_paths() const noexcept { return with_paths_; }
+    /// `streaming`: the source is a pipe, nobody knows its length. `stats`: of the one connection that there is.
+    void update(Duration now, const transfer::Progress& progress, bool streaming,
+                const std::optional<ConnectionStats>& stats);
     void finish();
 
     [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
 
   private:
+    void show(const std::string& line, std::vector<std::string> paths);
+
     Terminal& terminal_;
     Mode mode_;
+    bool with_paths_;
+    PathMeters paths_;
     std::optional<Duration> last_shown_;
     RateMeter recent_{std::chrono::seconds(2)};
     RateMeter longer_{std::chrono::seconds(15)};  // for the ETA, which should not jump about

@@ -3,28 +3,39 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "common/descriptors.hpp"
 
 namespace udtx::apps {
 namespace {
-constexpr std::string_view kEraseLine = "\r\x1b[K";
+
+/// The window as it is now; zeros when unknown.
+winsize window_of(int fd) {
+    winsize size{};
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
+    return size;
 }
+
+}  // namespace
 
 Terminal::Terminal(int fd) : fd_(fd), tty_(isatty(fd) == 1) {}
 
 Terminal::~Terminal() { clear_status(); }
 
 std::size_t Terminal::columns() const {
-    winsize size{};
-    if (ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return 80;
+    const auto columns = window_of(fd_).ws_col;
+    return columns > 0 ? columns : 80;
+}
+
+std::size_t Terminal::rows() const {
+    const auto rows = window_of(fd_).ws_row;
+    return rows > 0 ? rows : 24;
 }
 
 void Terminal::line(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    std::string out;
-    if (status_shown_) out += kEraseLine;
-    status_shown_ = false;
+    std::string out = erase_status();
     out += text;
     out += '\n';
     write(out);
@@ -32,14 +43,22 @@ void Terminal::line(std::string_view text) {
 
 void Terminal::status(std::string_view text) {
     const std::lock_guard lock(mutex_);
-    write(std::string(kEraseLine) + std::string(text));
-    status_shown_ = true;
+    write(erase_status() + std::string(text));
+    status_lines_ = 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 void Terminal::clear_status() {
     const std::lock_guard lock(mutex_);
-    if (status_shown_) write(kEraseLine);
-    status_shown_ = false;
+    write(erase_status());
+}
+
+/// The cursor stands in the last line of the status: up to its first one, and nothing is left from there on.
+std::string Terminal::erase_status() {
+    if (status_lines_ == 0) return {};
+    std::string out = "\r";
+    for (; status_lines_ > 1; --status_lines_) out += "\x1b[A";
+    status_lines_ = 0;
+    return out + "\x1b[J";
 }
 
 void Terminal::write(std::string_view bytes) const {

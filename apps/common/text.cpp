@@ -130,6 +130,24 @@ std::string shorten(std::string_view text, std::size_t columns) {
     return std::string(text.substr(0, offset_of(head))) + "..." + std::string(text.substr(offset_of(total - tail)));
 }
 
+std::string fit_parts(std::vector<LinePart> parts, std::size_t columns) {
+    const auto join = [&parts] {
+        std::string out;
+        for (const LinePart& part : parts) {
+            if (!out.empty()) out += "  ";
+            out += part.text;
+        }
+        return out;
+    };
+    std::string out = join();
+    while (count_columns(out) > columns && parts.size() > 1) {
+        parts.erase(std::min_element(parts.begin(), parts.end(),
+                                     [](const LinePart& a, const LinePart& b) { return a.keep < b.keep; }));
+        out = join();
+    }
+    return shorten(out, columns);
+}
+
 std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known) {
     const std::string* best = nullptr;
     std::size_t best_distance = std::max<std::size_t>(2, typed.size() / 3) + 1;

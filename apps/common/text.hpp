@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace udtx::apps {
 
@@ -19,6 +20,13 @@ namespace udtx::apps {
 /// Cuts to `columns`, with "..." in the middle; well-formed UTF-8 expected, one column a character.
 [[nodiscard]] std::string shorten(std::string_view text, std::size_t columns);
 [[nodiscard]] std::size_t count_columns(std::string_view text) noexcept;
+/// A part of a line that may have to do without it.
+struct LinePart {
+    std::string text;
+    int keep = 0;  ///< the part with the smallest number goes first
+};
+/// The parts that fit, two spaces apart; the last one left is shortened.
+[[nodiscard]] std::string fit_parts(std::vector<LinePart> parts, std::size_t columns);
 /// The flag that the user probably meant, if any is near enough.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
 

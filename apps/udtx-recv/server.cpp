@@ -99,7 +99,8 @@ class Server {
         : run_(run),
           driver_(driver),
           display_(run.terminal,
-                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal)) {
+                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
+                   DataEnd::receiver, run.command.common.verbose) {
         total_.congestion = run.command.common.congestion;
         total_.transfers = 0;
     }
@@ -239,7 +240,13 @@ class Server {
             sum.bytes_total += next.bytes_total;
             sum.totals_final = sum.totals_final && next.totals_final;
         }
-        display_.update(now - start_, sum, run_.command.to_stdout);
+        // The paths of several senders would not fit below one line.
+        std::optional<ConnectionStats> stats;
+        if (display_.with_paths() && sessions.size() == 1) {
+            stats = sessions.front()->final_stats();
+            sessions.front()->sample_stats();  // for the next time
+        }
+        display_.update(now - start_, sum, run_.command.to_stdout, stats);
     }
 
     void watch(Session& session, Instant now) {

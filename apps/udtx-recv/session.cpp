@@ -38,6 +38,19 @@ std::optional<ConnectionStats> Session::final_stats() const {
     return stats_;
 }
 
+void Session::sample_stats() {
+    driver_.post([weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (self && self->connection_ != nullptr) self->keep_stats(*self->connection_);
+    });
+}
+
+void Session::keep_stats(const proto::Connection& connection) {
+    ConnectionStats stats = connection.stats();
+    const std::lock_guard lock(mutex_);
+    stats_ = std::move(stats);
+}
+
 void Session::abort(Instant now, ErrorCode code, const std::string& reason) {
     if (aborted_ || done()) return;
     aborted_ = Error{code, reason};
@@ -65,9 +78,7 @@ void Session::watch(Instant now, std::optional<Duration> patience) {
 void Session::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (!std::exchange(waker_set_, true)) job_->set_waker(driver_.waker_for(connection));
     if (std::holds_alternative<proto::event::Closed>(event)) {
-        ConnectionStats stats = connection.stats();
-        const std::lock_guard lock(mutex_);
-        stats_ = std::move(stats);
+        keep_stats(connection);
         connection_ = nullptr;
     }
     job_->on_event(now, connection, event);

@@ -26,6 +26,9 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] const transfer::ReceiveJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
     [[nodiscard]] Duration elapsed() const;  ///< until it was done
+    /// Has the statistics of a connection that is not closed yet kept, soon.
+    void sample_stats();
+    /// Of the connection at its end, or when last sampled.
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
 
     // --- one thread, not the protocol thread
@@ -40,6 +43,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
 
   private:
     void ask_to_end();
+    void keep_stats(const proto::Connection& connection);
     Session(io::Driver& driver, proto::Connection& connection);
 
     io::Driver& driver_;

@@ -3,19 +3,10 @@
 #include <utility>
 #include <variant>
 
+#include "common/path_progress.hpp"
 #include "io/monotonic_clock.hpp"
 
 namespace udtx::apps {
-namespace {
-
-/// Without the port, which is the socket's.
-std::string host_text(const Address& address) {
-    const std::string text = to_string(address);
-    return text.substr(0, text.rfind(':'));
-}
-
-}  // namespace
-
 DialHandler::DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several,
                          transfer::SendJob& job, Log& log)
     : driver_(driver), candidates_(std::move(candidates)), several_(several), job_(job), log_(log) {}

@@ -101,7 +101,8 @@ class Supervisor {
           job_(job),
           done_(done),
           display_(run.terminal,
-                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal)) {}
+                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
+                   DataEnd::sender, run.command.common.verbose) {}
 
     /// False when the transfer had to be left behind unfinished.
     [[nodiscard]] bool wait() {
@@ -112,7 +113,7 @@ class Supervisor {
             if (given_up_ && now >= given_up_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
             if (given_up_ && now >= given_up_at_ + kAnswerWithin + kCloseWithin) return false;
             const auto progress = job_.progress();
-            display_.update(now - start_, progress, run_.command.streaming());
+            show(now, progress);
             watch(now, progress);
         }
         end_ = io::monotonic_now();
@@ -126,6 +127,15 @@ class Supervisor {
     [[nodiscard]] Duration elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
 
   private:
+    void show(Instant now, const transfer::Progress& progress) {
+        std::optional<ConnectionStats> stats;
+        if (display_.with_paths()) {
+            stats = dial_.final_stats();
+            dial_.sample_stats();  // for the next time
+        }
+        display_.update(now - start_, progress, run_.command.streaming(), stats);
+    }
+
     /// False: leave at once.
     bool interrupt(int signal, Instant now) {
         const auto wish = interruption_.on_signal(signal, now);

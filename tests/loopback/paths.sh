@@ -5,8 +5,8 @@ mkdir "$work/dst"
 head -c 60000000 /dev/urandom >"$work/data"
 count() { json_field "$work/last.out" paths | grep -o "$1" | wc -l; }
 
-start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
-expect 0 "$send" -v --json --rate 200M --scheduler rr --path 127.0.0.1 --path 127.0.0.2 --path 127.0.0.3,127.0.0.1,weight=2 \
+start_recv r --one-off -v --progress --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" -v --progress --json --rate 200M --scheduler rr --path 127.0.0.1 --path 127.0.0.2 --path 127.0.0.3,127.0.0.1,weight=2 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
@@ -15,6 +15,12 @@ cmp "$work/data" "$work/dst/data"
 [ "$(count '"state":"\(active\|suspended\)"')" -eq 3 ] || fail "not all in use: $(json_field "$work/last.out" paths)"
 [ "$(count '"bytes":0,')" -eq 0 ] || fail "a path carried nothing: $(json_field "$work/last.out" paths)"
 said "path 1 from 127.0.0.2 to 127.0.0.1:$port: active"
+# At 200 Mbit/s it took 2.4 s: there were two lines of progress at least, with the paths below.
+said "^path 1  127.0.0.2 -> 127.0.0.1:$port  [a-z]+  .*bit/s.*  loss [0-9.]+%"
+grep -qE "^path [0-9]  127.0.0.1 -> 127.0.0.[123]:[0-9]+  [a-z]+  .*bit/s" "$work/r.log" || fail "no paths in the receiver's progress"
+fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s reinjected_bytes'
+[ "$(json_field "$work/last.out" paths | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u)" = "$(printf '%s\n' $fields | sort)" ] ||
+    fail "fields: $(json_field "$work/last.out" paths)"
 
 # Failover: the second carries nothing while the first works.
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
