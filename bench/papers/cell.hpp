@@ -27,8 +27,10 @@ struct Cell {
     std::uint64_t seed = 1;  ///< of the protocol; also shifts each flow's start by up to a SYN interval
 };
 
-/// Bytes on the line of a full packet: 1472 of UDP payload, UDP, IPv4 and PPP headers.
+/// Bytes on the line beside a datagram's payload: UDP, IPv4 and PPP headers.
+inline constexpr std::uint32_t kLineOverhead = 8 + 20 + 2;
+/// Of a full packet.
 inline constexpr std::uint32_t kPayloadBytes = 1472;
-inline constexpr std::uint32_t kLineBytes = kPayloadBytes + 8 + 20 + 2;
+inline constexpr std::uint32_t kLineBytes = kPayloadBytes + kLineOverhead;
 
 }  // namespace udtx::papers

@@ -1,6 +1,7 @@
 #include "ns3_host.hpp"
 
 #include <ns3/inet-socket-address.h>
+#include <ns3/ipv4.h>
 #include <ns3/node.h>
 #include <ns3/packet.h>
 #include <ns3/simulator.h>
@@ -42,34 +43,54 @@ ns3::TypeId Ns3Host::GetTypeId() {
     return id;
 }
 
-Ns3Host::Ns3Host(sim::HostSetup setup, std::function<void(Ns3Host&)> on_start)
-    : ProtocolHost(std::move(setup)), on_start_(std::move(on_start)), received_(kMaxDatagram) {}
+Ns3Host::Ns3Host(sim::HostSetup setup, std::vector<Address> more, std::function<void(Ns3Host&)> on_start)
+    : ProtocolHost(std::move(setup)),
+      on_start_(std::move(on_start)),
+      locals_(std::move(more)),
+      received_(kMaxDatagram) {
+    locals_.insert(locals_.begin(), address());
+}
+
+ns3::Ptr<ns3::Socket> Ns3Host::bind(const Address& local) {
+    const ns3::InetSocketAddress at = to_ns3(local);
+    const auto ip = GetNode()->GetObject<ns3::Ipv4>();
+    const std::int32_t interface = ip->GetInterfaceForAddress(at.GetIpv4());
+    if (interface < 0) throw std::runtime_error("the node does not have the address");
+    auto socket = ns3::Socket::CreateSocket(GetNode(), ns3::UdpSocketFactory::GetTypeId());
+    if (socket->Bind(at) != 0) throw std::runtime_error("ns-3 does not bind the socket");
+    socket->BindToNetDevice(ip->GetNetDevice(static_cast<std::uint32_t>(interface)));
+    socket->SetRecvCallback(ns3::MakeCallback(&Ns3Host::on_readable, this));
+    return socket;
+}
 
 void Ns3Host::StartApplication() {
-    socket_ = ns3::Socket::CreateSocket(GetNode(), ns3::UdpSocketFactory::GetTypeId());
-    if (socket_->Bind(to_ns3(address())) != 0) throw std::runtime_error("ns-3 does not bind the socket");
-    socket_->SetRecvCallback(ns3::MakeCallback(&Ns3Host::on_readable, this));
+    for (const Address& local : locals_) sockets_.push_back({local, bind(local)});
     on_start_(*this);
 }
 
 void Ns3Host::StopApplication() {
-    if (socket_) socket_->Close();
+    for (const Bound& bound : sockets_) bound.socket->Close();
 }
 
 void Ns3Host::on_readable(ns3::Ptr<ns3::Socket> socket) {
+    const auto at = std::ranges::find(sockets_, socket, &Bound::socket);
+    const Address local = at->local;
     ns3::Address from;
     while (const ns3::Ptr<ns3::Packet> packet = socket->RecvFrom(from)) {
         const std::uint32_t size = packet->CopyData(reinterpret_cast<std::uint8_t*>(received_.data()),
                                                     static_cast<std::uint32_t>(received_.size()));
         const auto peer = ns3::InetSocketAddress::ConvertFrom(from);
-        receive(address(), address_of(peer.GetIpv4(), peer.GetPort()), std::span(received_).first(size));
+        receive(local, address_of(peer.GetIpv4(), peer.GetPort()), std::span(received_).first(size));
     }
 }
 
-void Ns3Host::send(const Address& /*from*/, const Address& to, std::span<const std::byte> datagram) {
+void Ns3Host::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+    auto out = std::ranges::find(sockets_, from, &Bound::local);
+    if (from.family == Address::Family::none) out = sockets_.begin();
+    if (out == sockets_.end()) throw std::runtime_error("a datagram from an address that the host does not have");
     const auto packet = ns3::Create<ns3::Packet>(reinterpret_cast<const std::uint8_t*>(datagram.data()),
                                                  static_cast<std::uint32_t>(datagram.size()));
-    if (socket_->SendTo(packet, 0, to_ns3(to)) < 0) throw std::runtime_error("ns-3 does not take a datagram");
+    if (out->socket->SendTo(packet, 0, to_ns3(to)) < 0) throw std::runtime_error("ns-3 does not take a datagram");
 }
 
 void Ns3Host::set_alarm(Instant at, std::uint64_t tag) {

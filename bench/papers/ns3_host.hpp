@@ -1,5 +1,5 @@
-// The protocol in an ns-3 node: an Application that owns one UdpSocket and drives the very same core as io::Driver and
-// the simulator do, in ns-3's virtual time.
+// The protocol in an ns-3 node: an Application that owns a UdpSocket for each of its addresses and drives the very same
+// core as io::Driver and the simulator do, in ns-3's virtual time.
 #pragma once
 
 #include <ns3/application.h>
@@ -24,12 +24,19 @@ namespace udtx::papers {
 class Ns3Host final : public ns3::Application, public sim::ProtocolHost {
   public:
     static ns3::TypeId GetTypeId();
-    /// `setup.address` is where the socket is bound; `on_start` listens or connects.
-    Ns3Host(sim::HostSetup setup, std::function<void(Ns3Host&)> on_start);
+    /// Bound to `setup.address` and to `more`, each by the device that has the address: what is sent from there leaves
+    /// by it. `on_start` listens or connects.
+    Ns3Host(sim::HostSetup setup, std::vector<Address> more, std::function<void(Ns3Host&)> on_start);
 
   private:
+    struct Bound {
+        Address local;
+        ns3::Ptr<ns3::Socket> socket;
+    };
+
     void StartApplication() override;
     void StopApplication() override;
+    [[nodiscard]] ns3::Ptr<ns3::Socket> bind(const Address& local);
     void on_readable(ns3::Ptr<ns3::Socket> socket);
 
     [[nodiscard]] Instant now() const override { return virtual_now(); }
@@ -38,7 +45,8 @@ class Ns3Host final : public ns3::Application, public sim::ProtocolHost {
     void call_at(Instant at, std::function<void()> action) override;
 
     std::function<void(Ns3Host&)> on_start_;
-    ns3::Ptr<ns3::Socket> socket_;
+    std::vector<Address> locals_;
+    std::vector<Bound> sockets_;
     std::vector<std::byte> received_;
 };
 
