@@ -68,6 +68,7 @@ Instant Line::arrival(Instant departure, FlowId flow) {
         ++counters_.reordered;
         return at + params.reorder_by;
     }
+    if (!params.keep_order) return at;
     last_arrival_[flow] = std::max(last_arrival_[flow], at);
     return last_arrival_[flow];
 }

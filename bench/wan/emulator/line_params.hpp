@@ -29,9 +29,10 @@ struct LineParams {
     std::uint64_t queue_bytes = std::numeric_limits<std::uint64_t>::max();  ///< waiting, without the one being sent
     double loss = 0.0;
     sim::BurstLoss burst{};
-    Duration jitter{};      ///< extra delay, uniform in [0, jitter], order kept
-    double reorder = 0.0;   ///< probability of ...
-    Duration reorder_by{};  ///< ... this much extra delay, later packets overtaking
+    Duration jitter{};       ///< extra delay, uniform in [0, jitter]
+    bool keep_order = true;  ///< false: what jitter or a falling delay brings sooner overtakes, as in netem
+    double reorder = 0.0;    ///< probability of ...
+    Duration reorder_by{};   ///< ... this much extra delay, later packets overtaking
     double duplicate = 0.0;
     CrossTraffic cross{};
 };

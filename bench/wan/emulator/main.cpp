@@ -21,6 +21,8 @@ using namespace udtx::wan;
 
 volatile std::sig_atomic_t g_stop = 0;
 
+constexpr Duration kLeastInterval = std::chrono::milliseconds(1);
+
 struct Options {
     std::string tun_a;
     std::string tun_b;
@@ -37,7 +39,8 @@ void add_options(CLI::App& app, Options& o) {
     app.add_option("--tun-b", o.tun_b, "Device to make for side B")->required();
     app.add_option("--both", o.both,
                    "The line, KEY=VALUE,...: rate=100M (0: down) delay=50ms (one way) queue=1.5bdp (or bytes) loss=1% "
-                   "burst=enter/leave[/loss] jitter=2ms reorder=1%/5ms duplicate=0.1% cross=50M[/on/off[/from]]");
+                   "burst=enter/leave[/loss] jitter=2ms order=free (overtaking by jitter) reorder=1%/5ms "
+                   "duplicate=0.1% cross=50M[/on/off[/from]]");
     app.add_option("--down", o.down, "The same for packets from A to B");
     app.add_option("--up", o.up, "The same for packets from B to A");
     app.add_option("--at", o.changes, "A change, 5s:down:rate=50M; in the order of their times");
@@ -133,7 +136,11 @@ int main(int argc, char** argv) {
 
     auto lines = or_exit(or_exit(scenario(options)).lines(options.seed));
     const Duration interval = or_exit(parse_duration(options.interval));
-    auto trace = or_exit(Trace::open(options.trace_file, options.flow_file, std::max(interval, Duration(1'000'000))));
+    if (interval < kLeastInterval) {
+        std::fputs("udtx-wan-emulator: --interval: at least 1ms\n", stderr);
+        return 1;
+    }
+    auto trace = or_exit(Trace::open(options.trace_file, options.flow_file, interval));
     auto a = or_exit(TunDevice::make(options.tun_a));
     auto b = or_exit(TunDevice::make(options.tun_b));
     become_punctual(!options.no_realtime);

@@ -51,6 +51,12 @@ Result<void> read_duration(std::string_view text, Duration& out) {
     return {};
 }
 
+Result<void> read_order(std::string_view text, bool& keep) {
+    if (text != "keep" && text != "free") return bad("order (give keep or free)", text);
+    keep = text == "keep";
+    return {};
+}
+
 Result<void> read_rate(std::string_view text, Rate& out) {
     if (text == "0") {
         out = Rate();
@@ -127,13 +133,14 @@ Result<void> ScenarioSettings::set(Settings& settings, std::string_view key, std
     if (key == "loss") return read_probability(value, p.loss);
     if (key == "burst") return read_burst(value, p.burst);
     if (key == "jitter") return read_duration(value, p.jitter);
+    if (key == "order") return read_order(value, p.keep_order);
     if (key == "duplicate") return read_probability(value, p.duplicate);
     if (key == "cross") return read_cross(value, p.cross);
     if (key == "reorder") {  // probability/delay
         if (auto done = read_probability(cut(value, '/'), p.reorder); !done) return done;
         return read_duration(value, p.reorder_by);
     }
-    return bad("setting (rate delay queue loss burst jitter reorder duplicate cross)", key);
+    return bad("setting (rate delay queue loss burst jitter order reorder duplicate cross)", key);
 }
 
 Result<void> ScenarioSettings::apply(Duration at, Side side, std::string_view text) {

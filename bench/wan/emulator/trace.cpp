@@ -21,7 +21,7 @@ Result<Trace> Trace::open(const std::string& line_file, const std::string& flow_
     Trace trace(interval);
     auto lines = open_file(line_file,
                            "time,line,queue_bytes,queue_peak,wait_ms,offered,queued,delivered,delivered_bytes,"
-                           "dropped_queue,dropped_loss,cross_bytes\n");
+                           "dropped_queue,dropped_loss,cross_bytes,offered_bytes\n");
     if (!lines) return lines.error();
     auto flows = open_file(flow_file, "time,line,flow,delivered_bytes\n");
     if (!flows) return flows.error();
@@ -41,9 +41,10 @@ void Trace::sample(Instant now, const std::string& name, Line& line) {
         const double wait_ms = queued > 0 ? waited * 1e3 / static_cast<double>(queued) : 0.0;
         std::fprintf(lines_.get(),
                      "%.6f,%s,%" PRIu64 ",%" PRIu64 ",%.4f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                     ",%" PRIu64 ",%" PRIu64 "\n",
+                     ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
                      time, name.c_str(), queue, line.take_queue_peak(), wait_ms, c.offered, c.queued, c.delivered,
-                     c.delivered_bytes, c.dropped_queue, c.dropped_loss + c.dropped_burst, c.cross_bytes);
+                     c.delivered_bytes, c.dropped_queue, c.dropped_loss + c.dropped_burst, c.cross_bytes,
+                     c.offered_bytes);
     }
     if (flows_) {
         const auto& flows = line.delivered_bytes();

@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 # All tools, ours and others: what else runs on the machine should not be measured, and TCP's work in the kernel is done
@@ -15,7 +16,12 @@ NICE = "-15"
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 
-A_ADDRESS = "10.99.1.1"
+
+def a_address(number):
+    return f"10.99.1.{number}"
+
+
+A_ADDRESS = a_address(1)
 
 # Per namespace. TCP must not be limited by its buffers: 8 BDP of queue at 500 Mbit/s x 200 ms are 100 MB.
 SYSCTLS = {
@@ -70,6 +76,15 @@ def remove_abandoned():
     for name, pid in re.findall(r"^(w(\d+)x\d+-[abr])\b", listed, re.MULTILINE):
         if not os.path.exists(f"/proc/{pid}"):
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def work_directory(parent):
+    """A directory for one run's files, of a name that tells whose it is: what a killed run left behind is removed."""
+    for name in os.listdir(parent):
+        owner = re.match(r"udtx-bench\.(\d+)\.", name)
+        if owner and not os.path.exists(f"/proc/{owner[1]}"):
+            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f"udtx-bench.{os.getpid()}.", dir=parent)
 
 
 def end(process, patience=3.0):
@@ -135,6 +150,9 @@ class Namespaces:
         self.processes.append(process)
         return process
 
+    def wait_for_start(self):
+        """Called when the receiver is ready, before the sender starts."""
+
     def address(self, name, device, addresses):
         for address in addresses:
             ip("-n", name, "addr", "add", f"{address}/32", "dev", device)
@@ -142,17 +160,50 @@ class Namespaces:
         ip("-n", name, "route", "add", "default", "dev", device)
 
 
+class Emulator:
+    """A running udtx-wan-emulator. Its two devices appear in this namespace; the caller moves them."""
+
+    def __init__(self, program, line, devices, trace, flows):
+        self.trace, self.flows = trace, flows
+        self.report = None
+        self.process = subprocess.Popen(
+            [*WITH_US, program, *line, "--tun-a", devices[0], "--tun-b", devices[1], "--trace", trace, "--flows", flows],
+            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        if self.process.stdout.readline().strip() != "ready":
+            self.end()
+            raise RuntimeError("the emulator did not start")
+        self.began = time.monotonic()  # a few milliseconds after its own zero of time
+
+    def stop(self):
+        """Its closing report as a dictionary."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                text, _ = self.process.communicate(timeout=20)
+                self.report = json.loads(text)
+            except (subprocess.TimeoutExpired, ValueError) as error:
+                raise RuntimeError("the emulator ended without its report") from error
+            finally:
+                self.end()
+        return self.report
+
+    def end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
 class EmulatedLine(Namespaces):
     """`line`: arguments of udtx-wan-emulator; `hosts`: addresses of side B."""
 
     def __init__(self, emulator, line, directory, hosts=1):
         super().__init__()
-        self.command = [emulator, *line]
+        self.program, self.line = emulator, line
         self.hosts = hosts
         self.trace = os.path.join(directory, "line.csv")
         self.flows = os.path.join(directory, "flows.csv")
         self.emulator = None
-        self.report = None
 
     def __enter__(self):
         super().__enter__()
@@ -165,38 +216,18 @@ class EmulatedLine(Namespaces):
 
     def start_emulator(self):
         devices = {self.a: f"{self.tag}0", self.b: f"{self.tag}1"}
-        self.emulator = subprocess.Popen(
-            [*WITH_US, *self.command, "--tun-a", devices[self.a], "--tun-b", devices[self.b], "--trace", self.trace,
-             "--flows", self.flows], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-        if self.emulator.stdout.readline().strip() != "ready":
-            self.end_emulator()
-            raise RuntimeError("the emulator did not start")
+        self.emulator = Emulator(self.program, self.line, list(devices.values()), self.trace, self.flows)
         for name, device in devices.items():
             ip("link", "set", device, "netns", name)
         self.address(self.a, devices[self.a], [A_ADDRESS])
         self.address(self.b, devices[self.b], [b_address(host) for host in range(1, self.hosts + 1)])
 
     def stop_emulator(self):
-        """Its closing report as a dictionary."""
-        if self.emulator is not None:
-            self.emulator.send_signal(signal.SIGTERM)
-            try:
-                text, _ = self.emulator.communicate(timeout=20)
-                self.report = json.loads(text)
-            except (subprocess.TimeoutExpired, ValueError) as error:
-                raise RuntimeError("the emulator ended without its report") from error
-            finally:
-                self.end_emulator()
-        return self.report
-
-    def end_emulator(self):
-        self.emulator.kill()
-        self.emulator.wait()
-        self.emulator = None
+        return self.emulator.stop()
 
     def __exit__(self, *_):
         if self.emulator is not None:
-            self.end_emulator()
+            self.emulator.end()
         super().__exit__()
 
 

@@ -123,9 +123,28 @@ class Tool:
         net.wait_until(lambda: self.listens(log, flow.receiver), 10, f"{self.name}'s receiver")
         flow.samples = sampler.watch(flow.receiver)
         flow.output = os.path.join(self.bench.work, f"sender-{host}.out")
+        line.wait_for_start()
         flow.began = time.monotonic()
         with open(flow.output, "wb") as file, open(flow.output + ".err", "wb") as errors:
             flow.sender = line.start(line.a, self.sender(source, host, seconds, size), stdout=file, stderr=errors)
+        return flow
+
+    def start_fetching(self, line, sampler, host, server_command, client_command, ready):
+        """For tools whose receiver asks: the server runs in namespace a, the client in b is sender and receiver."""
+        flow = Flow(self, host)
+        log = os.path.join(self.bench.work, f"server-{host}.log")
+        with open(log, "wb") as file:
+            server = line.start(line.a, server_command, stdout=file, stderr=file)
+        net.wait_until(lambda: server.poll() is not None or ready(log, server), 10, f"{self.name}'s server")
+        if server.poll() is not None:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise RuntimeError(f"{self.name}'s server: {file.read().strip()}")
+        flow.output = os.path.join(self.bench.work, f"sender-{host}.out")
+        line.wait_for_start()
+        flow.began = time.monotonic()
+        with open(flow.output, "wb") as file, open(flow.output + ".err", "wb") as errors:
+            flow.sender = flow.receiver = line.start(line.b, client_command, stdout=file, stderr=errors)
+        flow.samples = sampler.watch(flow.receiver)
         return flow
 
 
@@ -284,21 +303,8 @@ class Qcp(Tool):
                 os.path.join(out, "file")]
 
     def start(self, line, sampler, source, seconds, size=None, host=1):
-        flow = Flow(self, host)
-        out = self.empty_directory(host)
-        log = os.path.join(self.bench.work, "sshd.log")
-        with open(log, "wb") as file:
-            server = line.start(line.a, self.server(), stdout=file, stderr=file)
-        net.wait_until(lambda: said(log, b"listening") or server.poll() is not None, 10, "the ssh server")
-        if server.poll() is not None:
-            with open(log, encoding="utf-8", errors="replace") as file:
-                raise RuntimeError(f"sshd: {file.read().strip()}")
-        flow.output = os.path.join(self.bench.work, f"sender-{host}.out")
-        flow.began = time.monotonic()
-        with open(flow.output, "wb") as file, open(flow.output + ".err", "wb") as errors:
-            flow.sender = flow.receiver = line.start(line.b, self.client(source, out), stdout=file, stderr=errors)
-        flow.samples = sampler.watch(flow.receiver)
-        return flow
+        return self.start_fetching(line, sampler, host, self.server(), self.client(source, self.empty_directory(host)),
+                                   lambda log, server: said(log, b"listening"))
 
 
 def make(name, bench):

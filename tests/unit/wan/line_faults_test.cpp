@@ -84,6 +84,30 @@ TEST_CASE("wan line: jitter delays within its bound and keeps the order") {
     CHECK(most <= 15012us);
 }
 
+TEST_CASE("wan line: where the order is free, packets overtake by jitter and when the delay falls") {
+    LineParams slow = fast_line();
+    slow.keep_order = false;
+    slow.delay = 1s;
+    LineParams quick = slow;
+    quick.delay = 10ms;
+    quick.jitter = 5ms;
+    LineSetup setup;
+    setup.phases = {Phase{0ms, slow}, Phase{100ms, quick}};
+    Line line(kZero, setup);
+    CHECK(line.offer(kZero + 99ms, 1500, 0).at >= kZero + 1099ms);
+    int overtaking = 0;
+    Instant last{};
+    for (int i = 0; i < 1000; ++i) {
+        const Instant sent = kZero + 101ms + i * 100us;
+        const Instant at = line.offer(sent, 1500, 0).at;
+        CHECK(at >= sent + 10ms);
+        CHECK(at <= sent + 16ms);
+        overtaking += at < last ? 1 : 0;
+        last = at;
+    }
+    CHECK(overtaking > 100);
+}
+
 TEST_CASE("wan line: reordered packets come later, the others do not wait for them") {
     LineParams params = fast_line();
     params.reorder = 0.1;

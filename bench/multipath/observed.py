@@ -1,0 +1,64 @@
+"""What one run showed, with all times from the flow's start on."""
+from dataclasses import dataclass, field
+
+import figures
+
+STEP = 0.1  # s, of the windows in which a path's use is looked for
+
+
+@dataclass
+class Run:
+    samples: list                               # [(s, bytes that the receiver has written)]
+    paths: list                                 # of each line: {column of the emulator's CSV: [(s, value)]}
+    flows: list = field(default_factory=list)   # of each line: {host: [(s, bytes)]}
+    ended: float = None                         # s, where it ended by itself and well
+    said: dict = field(default_factory=dict)    # the sender's JSON
+    words: str = ""                             # the sender's standard error
+
+    def goodput(self, begin, end):
+        """Mbit/s"""
+        return figures.stepped_rate(self.samples, begin, end) / 1e6
+
+    def cost(self, begin, end, mbps):
+        """Seconds that were lost between two times against `mbps` all the time."""
+        return (end - begin) * (1.0 - figures.rate(self.samples, begin, end) / 1e6 / mbps)
+
+    def silence(self, begin, end):
+        """The longest time without a byte."""
+        steps = [t for (_, v), (t, w) in zip(self.samples, self.samples[1:]) if w != v and begin <= t <= end]
+        marks = [begin, *steps, end]
+        return max(later - earlier for earlier, later in zip(marks, marks[1:]))
+
+    def resumes(self, after, mbps, limit):
+        """Seconds from `after` until the receiver writes at least so much; None if it does not within `limit`."""
+        return first_window(self.samples, after, mbps, limit)
+
+    def given(self, line, after, mbps, limit):
+        """The same of what the sender gives to a line, lost there or not."""
+        return first_window(self.paths[line]["offered_bytes"], after, mbps, limit)
+
+    def delivers(self, line, after, mbps, limit):
+        """The same of what comes out of a line."""
+        return first_window(self.paths[line]["delivered_bytes"], after, mbps, limit)
+
+    def line_mbps(self, line, begin, end):
+        return figures.rate(self.paths[line]["delivered_bytes"], begin, end) / 1e6
+
+    def resent(self):
+        """Of the packets, % that were sent again; None for tools that do not say."""
+        packets = self.said.get("sent_packets")
+        return 100.0 * self.said.get("retransmitted_packets", 0) / packets if packets else None
+
+
+def first_window(samples, after, mbps, limit):
+    for step in range(round(limit / (STEP / 5))):
+        begin = after + step * STEP / 5
+        if figures.rate(samples, begin, begin + STEP) >= mbps * 1e6:
+            return begin + STEP - after
+    return None
+
+
+def columns(trace, zero):
+    """{column: [(s, value)]} of a figures.LineTrace"""
+    return {name: [(row["time"] - zero, row[name]) for row in trace.rows]
+            for name in ("delivered_bytes", "offered_bytes", "queue_bytes")}
