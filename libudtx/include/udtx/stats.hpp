@@ -59,6 +59,9 @@ struct PathStats {
     std::uint64_t probe_timeouts = 0;
     std::uint64_t delivered_bytes = 0;   ///< stream payload acknowledged here, copies included
     std::uint64_t reinjected_bytes = 0;  ///< stream payload sent here because it was late on another path
+    /// Packets given to this path that the receiver waits with, over the largest flight: about 1 at rest, more while
+    /// bytes wait for a bloated path. 0 with one path or without reinjection, which watches it.
+    double transmit_times = 0.0;
     std::uint64_t suspensions = 0;
     Duration blocked{};  ///< time in which it carried nothing but probes: suspended, or left out by the scheduler
 };
@@ -68,6 +71,8 @@ struct ConnectionStats {
     std::uint64_t stream_bytes_sent = 0;      ///< stream payload, first transmissions
     std::uint64_t stream_bytes_resent = 0;    ///< stream payload, again
     std::uint64_t stream_bytes_received = 0;  ///< stream payload, each byte once
+    /// Sent, and not acknowledged together with all bytes before them: what is on its way, and what waits for it.
+    std::uint64_t stream_bytes_outstanding = 0;
     std::uint64_t duplicate_packets = 0;      ///< dropped by the replay window
     std::uint64_t undecryptable_packets = 0;
     std::uint64_t key_updates = 0;

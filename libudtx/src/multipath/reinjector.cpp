@@ -5,6 +5,14 @@
 #include "multipath/eligible.hpp"
 
 namespace udtx::multipath {
+namespace {
+
+/// From when on a datagram of a path with that round-trip time is late.
+Duration late_after(Duration rtt) {
+    return from_seconds(Reinjector::kLateRtts * to_seconds(rtt)) + Reinjector::kLateTime + Reinjector::kAckDelay;
+}
+
+}  // namespace
 
 /// What is the same for all entries that one call looks at.
 struct Reinjector::Case {
@@ -38,24 +46,28 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     if (other == nullptr) return std::nullopt;
     const Forecast there = forecast(c.now, *other);
     const double delay = forecast(c.now, owner).delay;
-    const Duration late_after = from_seconds(kLateRtts * to_seconds(owner.min_rtt)) + kLateTime + kAckDelay;
+    const Duration owner_late = late_after(owner.min_rtt);
+    const Duration copy_late = late_after(other->smoothed_rtt);
 
     std::optional<Reinjection> found;
     record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
         const Duration age = c.now - entry.assigned;
-        const bool late = age > late_after || !owner.usable;
+        const bool late = age > owner_late || !owner.usable;
         const double expected = delay - to_seconds(age);
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);
         const bool near = entry.range.begin < c.head_end || c.limited;
         const bool helps = there.eta < remain;
-        if (entry.copies < kMaxCopies && helps &&
+        // A copy is given the time to arrive before there is a second one.
+        const bool begun = entry.copy_from > entry.range.begin;
+        const bool copied = entry.copies > 0 && !begun && c.now - entry.copied <= copy_late;
+        if (entry.copies < kMaxCopies && !copied && helps &&
             ((c.alarm && entry.range.begin < c.passed) || (late && near) || c.tail) &&
             budget_->allows_copy(entry.range.size())) {
-            found = Reinjection{ref, entry.range, other->id};
+            found = Reinjection{ref, {entry.copy_from, entry.range.end}, other->id};
             return false;
         }
-        if (!late) {
-            const Instant at = entry.assigned + late_after + kPause;
+        if (!late || copied) {
+            const Instant at = (copied ? entry.copied + copy_late : entry.assigned + owner_late) + kPause;
             if (!c.next || at < *c.next) c.next = at;
         }
         return late || c.alarm || c.tail;
@@ -85,6 +97,6 @@ std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, c
     return std::nullopt;
 }
 
-void Reinjector::on_sent(const Reinjection& copy) { budget_->on_copy(copy.range.size()); }
+void Reinjector::on_sent(const Reinjection& copy, std::uint64_t end) { budget_->on_copy(end - copy.range.begin); }
 
 }  // namespace udtx::multipath

@@ -39,7 +39,8 @@ class Reinjector {
     /// `culprit`: of the status monitor.
     [[nodiscard]] std::optional<Reinjection> next(Instant now, const Demand& demand, const TransmissionRecord& record,
                                                   std::optional<PathId> culprit, std::span<const PathView> paths);
-    void on_sent(const Reinjection& copy);
+    /// It left, up to `end`.
+    void on_sent(const Reinjection& copy, std::uint64_t end);
 
     /// next() has nothing before.
     [[nodiscard]] Instant not_before() const noexcept { return not_before_; }

@@ -8,7 +8,7 @@ RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range,
     RecordRef ref{path, again, 0};
     List& list = list_of(ref);
     ref.number = static_cast<std::uint32_t>(list.entries.next());
-    list.entries.push_back({range, now, 0, true});
+    list.entries.push_back({.range = range, .assigned = now, .copy_from = range.begin, .open = true});
     if (list.entries.size() > kMaxEntries) {
         list.entries.pop_front();
         list.first_open = std::max(list.first_open, list.entries.first());
@@ -16,14 +16,34 @@ RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range,
     return ref;
 }
 
-TransmissionRecord::Entry* TransmissionRecord::find(List& list, RecordRef ref) {
+std::optional<std::uint64_t> TransmissionRecord::number_of(const List& list, RecordRef ref) {
     const std::uint64_t first = list.entries.first();
     const std::uint64_t number = first + static_cast<std::uint32_t>(ref.number - static_cast<std::uint32_t>(first));
-    return list.entries.contains(number) ? &list.entries[number] : nullptr;
+    return list.entries.contains(number) ? std::optional(number) : std::nullopt;
 }
 
-void TransmissionRecord::on_copied(RecordRef ref) {
-    if (Entry* entry = find(list_of(ref), ref)) ++entry->copies;
+TransmissionRecord::Entry* TransmissionRecord::find(List& list, RecordRef ref) {
+    const auto number = number_of(list, ref);
+    return number ? &list.entries[*number] : nullptr;
+}
+
+void TransmissionRecord::on_copied(Instant now, RecordRef ref, std::uint64_t end) {
+    Entry* entry = find(list_of(ref), ref);
+    if (entry == nullptr) return;
+    entry->copied = now;
+    entry->copy_from = end;
+    if (end < entry->range.end) return;
+    entry->copy_from = entry->range.begin;
+    ++entry->copies;
+}
+
+std::optional<Range> TransmissionRecord::range_of(RecordRef ref) const {
+    const Lists* lists = lists_.find(ref.path);
+    if (lists == nullptr) return std::nullopt;
+    const List& list = ref.again ? lists->again : lists->fresh;
+    const auto number = number_of(list, ref);
+    if (!number || !list.entries[*number].open) return std::nullopt;
+    return list.entries[*number].range;
 }
 
 void TransmissionRecord::close(RecordRef ref) {

@@ -30,16 +30,21 @@ class TransmissionRecord {
     struct Entry {
         Range range;
         Instant assigned;
-        std::uint8_t copies = 0;  ///< sent again on other paths while this one was on its way
-        bool open = false;        ///< neither acknowledged nor given up for lost
+        std::uint64_t copy_from = 0;  ///< where the next copy begins
+        Instant copied{};             ///< when the last one left
+        std::uint8_t copies = 0;      ///< whole ones, sent on other paths while this one was on its way
+        bool open = false;            ///< neither acknowledged nor given up for lost
     };
 
     explicit TransmissionRecord(StreamKind kind) : kind_(kind) {}
 
     /// `again`: the bytes were lost before. Fresh bytes and lost ones are kept apart, so that each path's list ascends.
     RecordRef on_assigned(Instant now, PathId path, Range range, bool again);
-    void on_copied(RecordRef ref);
-    /// The bytes have arrived, in the entry's own packet or in a copy.
+    /// A copy left of what lies below `end`.
+    void on_copied(Instant now, RecordRef ref, std::uint64_t end);
+    /// Of an entry that is open.
+    [[nodiscard]] std::optional<Range> range_of(RecordRef ref) const;
+    /// All its bytes have arrived, in the entry's own packet or in copies.
     void on_acked(RecordRef ref) { close(ref); }
     /// The bytes will be assigned anew.
     void on_lost(RecordRef ref);
@@ -82,6 +87,7 @@ class TransmissionRecord {
         List again;
     };
     [[nodiscard]] List& list_of(RecordRef ref) { return ref.again ? lists_[ref.path].again : lists_[ref.path].fresh; }
+    [[nodiscard]] static std::optional<std::uint64_t> number_of(const List& list, RecordRef ref);
     [[nodiscard]] static Entry* find(List& list, RecordRef ref);
     void close(RecordRef ref);
     void trim(List& list);

@@ -236,6 +236,7 @@ PathStats Connection::path_stats(const PathContext& p) const {
     s.standby = p.options.standby;
     s.delivered_bytes = p.delivered_bytes;
     s.reinjected_bytes = watch_.reinjected(p.id);
+    s.transmit_times = watch_.transmit_times(p.id);
     s.suspensions = p.suspensions;
     s.blocked = p.blocked;
     return s;
@@ -248,6 +249,7 @@ ConnectionStats Connection::stats() const {
     s.stream_bytes_sent = streams_.counters().bytes_sent;
     s.stream_bytes_resent = streams_.counters().bytes_resent;
     s.stream_bytes_received = streams_.counters().bytes_received;
+    s.stream_bytes_outstanding = streams_.outstanding();
     s.duplicate_packets = duplicate_packets_;
     s.undecryptable_packets = undecryptable_packets_;
     s.key_updates = keys_ ? keys_->key_updates() : 0;

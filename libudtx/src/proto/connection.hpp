@@ -176,13 +176,13 @@ class Connection {
     struct PacketPlan {
         std::size_t size = 0;  ///< at most so large
         bool acks = true;
-        bool eliciting = false;  ///< may carry what counts against the window: what belongs to the path ...
-        bool shared = false;     ///< ... to no path ...
-        bool data = false;       ///< ... and stream bytes
-        std::uint64_t from = 0;  ///< not below this offset, of those never sent
-        bool duplicate = false;  ///< bytes that went another way last, instead
-        const StreamWatch::Copy* late = nullptr;  ///< bytes that are late elsewhere, instead
-        bool pad = false;                         ///< pad to `size`
+        bool eliciting = false;             ///< may carry what counts against the window: what belongs to the path ...
+        bool shared = false;                ///< ... to no path ...
+        bool data = false;                  ///< ... and stream bytes
+        std::uint64_t from = 0;             ///< not below this offset, of those never sent
+        bool duplicate = false;             ///< bytes that went another way last, instead
+        StreamWatch::Copy* late = nullptr;  ///< bytes that are late elsewhere, instead
+        bool pad = false;                   ///< pad to `size`
         bool pair_second = false;
         bool mtu_probe = false;
         std::optional<std::uint64_t> challenge{};

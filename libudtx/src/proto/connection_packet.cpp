@@ -95,7 +95,8 @@ void Connection::fill_shared(wire::Writer& out, SentPacket& packet) {
 /// The bytes that went another way last, or a PING if they have all arrived.
 void Connection::fill_duplicate(const PathContext& p, wire::Writer& out, SentPacket& packet) {
     const bool other = last_given_ && last_given_->path != p.id && watch_.allows_probe(last_given_->range.length);
-    if (other && streams_.fill_copy(last_given_->range, out, packet)) return;
+    if (other) (void)streams_.fill_copy(last_given_->range, out, packet);
+    if (packet.range_count > 0) return;
     if (wire::write_frame(out, wire::PingFrame{})) packet.ack_eliciting = true;
 }
 
@@ -114,14 +115,14 @@ void Connection::fill_payload(Instant now, PathContext& p, const PacketPlan& pla
     }
     if (plan.late != nullptr) {
         const auto& what = plan.late->what;
-        (void)streams_.fill_copy({.stream = plan.late->stream,
-                                  .offset = what.range.begin,
-                                  .length = static_cast<std::uint32_t>(what.range.size()),
-                                  .again = what.entry.again,
-                                  .recorded = true,
-                                  .record_path = what.entry.path,
-                                  .record = what.entry.number},
-                                 w, packet);
+        plan.late->done = streams_.fill_copy({.stream = plan.late->stream,
+                                              .offset = what.range.begin,
+                                              .length = static_cast<std::uint32_t>(what.range.size()),
+                                              .again = what.entry.again,
+                                              .recorded = true,
+                                              .record_path = what.entry.path,
+                                              .record = what.entry.number},
+                                             w, packet);
     } else if (plan.duplicate) {
         fill_duplicate(p, w, packet);
     } else if (plan.data) {

@@ -127,11 +127,11 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
 // Bytes that turn out to have arrived are passed over.
 std::optional<Transmit> Connection::transmit_late(Instant now, std::span<std::byte> out) {
     view_paths(now);
-    while (const auto late = watch_.next(now, streams_, views_)) {
+    while (auto late = watch_.next(now, streams_, views_)) {
         PathContext& p = *paths_.find(late->what.path);
         const std::size_t size =
             build_packet(now, p, out, {.size = p.mtu.current(), .eliciting = true, .late = &*late});
-        watch_.on_copied(*late);
+        watch_.on_copied(now, *late);
         if (size > 0) return transmit_of(p, size, size);
     }
     return std::nullopt;

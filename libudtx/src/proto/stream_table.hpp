@@ -68,12 +68,16 @@ class StreamTable {
     [[nodiscard]] multipath::Demand demand(StreamId id) const;
     [[nodiscard]] bool sends(StreamId id) const;
     [[nodiscard]] std::uint64_t acked_below(StreamId id) const;
-    /// Writes bytes again that are out already; false when they have all arrived.
-    bool fill_copy(const recovery::SentRange& range, wire::Writer& out, recovery::SentPacket& packet);
+    /// Writes bytes again that are out already. All of them below what it returns are in the packet, or arrived before.
+    std::uint64_t fill_copy(const recovery::SentRange& range, wire::Writer& out, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet);
     void on_lost(const recovery::SentPacket& packet);
 
     [[nodiscard]] const StreamCounters& counters() const noexcept { return counters_; }
+    /// Bytes sent that are not acknowledged together with all before them, all streams.
+    [[nodiscard]] std::uint64_t outstanding() const noexcept;
+    /// All these bytes are acknowledged, or need not be any more.
+    [[nodiscard]] bool arrived(StreamId id, Range range) const;
     /// Bytes that flow control would still let us send.
     [[nodiscard]] std::uint64_t free_window() const noexcept;
 

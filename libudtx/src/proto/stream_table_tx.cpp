@@ -140,6 +140,17 @@ multipath::Demand StreamTable::describe(const Stream& s) const {
     return demand;
 }
 
+bool StreamTable::arrived(StreamId id, Range range) const {
+    const auto found = streams_.find(id.value);
+    return found == streams_.end() || found->second->send.unacked(range.begin, range.size()).size() == 0;
+}
+
+std::uint64_t StreamTable::outstanding() const noexcept {
+    std::uint64_t bytes = 0;
+    for (const auto& [index, s] : streams_) bytes += s->send.sent() + s->send.ahead_bytes() - s->send.acked_below();
+    return bytes;
+}
+
 std::optional<multipath::Demand> StreamTable::demand() const {
     const Stream* s = next_to_send();
     if (s == nullptr) return std::nullopt;
@@ -160,17 +171,18 @@ std::uint64_t StreamTable::acked_below(StreamId id) const {
     return it == streams_.end() ? 0 : it->second->send.acked_below();
 }
 
-bool StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacket& packet) {
+std::uint64_t StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacket& packet) {
     Stream* s = find(range.stream);
-    if (s == nullptr || packet.range_count == recovery::kMaxRanges) return false;
+    const std::uint64_t end = range.offset + range.length;
+    if (s == nullptr) return end;
     const Range piece = s->send.unacked(range.offset, range.length);
-    if (piece.size() == 0) return false;
+    if (piece.size() == 0) return end;
     const std::size_t header = wire::stream_header_bytes(s->id, piece.begin, out.room());
-    if (out.room() <= header) return false;
+    if (packet.range_count == recovery::kMaxRanges || out.room() <= header) return piece.begin;
     const std::uint64_t length = std::min<std::uint64_t>(piece.size(), out.room() - header);
     const bool fin = s->send.end_sent() && piece.begin + length == s->send.written();
     const auto room = wire::write_stream_header(out, s->id, piece.begin, length, fin);
-    if (!room.written) return false;
+    if (!room.written) return piece.begin;
     s->send.copy(piece.begin, room.payload);
     counters_.bytes_resent += room.payload.size();
     SentRange& sent = packet.ranges[packet.range_count++];
@@ -181,7 +193,7 @@ bool StreamTable::fill_copy(const SentRange& range, wire::Writer& out, SentPacke
     sent.copy = true;
     packet.retransmission = true;
     packet.ack_eliciting = true;
-    return true;
+    return sent.offset + sent.length;
 }
 
 void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t from) {

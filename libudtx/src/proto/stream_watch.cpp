@@ -37,7 +37,11 @@ void StreamWatch::on_acked(const SentPacket& packet, const StreamTable& streams)
         const SentRange& r = packet.ranges[i];
         Watched* s = r.recorded ? find(r.stream) : nullptr;
         if (s == nullptr) continue;
-        s->record.on_acked({r.record_path, r.again, r.record});
+        // A copy may have had room for a part only.
+        const RecordRef ref{r.record_path, r.again, r.record};
+        if (const auto range = s->record.range_of(ref); range && streams.arrived(r.stream, *range)) {
+            s->record.on_acked(ref);
+        }
         if (r.stream.kind() == StreamKind::ordered) s->record.on_data_acked(streams.acked_below(r.stream));
     }
 }
@@ -71,12 +75,12 @@ std::optional<StreamWatch::Copy> StreamWatch::next(Instant now, const StreamTabl
     return std::nullopt;
 }
 
-void StreamWatch::on_copied(const Copy& copy) {
+void StreamWatch::on_copied(Instant now, const Copy& copy) {
     if (Watched* s = find(copy.stream)) {
-        s->record.on_copied(copy.what.entry);
-        s->reinjector.on_sent(copy.what);
+        s->record.on_copied(now, copy.what.entry, copy.done);
+        s->reinjector.on_sent(copy.what, copy.done);
     }
-    reinjected_[copy.what.path] += copy.what.range.size();
+    reinjected_[copy.what.path] += copy.done - copy.what.range.begin;
 }
 
 std::optional<Instant> StreamWatch::wakeup() const {
@@ -91,6 +95,12 @@ std::optional<Instant> StreamWatch::wakeup() const {
 std::uint64_t StreamWatch::reinjected(PathId path) const {
     const std::uint64_t* bytes = reinjected_.find(path);
     return bytes == nullptr ? 0 : *bytes;
+}
+
+double StreamWatch::transmit_times(PathId path) const {
+    double most = 0.0;
+    for (const auto& s : streams_) most = std::max(most, s->monitor.transmit_times(path));
+    return most;
 }
 
 }  // namespace udtx::proto

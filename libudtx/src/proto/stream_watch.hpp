@@ -33,19 +33,22 @@ class StreamWatch {
     struct Copy {
         StreamId stream;
         multipath::Reinjection what;
+        std::uint64_t done = 0;  ///< set by the sender: all below is in the packet, or has arrived
     };
     /// next() may have something.
     [[nodiscard]] bool due(Instant now) const;
     /// Bytes to be sent again, and where.
     [[nodiscard]] std::optional<Copy> next(Instant now, const StreamTable& streams,
                                            std::span<const multipath::PathView> paths);
-    void on_copied(const Copy& copy);
+    void on_copied(Instant now, const Copy& copy);
     /// When next() may have something, should nothing else happen until then.
     [[nodiscard]] std::optional<Instant> wakeup() const;
 
     [[nodiscard]] bool allows_probe(std::uint64_t bytes) const noexcept { return budget_.allows_probe(bytes); }
     /// Bytes sent again on a path, because they were late on another.
     [[nodiscard]] std::uint64_t reinjected(PathId path) const;
+    /// The monitors' (eq. 1), of the stream in which it is largest.
+    [[nodiscard]] double transmit_times(PathId path) const;
 
   private:
     struct Watched {

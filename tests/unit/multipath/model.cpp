@@ -131,8 +131,8 @@ bool Model::reinject() {
     const auto copy = reinjector_.next(queue_.now(), demand_, record_, monitor_.culprit(), views_);
     if (!copy) return false;
     send(copy->path.value, copy->range, true, copy->entry, false);
-    record_.on_copied(copy->entry);
-    reinjector_.on_sent(*copy);
+    record_.on_copied(queue_.now(), copy->entry, copy->range.end);
+    reinjector_.on_sent(*copy, copy->range.end);
     ++result_.copies;
     return true;
 }

@@ -57,7 +57,7 @@ TEST_CASE("a placed stream's entries go when their own bytes have arrived") {
     record.on_acked(a);
     CHECK(record.outstanding(kSlow) == 0);
     record.on_acked(a);  // told twice
-    record.on_copied(a);
+    record.on_copied(Instant{1s}, a, 100);
     CHECK(record.outstanding(kSlow) == 0);
 }
 

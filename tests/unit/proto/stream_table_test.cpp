@@ -102,6 +102,26 @@ TEST_CASE("a stream may carry far more than its window as the reader reads") {
     CHECK(count<proto::event::StreamDelivered>(p.client_events) == 1);
 }
 
+TEST_CASE("outstanding are bytes that are not acknowledged with all before them") {
+    TransportConfig config;
+    Pair p(config);
+    const StreamId id = *p.client.open(StreamKind::ordered);
+    REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(3000, std::byte{9}))));
+    CHECK(p.client.outstanding() == 0);
+    std::vector<std::byte> bytes;
+    std::vector<SentPacket> packets;
+    while (p.client.data_pending()) packets.push_back(fill(p.client, bytes));
+    REQUIRE(packets.size() > 1);
+    CHECK(p.client.outstanding() == 3000);
+    p.client.on_acked(packets.back());
+    CHECK(p.client.outstanding() == 3000);
+    packets.pop_back();
+    p.client.on_acked(packets.front());
+    CHECK(p.client.outstanding() < 3000);
+    for (const SentPacket& packet : packets) p.client.on_acked(packet);
+    CHECK(p.client.outstanding() == 0);
+}
+
 TEST_CASE("a reader that does not read stops the writer at the window") {
     TransportConfig config;
     config.stream_window = 10000;

@@ -69,12 +69,13 @@ TEST_CASE("late bytes are found, copied, and done with when the copy has arrived
     CHECK_FALSE(rig.next());
     rig.now += 40ms;
     REQUIRE(rig.watch.due(rig.now));
-    const auto copy = rig.next();
+    auto copy = rig.next();
     REQUIRE(copy);
     CHECK(copy->stream == rig.id);
     CHECK(copy->what.path == kGood);
     CHECK(copy->what.range == Range{late.ranges[0].offset, late.ranges[0].offset + late.ranges[0].length});
-    rig.watch.on_copied(*copy);
+    copy->done = copy->what.range.end;
+    rig.watch.on_copied(rig.now, *copy);
     CHECK(rig.watch.reinjected(kGood) == late.ranges[0].length);
 
     SentPacket again = late;
@@ -84,6 +85,39 @@ TEST_CASE("late bytes are found, copied, and done with when the copy has arrived
     rig.now += 10ms;
     CHECK_FALSE(rig.next());
     CHECK_FALSE(rig.watch.wakeup());
+}
+
+TEST_CASE("a copy that had room for a part only is continued, and its arrival alone is not all") {
+    Rig rig;
+    const SentPacket late = rig.send(kBad);
+    for (int i = 0; i < 100; ++i) rig.acked(rig.send(kGood));
+    rig.now += 40ms;
+    auto first = rig.next();
+    REQUIRE(first);
+    const Range whole = first->what.range;
+    first->done = whole.end - 30;
+    rig.watch.on_copied(rig.now, *first);
+    auto rest = rig.next();
+    REQUIRE(rest);
+    CHECK(rest->what.range == Range{whole.end - 30, whole.end});
+    rest->done = whole.end;
+    rig.watch.on_copied(rig.now, *rest);
+    CHECK_FALSE(rig.next());
+    CHECK(rig.watch.reinjected(kGood) == whole.size());
+
+    SentPacket part = late;
+    part.ranges[0].copy = true;
+    part.ranges[0].length -= 30;
+    rig.acked(part);
+    rig.now += 40ms;
+    const auto again = rig.next();
+    REQUIRE(again);
+    CHECK(again->what.entry == first->what.entry);
+    part.ranges[0].offset += part.ranges[0].length;
+    part.ranges[0].length = 30;
+    rig.acked(part);
+    rig.now += 40ms;
+    CHECK_FALSE(rig.next());
 }
 
 TEST_CASE("what is lost belongs to the path that carries it next") {
