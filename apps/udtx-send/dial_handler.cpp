@@ -5,6 +5,7 @@
 
 #include "common/path_progress.hpp"
 #include "io/monotonic_clock.hpp"
+#include "io/path_plan.hpp"
 
 namespace udtx::apps {
 DialHandler::DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several,
@@ -28,13 +29,7 @@ void DialHandler::dial_next() {
 
 void DialHandler::open_other_paths(Instant now, proto::Connection& connection) {
     if (!several_) return;
-    const PathStats first = connection.stats().paths.front();
-    bool passed = false;  // the one that the connection was made over, once
-    for (const auto& way : candidates_) {
-        if (!passed && way.matches(first.local, first.remote)) {
-            passed = true;
-            continue;
-        }
+    for (const auto& way : io::other_ways(connection.stats().paths.front(), candidates_)) {
         const auto opened = connection.add_path(now, way.local, way.remote, way.options);
         if (!opened) log_.warn("path from " + host_text(way.local) + ": " + opened.error().message);
     }
@@ -100,7 +95,8 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
     }
     if (const auto* path = std::get_if<proto::event::PathChanged>(&event)) tell(*path);
     if (const auto* moved = std::get_if<proto::event::PeerMoved>(&event)) {
-        log_.detail("the peer's address changed from " + to_string(moved->from) + " to " + to_string(moved->to));
+        log_.detail((several_ ? "path " + std::to_string(moved->path.value) + ": " : std::string()) +
+                    "the peer's address changed from " + to_string(moved->from) + " to " + to_string(moved->to));
     }
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         keep_stats(connection);

@@ -11,7 +11,6 @@
 #include "io/driver.hpp"
 #include "proto/application.hpp"
 #include "transfer/send_job.hpp"
-#include "udtx-send/paths.hpp"
 #include "udtx/address.hpp"
 #include "udtx/stats.hpp"
 

@@ -21,7 +21,7 @@ struct SendCommand {
     std::string coupling_text = "detect";
     std::string scheduler = TransportConfig().scheduler;
 
-    std::vector<PathText> paths;
+    std::vector<PathRequest> paths;
     Url url;
 
     /// One path carries all while it works.

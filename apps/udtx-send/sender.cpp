@@ -9,6 +9,7 @@
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
+#include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
 #include "udtx-send/dial_handler.hpp"
 #include "udtx-send/explain.hpp"
@@ -58,28 +59,13 @@ Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, 
     }
     const auto interfaces = io::list_interfaces();
     if (!interfaces) return interfaces.error();
-    for (const PathText& path : command.paths) {
-        auto plan = plan_path(path, *interfaces, addresses, command.common.addresses);
-        if (!plan) return plan.error();
+    for (const PathRequest& path : command.paths) {
+        auto plan = io::plan_path(path, *interfaces, addresses, command.common.addresses);
+        if (!plan) return Error{plan.error().code, "--path " + plan.error().message};
         plan->options.standby = command.failover() && !plans.empty();
         plans.push_back(*plan);
     }
     return plans;
-}
-
-/// A socket that reaches all of `plans`; those it cannot reach are taken out.
-Result<void> open_socket_for(io::Driver& driver, std::vector<proto::PathAddresses>& plans) {
-    const auto is_v6 = [](const proto::PathAddresses& plan) { return plan.remote.family == Address::Family::v6; };
-    Address any;
-    any.family = Address::Family::v6;
-    if (std::any_of(plans.begin(), plans.end(), is_v6)) {
-        auto opened = driver.open(any);
-        // Hosts without IPv6 resolve names to IPv6 addresses all the same.
-        if (opened || std::all_of(plans.begin(), plans.end(), is_v6)) return opened;
-        plans.erase(std::remove_if(plans.begin(), plans.end(), is_v6), plans.end());
-    }
-    any.family = Address::Family::v4;
-    return driver.open(any);
 }
 
 transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources) {
@@ -253,7 +239,7 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
     io::Driver& driver = (*transport)->driver();
     auto candidates = dial_plan(command, *addresses);
     if (!candidates) return failure(command, candidates.error());
-    if (const auto opened = open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     std::atomic<bool> done{false};

@@ -20,16 +20,21 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx {
 
+namespace proto {
+struct PathAddresses;
+}
 namespace io {
 class SessionState;
 class SessionThread;
@@ -59,6 +64,11 @@ class Session {
     /// Blocks until the handshake has finished or failed (TransportConfig::handshake_timeout for each address tried).
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config = {});
+    /// The same over several paths, at most TransportConfig::max_paths: the handshake goes over them in turn until one
+    /// answers, and the others are opened then. Paths that the peer has no room for are left out: stats() tells which
+    /// there are. invalid_argument: a path that this host cannot have, or none at all.
+    static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
+                                   const TransportConfig& config, const std::vector<PathRequest>& paths);
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
     ~Session();
@@ -71,14 +81,32 @@ class Session {
     void close();
     /// Waits until the session has ended from either side; ok if the end was orderly.
     Result<void> wait_closed(std::chrono::milliseconds timeout);
+    /// With the state and figures of each path; those that were removed come last, as `closed`.
     [[nodiscard]] Result<ConnectionStats> stats() const;
+    /// Of the oldest path that is open.
     [[nodiscard]] Address remote() const;
+
+    /// The side that dialled: asks for one more path and returns at once; wait_path_event() tells when it is `active`
+    /// or turns out `unreachable`, which does not end the asking. An IPv6 path needs a session that was dialled to an
+    /// IPv6 address or with an IPv6 path. invalid_argument: this host cannot have it, or this side did not dial;
+    /// refused: as many paths are open as both sides allow.
+    Result<PathId> add_path(const PathRequest& path);
+    /// Gives a path up, on both sides and for good: its id is not used again. What was on its way there goes again on
+    /// the others. refused: no other path works; invalid_argument: there is no such path.
+    Result<void> remove_path(PathId id);
+    /// The next event of a path, in order; of those nobody asked for the last 256 are kept. timeout: nothing happened
+    /// in time. A session that never has more than one path has none.
+    Result<PathEvent> wait_path_event(std::chrono::milliseconds timeout);
 
   private:
     friend class Listener;
-    Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state);
+    Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state,
+            std::vector<Address> dialled);
+    static Result<Session> connect(const Credentials& credentials, const TransportConfig& config,
+                                   std::vector<proto::PathAddresses> ways, std::vector<Address> dialled);
     std::shared_ptr<io::SessionThread> thread_;
     std::shared_ptr<io::SessionState> state_;
+    std::vector<Address> dialled_;  // the host's addresses, in order of preference; empty: the peer dialled
 };
 
 class Listener {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "io/path_plan.hpp"
 #include "io/resolve.hpp"
 #include "io/session_state.hpp"
 #include "io/session_thread.hpp"
@@ -11,10 +12,12 @@ namespace {
 
 Error not_there() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
 
-Address wildcard_like(const Address& remote) {
-    Address any;
-    any.family = remote.family;
-    return any;
+Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Address>& dialled) {
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return interfaces.error();
+    auto way = io::plan_path(path, *interfaces, dialled, io::AddressChoice::any);
+    if (!way) return Error{way.error().code, "path " + way.error().message};
+    return way;
 }
 
 bool another_address_may_help(ErrorCode code) {
@@ -37,8 +40,9 @@ Result<void> Stream::finish() { return handle_->session().finish(handle_->stream
 
 // --- Session
 
-Session::Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state)
-    : thread_(std::move(thread)), state_(std::move(state)) {}
+Session::Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state,
+                 std::vector<Address> dialled)
+    : thread_(std::move(thread)), state_(std::move(state)), dialled_(std::move(dialled)) {}
 
 Session::Session(Session&&) noexcept = default;
 
@@ -47,6 +51,7 @@ Session& Session::operator=(Session&& other) noexcept {
         close();
         state_ = std::move(other.state_);
         thread_ = std::move(other.thread_);
+        dialled_ = std::move(other.dialled_);
     }
     return *this;
 }
@@ -57,21 +62,47 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
                                  const TransportConfig& config) {
     const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
     if (!addresses) return addresses.error();
-    Error last{ErrorCode::network, "no address"};
+    Result<Session> session = Error{ErrorCode::network, "no address"};
     for (const Address& remote : *addresses) {
-        auto thread = io::SessionThread::make(credentials, config, wildcard_like(remote));
-        if (!thread) {
-            last = thread.error();
-        } else {
-            auto state = (*thread)->connect(remote);
-            const auto connected = state->wait_connected();
-            if (connected) return Session(std::move(*thread), std::move(state));
-            state->close();
-            last = connected.error();
-        }
-        if (!another_address_may_help(last.code)) break;
+        session = connect(credentials, config, {{.local = {}, .remote = remote, .options = {}}}, *addresses);
+        if (session || !another_address_may_help(session.error().code)) break;
     }
-    return last;
+    return session;
+}
+
+Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
+                                 const TransportConfig& config, const std::vector<PathRequest>& paths) {
+    if (paths.empty() || paths.size() > config.max_paths) {
+        return Error{ErrorCode::invalid_argument, std::to_string(paths.size()) + " paths, at least one and at most " +
+                                                      std::to_string(config.max_paths)};
+    }
+    const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
+    if (!addresses) return addresses.error();
+    std::vector<proto::PathAddresses> ways;
+    for (const PathRequest& path : paths) {
+        const auto way = plan(path, *addresses);
+        if (!way) return way.error();
+        ways.push_back(*way);
+    }
+    return connect(credentials, config, std::move(ways), *addresses);
+}
+
+Result<Session> Session::connect(const Credentials& credentials, const TransportConfig& config,
+                                 std::vector<proto::PathAddresses> ways, std::vector<Address> dialled) {
+    auto thread = io::SessionThread::make(credentials, config,
+                                          [&ways](io::Driver& driver) { return io::open_socket_for(driver, ways); });
+    if (!thread) return thread.error();
+    auto state = (*thread)->connect(ways);
+    if (const auto connected = state->wait_connected(); !connected) {
+        state->close();
+        return connected.error();
+    }
+    if (ways.size() > 1) {
+        const auto stats = state->stats();
+        if (!stats) return stats.error();
+        for (const auto& way : io::other_ways(stats->paths.front(), std::move(ways))) (void)state->add_path(way);
+    }
+    return Session(std::move(*thread), std::move(state), std::move(dialled));
 }
 
 Result<Stream> Session::open_stream() {
@@ -104,6 +135,29 @@ Result<ConnectionStats> Session::stats() const {
 
 Address Session::remote() const { return state_ ? state_->remote() : Address{}; }
 
+Result<PathId> Session::add_path(const PathRequest& path) {
+    if (!state_) return not_there();
+    if (dialled_.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
+    const auto way = plan(path, dialled_);
+    if (!way) return way.error();
+    const bool v6 = way->remote.family == Address::Family::v6;
+    if (v6 && thread_->local_address().family == Address::Family::v4) {
+        return Error{ErrorCode::invalid_argument,
+                     "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
+    }
+    return state_->add_path(*way);
+}
+
+Result<void> Session::remove_path(PathId id) {
+    if (!state_) return not_there();
+    return state_->remove_path(id);
+}
+
+Result<PathEvent> Session::wait_path_event(std::chrono::milliseconds timeout) {
+    if (!state_) return not_there();
+    return state_->wait_path_event(timeout);
+}
+
 // --- Listener
 
 Listener::Listener(std::shared_ptr<io::SessionThread> thread) : thread_(std::move(thread)) {}
@@ -128,7 +182,8 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
     if (!addresses) return addresses.error();
     Error first;
     for (std::size_t i = 0; i < addresses->size(); ++i) {
-        auto thread = io::SessionThread::make(credentials, config, (*addresses)[i]);
+        const auto open = [&](io::Driver& driver) { return driver.open((*addresses)[i]); };
+        auto thread = io::SessionThread::make(credentials, config, open);
         if (thread) {
             (*thread)->listen(max_connections);
             return Listener(std::move(*thread));
@@ -144,7 +199,7 @@ Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
     if (!thread_) return not_there();
     auto state = thread_->accept(timeout);
     if (!state) return state.error();
-    return Session(thread_, std::move(*state));
+    return Session(thread_, std::move(*state), {});
 }
 
 void Listener::close() {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kQueueBytes = 4U << 20U;
 constexpr std::size_t kReadBytes = 64U << 10U;
+constexpr std::size_t kPathEvents = 256;  // a program that asks for none does not pay for a path that flaps
 
 Error to_error(const proto::CloseReason& reason) {
     if (reason.orderly()) {
@@ -40,7 +41,7 @@ void SessionState::on_wake(Instant now, proto::Connection& connection) {
         stats_answered_ = std::max<std::uint64_t>(stats_asked_, 1);
         connection.close(now, 0, "");
     } else if (!over()) {
-        serve_requests(connection);
+        serve_requests(now, connection);
         // A pump may forget its stream: walk over a copy.
         std::vector<StreamPtr> all;
         all.reserve(streams_.size());
@@ -54,15 +55,8 @@ void SessionState::on_wake(Instant now, proto::Connection& connection) {
     changed_.notify_all();
 }
 
-void SessionState::serve_requests(proto::Connection& connection) {
-    for (const auto& request : std::exchange(open_requests_, {})) {
-        const Result<StreamId> opened = connection.open_stream(StreamKind::ordered);
-        if (opened) {
-            request->answer = add(*opened);
-        } else {
-            request->answer = opened.error();
-        }
-    }
+void SessionState::serve_requests(Instant now, proto::Connection& connection) {
+    for (const auto& request : std::exchange(requests_, {})) request(now, connection);
     if (stats_answered_ < stats_asked_) {
         stats_ = connection.stats();
         stats_answered_ = stats_asked_;
@@ -128,7 +122,10 @@ void SessionState::forget_if_done(StreamId id) {
     if (sent && received) streams_.erase(id);
 }
 
-void SessionState::handle(proto::Connection&, const proto::event::Connected&) { connected_ = true; }
+void SessionState::handle(proto::Connection& connection, const proto::event::Connected&) {
+    connected_ = true;
+    remote_ = connection.remote();  // of several ways the one that answered
+}
 
 void SessionState::handle(proto::Connection& connection, const proto::event::StreamOpened& event) {
     if (event.id.kind() != StreamKind::ordered) {
@@ -176,9 +173,15 @@ void SessionState::handle(proto::Connection&, const proto::event::StreamStopped&
     forget_if_done(event.id);
 }
 
-void SessionState::handle(proto::Connection&, const proto::event::PeerMoved& event) { remote_ = event.to; }
+void SessionState::handle(proto::Connection& connection, const proto::event::PeerMoved&) {
+    remote_ = connection.remote();
+}
 
-void SessionState::handle(proto::Connection&, const proto::event::PathChanged&) {}  // told by the statistics
+void SessionState::handle(proto::Connection& connection, const proto::event::PathChanged& event) {
+    if (path_events_.size() == kPathEvents) path_events_.pop_front();
+    path_events_.push_back(event);
+    remote_ = connection.remote();
+}
 
 void SessionState::handle(proto::Connection& connection, const proto::event::Closed& event) {
     stats_ = connection.stats();
@@ -195,7 +198,7 @@ void SessionState::handle(proto::Connection& connection, const proto::event::Clo
         orderly_end_ = event.reason.orderly();
     }
     streams_.clear();
-    open_requests_.clear();
+    requests_.clear();
     waker_ = nullptr;
 }
 

@@ -22,6 +22,21 @@ void SessionState::wake(Lock& lock) {
     lock.lock();
 }
 
+template <class T>
+Result<T> SessionState::ask(std::function<Result<T>(Instant, proto::Connection&)> what) {
+    if (fork_guard_.forked()) return ForkGuard::error();
+    Lock lock(mutex_);
+    if (over()) return *end_;
+    const auto answer = std::make_shared<std::optional<Result<T>>>();
+    requests_.push_back([answer, what = std::move(what)](Instant now, proto::Connection& connection) {
+        *answer = what(now, connection);
+    });
+    wake(lock);
+    changed_.wait(lock, [&] { return answer->has_value() || over(); });
+    if (!answer->has_value()) return *end_;
+    return **answer;
+}
+
 Result<void> SessionState::wait_connected() {
     if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
@@ -31,15 +46,32 @@ Result<void> SessionState::wait_connected() {
 }
 
 Result<SessionState::StreamPtr> SessionState::open_stream() {
+    return ask<StreamPtr>([this](Instant, proto::Connection& connection) -> Result<StreamPtr> {
+        const auto opened = connection.open_stream(StreamKind::ordered);
+        if (!opened) return opened.error();
+        return add(*opened);
+    });
+}
+
+Result<PathId> SessionState::add_path(const proto::PathAddresses& way) {
+    return ask<PathId>([way](Instant now, proto::Connection& connection) {
+        return connection.add_path(now, way.local, way.remote, way.options);
+    });
+}
+
+Result<void> SessionState::remove_path(PathId id) {
+    return ask<void>([id](Instant now, proto::Connection& connection) { return connection.remove_path(now, id); });
+}
+
+Result<PathEvent> SessionState::wait_path_event(std::chrono::milliseconds timeout) {
     if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
-    if (over()) return *end_;
-    const auto request = std::make_shared<OpenRequest>();
-    open_requests_.push_back(request);
-    wake(lock);
-    changed_.wait(lock, [&] { return request->answer || over(); });
-    if (!request->answer) return *end_;
-    return *request->answer;
+    const bool came = changed_.wait_for(lock, timeout, [this] { return !path_events_.empty() || over(); });
+    if (!came) return Error{ErrorCode::timeout, "nothing happened to the paths in time"};
+    if (path_events_.empty()) return *end_;
+    PathEvent event = path_events_.front();
+    path_events_.pop_front();
+    return event;
 }
 
 Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::milliseconds timeout) {

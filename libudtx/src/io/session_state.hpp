@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "base/chunk.hpp"
 #include "io/fork_guard.hpp"
 #include "proto/application.hpp"
+#include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 
@@ -63,11 +65,17 @@ class SessionState final : public proto::ConnectionHandler {
     void close();
     Result<void> wait_closed(std::chrono::milliseconds timeout);
     Result<ConnectionStats> stats();
+    Result<PathId> add_path(const proto::PathAddresses& way);
+    Result<void> remove_path(PathId id);
+    Result<PathEvent> wait_path_event(std::chrono::milliseconds timeout);
     [[nodiscard]] Address remote();
 
   private:
     using Lock = std::unique_lock<std::mutex>;
 
+    /// Has `what` done on the protocol thread, under the lock, and waits for its answer.
+    template <class T>
+    Result<T> ask(std::function<Result<T>(Instant, proto::Connection&)> what);
     /// Lets the protocol thread look; called without the lock, because a Waker takes others.
     void wake(Lock& lock);
     [[nodiscard]] bool over() const noexcept { return end_.has_value(); }
@@ -82,7 +90,7 @@ class SessionState final : public proto::ConnectionHandler {
     void handle(proto::Connection& connection, const proto::event::PeerMoved& event);
     void handle(proto::Connection& connection, const proto::event::PathChanged& event);
     void handle(proto::Connection& connection, const proto::event::Closed& event);
-    void serve_requests(proto::Connection& connection);
+    void serve_requests(Instant now, proto::Connection& connection);
     void pump_out(proto::Connection& connection, SessionStream& stream);
     void pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most);
     void forget_if_done(StreamId id);
@@ -100,10 +108,8 @@ class SessionState final : public proto::ConnectionHandler {
     bool orderly_end_ = false;
     std::unordered_map<StreamId, StreamPtr> streams_;
     std::deque<StreamPtr> acceptable_;
-    struct OpenRequest {
-        std::optional<Result<StreamPtr>> answer;
-    };
-    std::deque<std::shared_ptr<OpenRequest>> open_requests_;
+    std::deque<std::function<void(Instant, proto::Connection&)>> requests_;
+    std::deque<PathEvent> path_events_;
     std::uint64_t stats_asked_ = 0;
     std::uint64_t stats_answered_ = 0;
     ConnectionStats stats_;

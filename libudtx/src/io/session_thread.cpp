@@ -32,7 +32,8 @@ proto::EndpointDeps SessionThread::deps() {
 }
 
 Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& credentials,
-                                                           const TransportConfig& config, const Address& bind) {
+                                                           const TransportConfig& config,
+                                                           const std::function<Result<void>(Driver&)>& open) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
     if (!handshakes) return handshakes.error();
     // In a fork of the process there is no thread to join, and taking the socket out of the shared epoll set would take
@@ -41,7 +42,7 @@ Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& cr
                                               [](SessionThread* thread) {
                                                   if (!thread->fork_guard_.forked()) delete thread;
                                               });
-    if (const auto opened = self->driver_.open(bind); !opened) return opened.error();
+    if (const auto opened = open(self->driver_); !opened) return opened.error();
     if (const auto local = self->driver_.local_address()) self->local_ = *local;
     self->thread_ = std::thread([driver = &self->driver_] { driver->run(); });
     return self;
@@ -52,11 +53,11 @@ SessionThread::~SessionThread() {
     if (thread_.joinable()) thread_.join();
 }
 
-std::shared_ptr<SessionState> SessionThread::connect(const Address& remote) {
+std::shared_ptr<SessionState> SessionThread::connect(std::vector<proto::PathAddresses> ways) {
     auto state = std::make_shared<SessionState>();
-    driver_.post([this, state, remote] {
-        const auto connection = driver_.connect(remote, state);
-        state->attach(driver_.waker_for(*connection), remote);
+    driver_.post([this, state, ways = std::move(ways)] {
+        const auto connection = driver_.connect(ways, state);
+        state->attach(driver_.waker_for(*connection), connection->remote());
     });
     return state;
 }

@@ -3,10 +3,12 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "io/driver.hpp"
 #include "io/fork_guard.hpp"
@@ -22,15 +24,17 @@ namespace udtx::io {
 /// thread itself, so that the last owner can join it.
 class SessionThread {
   public:
+    /// `open` opens the driver's socket.
     static Result<std::shared_ptr<SessionThread>> make(const Credentials& credentials, const TransportConfig& config,
-                                                       const Address& bind);
+                                                       const std::function<Result<void>(Driver&)>& open);
     /// Lets the closes of its sessions reach their peers (a short while), then joins.
     ~SessionThread();
     SessionThread(const SessionThread&) = delete;
     SessionThread& operator=(const SessionThread&) = delete;
 
     [[nodiscard]] Address local_address() const { return local_; }
-    std::shared_ptr<SessionState> connect(const Address& remote);
+    /// See Endpoint::connect().
+    std::shared_ptr<SessionState> connect(std::vector<proto::PathAddresses> ways);
     void listen(std::size_t max_connections);
     Result<std::shared_ptr<SessionState>> accept(std::chrono::milliseconds timeout);
     void stop_accepting();

@@ -266,7 +266,7 @@ void Connection::on_path_response(Instant now, PathContext& p, std::uint64_t val
         p.mtu.restart();
         make_congestion_controller(p);
     }
-    events_.push_back(event::PeerMoved{from, p.remote});
+    events_.push_back(event::PeerMoved{p.id, from, p.remote});
 }
 
 }  // namespace udtx::proto

@@ -10,6 +10,7 @@
 
 #include "udtx/address.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
@@ -74,16 +75,11 @@ struct StreamStopped {
     std::uint64_t code = 0;
 };  ///< the peer gave up receiving
 struct PeerMoved {
+    PathId path;
     Address from;
     Address to;
 };  ///< NAT rebinding, validated
-struct PathChanged {
-    PathId id;
-    PathState state = PathState::active;
-    Address local;
-    Address remote;
-    bool unreachable = false;  ///< probing: it has been asked for some time and nothing came back
-};  ///< a path other than the first one came, fell silent, came back or went; or the first one did beside others
+using PathChanged = PathEvent;
 struct Closed {
     CloseReason reason;
 };  ///< the last event

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/udp_socket.hpp"
 #include "test/catch.hpp"
 #include "udtx/session.hpp"
 
@@ -39,6 +40,13 @@ inline std::vector<std::byte> read_all(Stream& stream) {
         if (*count == 0) return result;
         result.insert(result.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(*count));
     }
+}
+
+inline bool has_ipv6() {
+    Address loopback;
+    loopback.family = Address::Family::v6;
+    loopback.ip[15] = 1;
+    return io::open_portable_socket(loopback, {}).ok();
 }
 
 struct Pair {

@@ -2,20 +2,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "io/udp_socket.hpp"
 #include "session_fixture.hpp"
 
 using namespace udtx;
 using namespace udtx::test;
 
 namespace {
-
-bool has_ipv6() {
-    Address loopback;
-    loopback.family = Address::Family::v6;
-    loopback.ip[15] = 1;
-    return io::open_portable_socket(loopback, {}).ok();
-}
 
 /// Sends `size` bytes each way on one stream at the same time and compares.
 void exchange(Pair& pair, std::size_t size) {

@@ -1,5 +1,6 @@
 #include "udtx-send/paths.hpp"
 
+#include "io/path_plan.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;
@@ -25,7 +26,7 @@ const std::vector<io::Interface> kInterfaces{
 std::string error_of(const std::string& text, const std::vector<Address>& remotes) {
     const auto path = parse_path(text);
     if (!path) return path.error().message;
-    const auto plan = plan_path(*path, kInterfaces, remotes, io::AddressChoice::any);
+    const auto plan = io::plan_path(*path, kInterfaces, remotes, io::AddressChoice::any);
     return plan ? "" : plan.error().message;
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("--path is LOCAL[,REMOTE][,weight=N]") {
 TEST_CASE("a path goes from an address of this host to one of the same family") {
     const std::vector<Address> both{v6(9, 7011), v4(203, 0, 113, 9, 7011)};
     const auto plan = [&](const char* text, const std::vector<Address>& remotes) {
-        return plan_path(*parse_path(text), kInterfaces, remotes, io::AddressChoice::any);
+        return io::plan_path(*parse_path(text), kInterfaces, remotes, io::AddressChoice::any);
     };
     const auto by_name = plan("wan0", both);
     REQUIRE(by_name);

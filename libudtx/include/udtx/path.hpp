@@ -1,0 +1,31 @@
+// Several paths of one session: what a program asks for, and what it is told. docs/multipath.md says what they are for.
+#pragma once
+
+#include <string>
+
+#include "udtx/address.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx {
+
+/// One way to the peer.
+struct PathRequest {
+    /// An address of this host, or the name of an interface, which the path is bound to then. Empty: as the routes say.
+    std::string local{};
+    /// The peer's address or name on this path, without a port, which is the session's. Empty: the session's host.
+    std::string remote{};
+    double weight = 1.0;   ///< above 0, at most 10^6: share of the data with the scheduler `weighted`
+    bool standby = false;  ///< carries stream bytes only while no other path is usable
+};
+
+/// A path other than the first one came, fell silent, came back or went; or the first one did beside others.
+struct PathEvent {
+    PathId id;
+    PathState state = PathState::active;
+    Address local;  ///< Family::none: as the routes say; the port is the socket's
+    Address remote;
+    bool unreachable = false;  ///< probing: it has been asked for some time (about 6 s), and nothing came back yet
+};
+
+}  // namespace udtx

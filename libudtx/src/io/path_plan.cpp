@@ -1,0 +1,111 @@
+#include "io/path_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace udtx::io {
+namespace {
+
+constexpr double kMostWeight = 1e6;
+
+Error wrong(const std::string& text, const std::string& why) {
+    return {ErrorCode::invalid_argument, text + ": " + why};
+}
+
+bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.ip == b.ip; }
+
+std::string names_of(const std::vector<Interface>& interfaces) {
+    std::string names;
+    for (const Interface& interface : interfaces) names += (names.empty() ? "" : ", ") + interface.name;
+    return names;
+}
+
+/// An address that is written out; names are not asked for.
+std::optional<Address> literal(const std::string& text) {
+    const bool v6 = text.find(':') != std::string::npos;
+    const bool v4 = !v6 && text.find_first_not_of("0123456789.") == std::string::npos;
+    if (!v4 && !v6) return std::nullopt;
+    const auto found = resolve(text, 0, v6 ? AddressChoice::v6_only : AddressChoice::v4_only);
+    return found ? std::optional(found->front()) : std::nullopt;
+}
+
+struct Source {
+    std::vector<Address> addresses;
+    std::uint32_t interface_index = 0;
+};
+
+Result<Source> source_of(const std::string& text, const std::vector<Interface>& interfaces) {
+    const auto has_name = [&](const Interface& i) { return i.name == text; };
+    if (const auto found = std::find_if(interfaces.begin(), interfaces.end(), has_name); found != interfaces.end()) {
+        if (found->addresses.empty()) return wrong(text, "the interface has no address");
+        return Source{found->addresses, found->index};
+    }
+    const auto address = literal(text);
+    if (!address) {
+        return wrong(
+            text, "there is no interface of that name, and it is no address; interfaces here: " + names_of(interfaces));
+    }
+    // All of 127.0.0.0/8 is this host.
+    if (address->family == Address::Family::v4 && address->ip[0] == 127) return Source{{*address}, 0};
+    for (const Interface& interface : interfaces) {
+        const auto ours = [&](const Address& a) { return same_host(a, *address); };
+        if (std::any_of(interface.addresses.begin(), interface.addresses.end(), ours)) {
+            return Source{{*address}, 0};  // the routes, by source perhaps, are the administrator's
+        }
+    }
+    return wrong(text, "no interface of this host has that address; interfaces here: " + names_of(interfaces));
+}
+
+}  // namespace
+
+Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
+                                       const std::vector<Address>& remotes, AddressChoice choice) {
+    if (!std::isfinite(path.weight) || path.weight <= 0.0 || path.weight > kMostWeight) {
+        return wrong(path.local, "the weight must be a number above 0");
+    }
+    std::vector<Address> targets = remotes;
+    if (!path.remote.empty()) {
+        auto found = resolve(path.remote, remotes.front().port, choice);
+        if (!found) return wrong(path.local + "," + path.remote, found.error().message);
+        targets = std::move(*found);
+    }
+    proto::PathOptions options{.standby = path.standby, .weight = path.weight};
+    if (path.local.empty()) return proto::PathAddresses{{}, targets.front(), options};
+    const auto source = source_of(path.local, interfaces);
+    if (!source) return source.error();
+    options.interface_index = source->interface_index;
+    for (const Address& target : targets) {
+        for (const Address& local : source->addresses) {
+            if (local.family == target.family) return proto::PathAddresses{local, target, options};
+        }
+    }
+    return wrong(path.local,
+                 "the receiver has no address of its family (IPv4 or IPv6): name one as " + path.local + ",ADDRESS");
+}
+
+Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways) {
+    const auto is_v6 = [](const proto::PathAddresses& way) { return way.remote.family == Address::Family::v6; };
+    Address any;
+    any.family = Address::Family::v6;
+    if (std::any_of(ways.begin(), ways.end(), is_v6)) {
+        auto opened = driver.open(any);
+        // Hosts without IPv6 resolve names to IPv6 addresses all the same.
+        if (opened || std::all_of(ways.begin(), ways.end(), is_v6)) return opened;
+        std::erase_if(ways, is_v6);
+    }
+    any.family = Address::Family::v4;
+    return driver.open(any);
+}
+
+std::vector<proto::PathAddresses> other_ways(const PathStats& first, std::vector<proto::PathAddresses> ways) {
+    const auto used = std::find_if(ways.begin(), ways.end(), [&](const proto::PathAddresses& way) {
+        return way.matches(first.local, first.remote);
+    });
+    if (used != ways.end()) ways.erase(used);
+    return ways;
+}
+
+}  // namespace udtx::io

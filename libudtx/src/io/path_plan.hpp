@@ -1,0 +1,27 @@
+// From paths as people name them to addresses.
+#pragma once
+
+#include <vector>
+
+#include "io/driver.hpp"
+#include "io/interfaces.hpp"
+#include "io/resolve.hpp"
+#include "proto/path_context.hpp"
+#include "udtx/path.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// `remotes`: the addresses of the session's host, in order of preference, at least one. May ask for names, and block.
+/// invalid_argument: "LOCAL: what is wrong with it".
+[[nodiscard]] Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
+                                                     const std::vector<Address>& remotes, AddressChoice choice);
+
+/// A socket that reaches all of `ways`; those it cannot reach are taken out.
+[[nodiscard]] Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways);
+
+/// What is left of `ways` to open, once a connection was made over one of them.
+[[nodiscard]] std::vector<proto::PathAddresses> other_ways(const PathStats& first,
+                                                           std::vector<proto::PathAddresses> ways);
+
+}  // namespace udtx::io
