@@ -77,6 +77,20 @@ TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet 
     }
 }
 
+TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it") {
+    if (size_scale() < 1.0) return;
+    // 800 Mbit/s: the window may hold fewer packets than call forth an ACK. 10 Gbit/s: 1.2 us a packet.
+    for (const auto& [mbps, length, least_share] :
+         {std::tuple{800U, Duration(1s), 0.9}, {10'000U, Duration(250ms), 0.8}}) {
+        auto setup = line(mbps, 200us, 1.0, some_seeds(1)[0]);
+        setup.queue_bytes = 500'000;
+        FlowRig rig(setup);
+        rig.run_for(length);
+        INFO(rig.table(length / 2, length));
+        CHECK(rig.goodput(length / 2, length).bps() > least_share * mbps * 1e6);
+    }
+}
+
 TEST_CASE("udtx alone on busy machines: threads that always run late do not cost the line") {
     if (size_scale() < 1.0) return;
     for (const auto& [most, least_share] : {std::pair<Duration, double>{2ms, 0.9}, {4ms, 0.85}}) {

@@ -22,6 +22,8 @@ constexpr double kMaxStep = 0.2;    // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
+constexpr double kGroping = 64.0;      // packets of blind window by which a train or pairs should have told of the line
+constexpr double kFloodedLoss = 0.25;  // lost for each that came
 constexpr double kStart = 0.5;         // of C: the first round trip after the first train
 constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
 constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
@@ -95,8 +97,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     }
     switch (phase_) {
         case Phase::blind:
-            blind_window_ += static_cast<double>(feedback.acked_bytes);
-            if (mtr_.known() && delay_.base_rtt() > 0.0) start_ramp(feedback.now);
+            grope(feedback);
             break;
         case Phase::ramp:
             ramp(feedback, dt);
@@ -153,6 +154,16 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
         blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
     }
+}
+
+// Slow start until a train or pairs tell of the line. On lines so fast that stamps cannot tell them apart, what was
+// delivered until the line was full is the best that is known.
+void Udtx::grope(const CongestionFeedback& feedback) {
+    blind_window_ += static_cast<double>(feedback.acked_bytes);
+    const bool flooded = static_cast<double>(feedback.lost.size()) > kFloodedLoss * feedback.acked_packets;
+    if (!mtr_.known() && blind_window_ > kGroping * datagram_bytes_ && (flooded || delay_.queue() > half_delay()))
+        mtr_.assume_delivered();
+    if (mtr_.known() && delay_.base_rtt() > 0.0) start_ramp(feedback.now);
 }
 
 void Udtx::start_ramp(Instant now) {
@@ -303,13 +314,19 @@ std::uint64_t Udtx::window() const {
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
         bytes =
             trial_.factor() * rate_ * (delay_.base_rtt() + equilibrium_delay() + held + slack) + 4.0 * datagram_bytes_;
+        // An ACK that packets bring forth takes so many of them, whatever the queue; else all wait for its timer.
+        const double whole = (kAckPackets + 2.0) * datagram_bytes_;
+        if (whole < rate_ * to_seconds(kSynInterval)) bytes = std::max(bytes, whole);
     }
     const auto limit = static_cast<double>(options_.max_window);
     return static_cast<std::uint64_t>(std::clamp(bytes, 2.0 * datagram_bytes_, std::max(limit, 2.0 * datagram_bytes_)));
 }
 
 Rate Udtx::pacing_rate() const {
-    if (phase_ == Phase::blind) return options_.max_rate;
+    if (phase_ == Phase::blind) {
+        if (delay_.base_rtt() <= 0.0) return options_.max_rate;
+        return std::min(Rate::bytes_per_second(2.0 * blind_window_ / delay_.base_rtt()), options_.max_rate);
+    }
     double pace = rate_;
     if (compete_.active()) {
         pace *= compete_.claiming() ? 1.02 : 1.2;  // the window steers

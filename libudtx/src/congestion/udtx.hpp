@@ -42,6 +42,7 @@ class Udtx final : public CongestionController {
     enum class Phase : std::uint8_t { blind, ramp, steady };
 
     void count_packets(const CongestionFeedback& feedback);
+    void grope(const CongestionFeedback& feedback);
     void start_ramp(Instant now);
     void ramp(const CongestionFeedback& feedback, double dt);
     void steer(const CongestionFeedback& feedback, double dt);

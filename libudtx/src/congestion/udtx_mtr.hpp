@@ -23,6 +23,8 @@ class UdtxMtr {
     /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
     void limit(double bytes_per_second) { limit_ = bytes_per_second; }
     void unlimit() { limit_.reset(); }
+    /// Nothing else tells of the line.
+    void assume_delivered() { mtr_ = delivered_; }
 
   private:
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
