@@ -1,4 +1,5 @@
 """A kernel-shaped line: a - router - b on veth pairs, the router's device towards b limited by TBF or HTB."""
+import json
 import os
 
 import net
@@ -53,10 +54,25 @@ class ShapedLine(net.Namespaces):
                  "ceil", rate, "burst", burst, "cburst", burst, "quantum", "1514")
         self.run(self.router, "tc", "qdisc", "add", "dev", device, "parent", "1:1", "bfifo", "limit", str(QUEUE_BYTES))
 
+    def passes(self, directory, seconds=2):
+        """Mbit/s of payload that come through when more than the rate is offered: a shaper with a bucket of one packet
+        loses what its timer is late by."""
+        _, client = self.datagrams("passes", 1.2 * self.rate, seconds, directory)
+        client.wait(timeout=seconds + 20)
+        with open(os.path.join(directory, "passes.json")) as said:
+            return json.load(said)["end"]["sum_received"]["bits_per_second"] / 1e6
+
     def start_cross(self, rate, directory):
         """Datagrams at a constant rate from a to b, in the same queue."""
-        with open(os.path.join(directory, "cross.log"), "wb") as log:
-            self.start(self.b, ["iperf3", "-s", "-1", "-p", "7100", "--forceflush"], stdout=log, stderr=log)
-            net.wait_until(lambda: b"listening" in open(log.name, "rb").read(), 10, "iperf3's server")
-            self.start(self.a, ["iperf3", "-u", "-c", net.b_address(1), "-p", "7100", "-b", f"{rate}M", "-l", "1472",
-                                "-t", "60"], stdout=log, stderr=log)
+        self.datagrams("cross", rate, 60, directory)
+
+    def datagrams(self, name, rate, seconds, directory):
+        """iperf3's server and client."""
+        server_log = os.path.join(directory, f"{name}.server.log")
+        with open(server_log, "wb") as log:
+            server = self.start(self.b, ["iperf3", "-s", "-1", "-p", "7100", "--forceflush"], stdout=log, stderr=log)
+        net.wait_until(lambda: b"listening" in open(server_log, "rb").read(), 10, "iperf3's server")
+        with open(os.path.join(directory, f"{name}.json"), "wb") as said, open(server_log, "ab") as log:
+            client = self.start(self.a, ["iperf3", "-J", "-u", "-c", net.b_address(1), "-p", "7100", "-b", f"{rate}M",
+                                         "-l", "1472", "-t", str(seconds)], stdout=said, stderr=log)
+        return server, client
