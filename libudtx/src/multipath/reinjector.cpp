@@ -17,11 +17,12 @@ Duration late_after(Duration rtt) {
 /// What is the same for all entries that one call looks at.
 struct Reinjector::Case {
     Instant now;
-    bool tail = false;           // nothing is left to assign
-    bool limited = false;        // the receive window stops new bytes
-    std::uint64_t head_end = 0;  // what begins below is near the head
-    std::uint64_t passed = 0;    // what begins below was passed by the other paths: ahead of them nothing is waited for
-    bool alarm = false;          // on the path looked at
+    bool tail = false;  // nothing is left to assign
+    bool ordered = false;
+    bool limited = false;  // the receive window stops new bytes
+    std::uint64_t data_acked = 0;
+    std::uint64_t passed = 0;  // what begins below was passed by the other paths: ahead of them nothing is waited for
+    bool alarm = false;        // on the path looked at
     std::optional<Instant> next;  // when the next entry will be late
 };
 
@@ -48,6 +49,12 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     const double delay = forecast(c.now, owner).delay;
     const Duration owner_late = late_after(owner.min_rtt);
     const Duration copy_late = late_after(other->smoothed_rtt);
+    // Near the head is what the receiver would wait for before a copy could be there.
+    const double heard_after = there.eta + to_seconds(other->min_rtt) / 2.0 + to_seconds(kAckDelay);
+    const auto reach = static_cast<std::uint64_t>(there.rate * heard_after);
+    const std::uint64_t near_bytes = std::max(reach, kHeadPackets * other->datagram_bytes);
+    const std::uint64_t head_end = c.ordered ? c.data_acked + near_bytes : 0;
+    const bool bloated = to_seconds(owner.smoothed_rtt) > Forecast::kBloatedRtts * to_seconds(owner.min_rtt);
 
     std::optional<Reinjection> found;
     record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
@@ -55,13 +62,15 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
         const bool late = age > owner_late || !owner.usable;
         const double expected = delay - to_seconds(age);
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);
-        const bool near = entry.range.begin < c.head_end || c.limited;
+        const bool near = entry.range.begin < head_end || c.limited;
         const bool helps = there.eta < remain;
+        // On a path that is known to be bloated there is no need to wait for it.
+        const bool slow = late || (bloated && expected > kMuchLater * there.eta);
         // A copy is given the time to arrive before there is a second one.
         const bool begun = entry.copy_from > entry.range.begin;
         const bool copied = entry.copies > 0 && !begun && c.now - entry.copied <= copy_late;
         if (entry.copies < kMaxCopies && !copied && helps &&
-            ((c.alarm && entry.range.begin < c.passed) || (late && near) || c.tail) &&
+            ((c.alarm && entry.range.begin < c.passed) || (slow && near) || c.tail) &&
             budget_->allows_copy(entry.range.size())) {
             found = Reinjection{ref, {entry.copy_from, entry.range.end}, other->id};
             return false;
@@ -70,7 +79,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
             const Instant at = (copied ? entry.copied + copy_late : entry.assigned + owner_late) + kPause;
             if (!c.next || at < *c.next) c.next = at;
         }
-        return late || c.alarm || c.tail;
+        return slow || c.alarm || c.tail;
     });
     return found;
 }
@@ -86,7 +95,8 @@ std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, c
         if (demand.receive_window > 0) hold = std::min(hold, demand.data_acked + demand.receive_window);
         c.limited = demand.highest() + paths.front().datagram_bytes > hold;
         c.passed = demand.next;
-        c.head_end = demand.data_acked + kHeadPackets * paths.front().datagram_bytes;
+        c.ordered = true;
+        c.data_acked = demand.data_acked;
     }
     for (const PathView& owner : paths) {
         c.alarm = culprit == owner.id;

@@ -31,6 +31,8 @@ class Reinjector {
     static constexpr double kLateRtts = 1.25;
     static constexpr Duration kLateTime = std::chrono::milliseconds(2);
     static constexpr Duration kAckDelay = kSynInterval;
+    /// Not yet late, but on a bloated path, which will take so many times as long as a copy.
+    static constexpr double kMuchLater = 2.0;
     /// After a fruitless look.
     static constexpr Duration kPause = std::chrono::milliseconds(1);
 

@@ -87,7 +87,7 @@ TEST_CASE("with the receiver's window full all that is late goes again") {
 
 TEST_CASE("the culprit's bytes go again before they are late, where that is sooner") {
     Rig rig(StreamKind::ordered);
-    rig.paths[1].smoothed_rtt = 100ms;
+    rig.paths[1].smoothed_rtt = 24ms;
     rig.assign(100);
     rig.now += 1ms;
     CHECK(rig.drain() == 0);
@@ -98,6 +98,26 @@ TEST_CASE("the culprit's bytes go again before they are late, where that is soon
     rig.assign(1);
     rig.now += 2ms;
     CHECK(rig.drain() == 0);
+}
+
+TEST_CASE("on a path that is known to be bloated what is near the head goes again at once") {
+    Rig rig(StreamKind::ordered);
+    rig.paths[1].smoothed_rtt = 100ms;
+    rig.assign(100);
+    rig.now += 1ms;
+    CHECK(rig.drain() == static_cast<int>(Reinjector::kHeadPackets));
+}
+
+TEST_CASE("near the head is what the receiver waits for before a copy could be there") {
+    Rig rig(StreamKind::ordered);
+    rig.paths[0] = view(0, 11.2, 100ms);  // a datagram a millisecond: 146 until the copy of one is heard of
+    rig.paths[0].min_rtt = 50ms;
+    rig.paths[1].smoothed_rtt = 1s;
+    rig.assign(300);
+    rig.now += 1ms;
+    const int copies = rig.drain();
+    CHECK(copies >= 100);
+    CHECK(copies <= 150);
 }
 
 TEST_CASE("placed: only the tail, once nothing is left to assign") {
