@@ -50,6 +50,9 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_flag("-4", ipv4, "IPv4 only")->group(transport_group);
     app.add_flag("-6", ipv6, "IPv6 only")->group(transport_group);
 
+    app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
+        ->group("Copying");
+
     const auto output = "Output";
     app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
     app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);

@@ -34,6 +34,7 @@ struct CommonOptions {
     bool json = false;
     bool progress = false;
     bool preserve = false;
+    bool no_resume = false;
     bool ipv4 = false;
     bool ipv6 = false;
 

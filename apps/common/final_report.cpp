@@ -137,6 +137,7 @@ std::string summary_line(const FinalReport& report) {
     line += ", " + format_bytes(outcome.bytes);
     // Holes of sparse files are delivered without being sent.
     if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
+    if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there from an earlier run";
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
     return line;
@@ -182,6 +183,7 @@ std::string to_json(const FinalReport& report) {
     json.key("symlinks").number(outcome.links);
     json.key("confirmed").boolean(outcome.exact);
     json.key("sent_bytes").number(outcome.sent_bytes);
+    json.key("resumed_bytes").number(outcome.kept_bytes);
     json.key("seconds").number(to_seconds(report.elapsed));
     json.key("goodput_bps").number(goodput(report).bps());
     json.key("sent_packets").number(totals.sent_packets);
@@ -219,6 +221,7 @@ void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     total.links += next.links;
     total.bytes += next.bytes;
     total.sent_bytes += next.sent_bytes;
+    total.kept_bytes += next.kept_bytes;
     total.failed_count += next.failed_count;
     const auto add_some = [](auto& to, const auto& from) {
         const std::size_t room = transfer::kMaxListedFailures - std::min(to.size(), transfer::kMaxListedFailures);

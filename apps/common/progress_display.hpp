@@ -54,6 +54,7 @@ class StallWatch {
         std::uint64_t files_total = 0;
         std::uint64_t bytes_done = 0;
         std::uint64_t bytes_sent = 0;
+        std::uint64_t bytes_kept = 0;
         friend bool operator==(const Mark&, const Mark&) = default;
     };
     std::optional<Mark> last_;

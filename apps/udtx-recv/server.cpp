@@ -147,6 +147,7 @@ class Server {
         }
         transfer::ReceiveOptions options;
         options.directory = run_.command.directory;
+        options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         auto session = Session::make(driver_, connection, std::move(options), [this] { run_.signals.wake(); });
         if (!session) {

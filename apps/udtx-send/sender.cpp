@@ -11,6 +11,7 @@
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
+#include "transfer/transfer_number.hpp"
 #include "udtx-send/dial_handler.hpp"
 #include "udtx-send/explain.hpp"
 #include "udtx-send/sources.hpp"
@@ -68,8 +69,11 @@ Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, 
     return plans;
 }
 
+bool resumable(const SendCommand& command) { return !command.common.no_resume && !command.streaming(); }
+
 transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources) {
     transfer::SendOptions options;
+    if (resumable(command)) options.transfer = transfer::transfer_number(sources, command.url.path);
     options.sources = std::move(sources);
     options.destination = command.url.path;
     options.preserve = command.common.preserve;
@@ -170,12 +174,17 @@ void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& m
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
+const char* how_to_go_on(const SendCommand& command, const DialHandler& dial) {
+    return resumable(command) && dial.connected() ? "; the same command continues from here" : "";
+}
+
 void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial, int signal) {
     const Result<void>& status = report.outcome.status;
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
         close_books(report);
-        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report);
+        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
+                       how_to_go_on(run.command, dial);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         const TransportConfig config = run.command.common.transport();
         const DialContext context{run.command.url, dial.connected(), !run.command.pin.empty(),
@@ -183,7 +192,7 @@ void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial,
         report.error = explain(status.error(), context);
         close_books(report);
         if (dial.connected() && status.error().code != ErrorCode::authentication)
-            report.error += "; " + describe_delivery(report);
+            report.error += "; " + describe_delivery(report) + how_to_go_on(run.command, dial);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, "not delivered", run.command.common.quiet);
     }

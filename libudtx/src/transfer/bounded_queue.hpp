@@ -53,6 +53,10 @@ class BoundedQueue {
         filled_.notify_all();
         room_.notify_all();
     }
+    [[nodiscard]] bool closed() const {
+        const std::unique_lock lock(mutex_);
+        return closed_;
+    }
     [[nodiscard]] std::size_t cost() const {
         const std::unique_lock lock(mutex_);
         return cost_;

@@ -115,6 +115,7 @@ void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const Com
         if (errors[i]) remove_temporary(commit, directories);
         callbacks.failed(commit, io_error("cannot finish", commit.path(), errors[i].value_or(sync_error)));
     }
+    callbacks.batch_over();
 }
 
 }  // namespace udtx::transfer

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "transfer/confined_dir.hpp"
+#include "transfer/journal_format.hpp"
 #include "transfer/messages.hpp"
 
 namespace udtx::transfer {
@@ -25,6 +27,8 @@ struct Commit {
     std::string name;
     UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the file system is to be synced
     std::uint64_t size = 0;
+    std::optional<record::Done> done{};  ///< for the journal
+    std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 
@@ -32,6 +36,7 @@ struct Commit {
 struct CommitCallbacks {
     std::function<void(const Commit&)> delivered;
     std::function<void(const Commit&, Error)> failed;
+    std::function<void()> batch_over = [] {};
 };
 
 /// Syncs contents, renames, syncs directories; only then reports as delivered. Temporary files of failed commits go.
@@ -63,6 +68,8 @@ class Committer {
     std::vector<Commit> pending_;
     std::size_t pending_fds_ = 0;
     std::uint64_t pending_bytes_ = 0;
+    std::uint64_t unproven_ = 0;       // of what is pending ...
+    std::uint64_t busy_unproven_ = 0;  // ... and being committed
     bool busy_ = false;
     bool hurry_ = false;
     bool closing_ = false;

@@ -12,11 +12,15 @@ enum class MessageType : std::uint8_t {
     digests = 4,
     file_end = 5,
     finish = 6,
+    kept = 7,
+    query = 8,
     accept = 16,
     file_failed = 17,
     delivered = 18,
     confirm = 19,
     stopped = 20,
+    resume = 21,
+    answer = 22,
 };
 
 inline constexpr std::uint8_t kEntrySparse = 1;

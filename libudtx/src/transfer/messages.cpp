@@ -30,7 +30,8 @@ bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::ui
 
 bool put_body(Writer& out, const message::Offer& m) {
     return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
-           out.u8(m.preserve ? 1 : 0) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination);
+           out.u8(m.preserve ? 1 : 0) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
+           out.u64(m.transfer);
 }
 
 bool put_body(Writer& out, const message::Entry& m) {
@@ -42,9 +43,35 @@ bool put_body(Writer& out, const message::Entry& m) {
     return ok;
 }
 
+bool put_extents(Writer& out, const std::vector<Extent>& extents) {
+    bool ok = out.varint(extents.size());
+    for (const Extent& extent : extents) ok = ok && out.varint(extent.offset) && out.varint(extent.length);
+    return ok;
+}
+
 bool put_body(Writer& out, const message::Extents& m) {
-    bool ok = put_type(out, MessageType::extents) && out.varint(m.index) && out.varint(m.extents.size());
-    for (const Extent& extent : m.extents) ok = ok && out.varint(extent.offset) && out.varint(extent.length);
+    return put_type(out, MessageType::extents) && out.varint(m.index) && put_extents(out, m.extents);
+}
+
+bool put_body(Writer& out, const message::Kept& m) {
+    return put_type(out, MessageType::kept) && out.varint(m.index) && put_extents(out, m.extents);
+}
+
+bool put_body(Writer& out, const message::Query& m) {
+    return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
+           out.u64(static_cast<std::uint64_t>(m.mtime_ns));
+}
+
+bool put_body(Writer& out, const message::Resume& m) {
+    return put_type(out, MessageType::resume) && out.u8(m.active ? 1 : 0) && put_text(out, m.note);
+}
+
+bool put_body(Writer& out, const message::Answer& m) {
+    bool ok = put_type(out, MessageType::answer) && out.varint(m.number) && out.u8(static_cast<std::uint8_t>(m.has)) &&
+              out.varint(m.damaged) && out.varint(m.pieces.size());
+    for (const ProvenPiece& piece : m.pieces) {
+        ok = ok && out.varint(piece.offset) && out.varint(piece.length) && put_bytes(out, piece.digest.bytes());
+    }
     return ok;
 }
 

@@ -14,7 +14,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 1;
+inline constexpr std::uint64_t kTransferVersion = 2;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
@@ -26,6 +26,14 @@ enum class FileStatus : std::uint8_t {
     changed = 1,     ///< the source changed while it was read
     unreadable = 2,  ///< a read failed
     skipped = 3,     ///< not sent to the end because the receiver had reported FILE_FAILED
+    kept = 4,        ///< not sent: it stands at the receiver, delivered by an earlier run
+};
+/// What the receiver has of a file from an earlier run.
+enum class Holding : std::uint8_t {
+    nothing = 0,
+    file = 1,         ///< all of it, under its final name
+    pieces = 2,       ///< these pieces, and more in further answers
+    last_pieces = 3,  ///< these pieces
 };
 
 /// Part of a file that holds data.
@@ -33,6 +41,14 @@ struct Extent {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     friend bool operator==(const Extent&, const Extent&) noexcept = default;
+};
+
+/// A piece that lies on the receiver's disk and has this digest there.
+struct ProvenPiece {
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+    Digest digest;
+    friend bool operator==(const ProvenPiece&, const ProvenPiece&) noexcept = default;
 };
 
 namespace message {
@@ -44,6 +60,7 @@ struct Offer {
     bool preserve = false;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<std::string> destination;
+    std::uint64_t transfer = 0;  ///< the same number in each run of the same command; 0: nothing is kept for another
 };
 struct Entry {
     std::uint64_t index = 0;  ///< counts entries of all types from 0
@@ -76,6 +93,18 @@ struct Finish {
     std::uint64_t data_bytes = 0;  ///< of the data stream
     std::uint64_t unsent = 0;      ///< entries that the sender could not read or name, and did not announce
     Digest root;
+};
+/// As Extents, but not sent: the receiver has these pieces, from its answers.
+struct Kept {
+    std::uint64_t index = 0;
+    std::vector<Extent> extents;
+};
+/// What do you have of this file? Only after a Resume that is active.
+struct Query {
+    std::uint64_t number = 0;  ///< counts queries from 0
+    std::vector<std::string> path;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
 };
 
 // --- receiver to sender
@@ -114,11 +143,23 @@ struct Stopped {
     Totals totals;
 };
 
+/// Whether an earlier run left anything; comes when the transfer has a number.
+struct Resume {
+    bool active = false;
+    std::string note;  ///< for the user: why not, or what was found wrong; may be empty
+};
+struct Answer {
+    std::uint64_t number = 0;  ///< of the query
+    Holding has = Holding::nothing;
+    std::uint64_t damaged = 0;  ///< pieces that the journal knows and that are not on the disk as it says
+    std::vector<ProvenPiece> pieces;
+};
+
 }  // namespace message
 
-using Message =
-    std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
-                 message::Accept, message::FileFailed, message::Delivered, message::Confirm, message::Stopped>;
+using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
+                             message::Finish, message::Kept, message::Query, message::Accept, message::FileFailed,
+                             message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

@@ -1,64 +1,10 @@
-#include <limits>
-
+#include "transfer/fields.hpp"
 #include "transfer/message_types.hpp"
 #include "transfer/messages.hpp"
-#include "transfer/names.hpp"
-#include "wire/cursor.hpp"
 
 namespace udtx::transfer {
 
 namespace {
-
-/// Reads fields one after the other; the first failure makes all later reads fail too, so that a parser checks once.
-class Fields {
-  public:
-    explicit Fields(std::span<const std::byte> body) : in_(body) {}
-
-    [[nodiscard]] bool complete() const { return ok_ && in_.empty(); }
-    [[nodiscard]] bool ok() const { return ok_; }
-    void require(bool condition) { ok_ = ok_ && condition; }
-
-    std::uint8_t u8(std::uint8_t at_most = std::numeric_limits<std::uint8_t>::max()) {
-        const std::uint8_t v = take(ok_ ? in_.u8() : std::nullopt);
-        require(v <= at_most);
-        return v;
-    }
-    std::uint64_t u64() { return take(ok_ ? in_.u64() : std::nullopt); }
-    std::uint64_t varint(std::uint64_t at_most = wire::kVarintMax) {
-        const std::uint64_t v = take(ok_ ? in_.varint() : std::nullopt);
-        require(v <= at_most);
-        return v;
-    }
-    std::span<const std::byte> bytes(std::size_t at_most) {
-        const std::uint64_t n = varint(at_most);
-        return take(ok_ ? in_.bytes(static_cast<std::size_t>(n)) : std::nullopt);
-    }
-    std::string text(std::size_t at_most) {
-        const auto raw = bytes(at_most);
-        return {reinterpret_cast<const char*>(raw.data()), raw.size()};
-    }
-    std::vector<std::string> path() {
-        std::vector<std::string> out;
-        const std::uint64_t n = varint(kMaxDepth);
-        for (std::uint64_t i = 0; ok_ && i < n; ++i) out.push_back(text(kMaxComponentBytes));
-        return out;
-    }
-    Digest digest() {
-        const auto raw = bytes(Digest::kMaxBytes);
-        require(raw.empty() || raw.size() == 16 || raw.size() == 32);
-        return ok_ ? Digest(raw) : Digest();
-    }
-
-  private:
-    template <class T>
-    T take(std::optional<T> value) {
-        ok_ = ok_ && value.has_value();
-        return ok_ ? *value : T{};
-    }
-
-    wire::Reader in_;
-    bool ok_ = true;
-};
 
 message::Offer parse_offer(Fields& in) {
     message::Offer m;
@@ -69,6 +15,7 @@ message::Offer parse_offer(Fields& in) {
     in.require(hash.has_value());
     m.hash = hash.value_or(HashAlgorithm::xxh3_128);
     m.destination = in.path();
+    m.transfer = in.u64();
     return m;
 }
 
@@ -80,7 +27,7 @@ message::Entry parse_entry(Fields& in) {
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
     m.mtime_ns = static_cast<std::int64_t>(in.u64());
     if (m.type == EntryType::file) {
-        m.size = in.varint(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+        m.size = in.varint(kMaxFileBytes);
         const std::uint8_t flags = in.u8(kEntrySparse | kEntryWhole);
         m.sparse = (flags & kEntrySparse) != 0;
         m.whole = (flags & kEntryWhole) != 0;
@@ -89,15 +36,60 @@ message::Entry parse_entry(Fields& in) {
     return m;
 }
 
-message::Extents parse_extents(Fields& in) {
-    message::Extents m;
-    m.index = in.varint();
+std::vector<Extent> parse_extent_list(Fields& in) {
+    std::vector<Extent> out;
     const std::uint64_t n = in.varint(kMaxListItems);
     for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
         Extent extent;
         extent.offset = in.varint();
         extent.length = in.varint();
-        m.extents.push_back(extent);
+        out.push_back(extent);
+    }
+    return out;
+}
+
+message::Extents parse_extents(Fields& in) {
+    message::Extents m;
+    m.index = in.varint();
+    m.extents = parse_extent_list(in);
+    return m;
+}
+
+message::Kept parse_kept(Fields& in) {
+    message::Kept m;
+    m.index = in.varint();
+    m.extents = parse_extent_list(in);
+    return m;
+}
+
+message::Query parse_query(Fields& in) {
+    message::Query m;
+    m.number = in.varint();
+    m.path = in.path();
+    m.size = in.varint(kMaxFileBytes);
+    m.mtime_ns = static_cast<std::int64_t>(in.u64());
+    return m;
+}
+
+message::Resume parse_resume(Fields& in) {
+    message::Resume m;
+    m.active = in.u8(1) != 0;
+    m.note = in.text(kMaxTextBytes);
+    return m;
+}
+
+message::Answer parse_answer(Fields& in) {
+    message::Answer m;
+    m.number = in.varint();
+    m.has = static_cast<Holding>(in.u8(3));
+    m.damaged = in.varint();
+    const std::uint64_t n = in.varint(kMaxListItems);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
+        ProvenPiece piece;
+        piece.offset = in.varint(kMaxFileBytes);
+        piece.length = in.varint(kMaxFileBytes);
+        piece.digest = in.digest();
+        m.pieces.push_back(piece);
     }
     return m;
 }
@@ -114,7 +106,7 @@ message::Digests parse_digests(Fields& in) {
 message::FileEnd parse_file_end(Fields& in) {
     message::FileEnd m;
     m.index = in.varint();
-    m.status = static_cast<FileStatus>(in.u8(3));
+    m.status = static_cast<FileStatus>(in.u8(4));
     m.digest = in.digest();
     return m;
 }
@@ -177,6 +169,10 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_file_end(in);
         case MessageType::finish:
             return parse_finish(in);
+        case MessageType::kept:
+            return parse_kept(in);
+        case MessageType::query:
+            return parse_query(in);
         case MessageType::accept:
             return message::Accept{in.varint()};
         case MessageType::file_failed:
@@ -187,6 +183,10 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_confirm(in);
         case MessageType::stopped:
             return parse_stopped(in);
+        case MessageType::resume:
+            return parse_resume(in);
+        case MessageType::answer:
+            return parse_answer(in);
     }
     return std::nullopt;
 }

@@ -25,6 +25,8 @@ class PieceAssembler {
     void begin_file(std::uint64_t file) noexcept { map_.begin_file(file); }
     /// Announces more data of the latest file. False: beyond what a stream can hold.
     [[nodiscard]] bool announce(const Extent& extent);
+    /// Data of the latest file that does not come.
+    void skip(const Extent& extent) { map_.skip(extent); }
     /// Any cut, any order, each byte once (the transport's promise).
     void on_bytes(std::uint64_t stream_offset, std::span<const std::byte> bytes);
     /// The pieces that have become whole since the last call.

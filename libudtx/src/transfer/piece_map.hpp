@@ -37,6 +37,8 @@ class PieceMap {
   public:
     /// Data of the latest file; length > 0. False: the stream would exceed 2^62 bytes, nothing was added.
     [[nodiscard]] bool append(const Extent& extent);
+    /// Data of the latest file that is not in the stream, but has its pieces.
+    void skip(const Extent& extent) { next_ordinal_ += piece_count(extent); }
     /// The piece that holds this byte of the stream; nullopt: not announced yet, or complete and forgotten.
     [[nodiscard]] std::optional<Piece> find(std::uint64_t stream_offset) const;
     /// All bytes of this piece are there; extents that are complete are forgotten from the front.

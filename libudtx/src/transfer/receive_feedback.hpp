@@ -17,6 +17,8 @@ class ReceiveFeedback {
     struct News {
         std::uint64_t released_bytes = 0;  ///< since the last call
         std::vector<message::FileFailed> failed;
+        std::optional<message::Resume> resume;  ///< once, before the answers
+        std::vector<message::Answer> answers;
         std::optional<message::Confirm> confirm;  ///< everything is done; once
         std::optional<Error> fatal;
         bool worker_idle = false;  ///< it has tidied up and ends; once

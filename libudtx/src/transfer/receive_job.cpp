@@ -83,6 +83,8 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
+    if (news.resume) send(now, connection, *news.resume);
+    for (message::Answer& answer : news.answers) send(now, connection, std::move(answer));
     for (message::FileFailed& failed : news.failed) send(now, connection, failed);
     if (news.fatal) fail(now, connection, *news.fatal);
     if (ended_) return;
@@ -213,7 +215,7 @@ void ReceiveJob::start_worker() {
     worker_ = std::thread([this, offer = *offer_] {
         const WorkerLinks links{queue_, feedback_, report_, stop_};
         if (offer.mode == TransferMode::tree) {
-            run_tree_worker(*base_, offer, links);
+            run_tree_worker(*base_, offer, options_.resume, links);
         } else if (options_.to_stream) {
             run_pipe_worker(options_.stream_fd, offer, links);
         } else {

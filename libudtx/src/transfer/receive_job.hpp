@@ -24,6 +24,7 @@ struct ReceiveOptions {
     std::string directory;     ///< nothing is written outside of it; must exist
     bool to_stream = false;    ///< write the one incoming stream to `stream_fd` and touch no file
     int stream_fd = 1;         ///< not closed by the job
+    bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
     Role role = Role::server;  ///< our end of the connection
 };
 
@@ -64,10 +65,16 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::Offer& m);
     Result<void> handle(const message::Entry& m);
     Result<void> handle(const message::Extents& m);
+    Result<void> handle(const message::Kept& m);
+    Result<void> handle(const message::Query& m);
     Result<void> handle(const message::Digests& m);
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
     Result<void> announce(const Extent& extent);
+    /// Between the last extent and this offset, if they do not meet.
+    void note_hole(std::uint64_t end);
+    /// Checks that an extent of the current file comes after the last one and inside of the file.
+    Result<void> place(const Extent& extent, std::uint64_t longest);
     void hand_over_pieces();
     Result<void> finish_if_complete();
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);

@@ -16,6 +16,7 @@ namespace {
 // control holds the sender back; data that was announced keeps coming, so that this always ends.
 constexpr std::size_t kMaxOpenExtents = 32768;
 constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
+constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
 constexpr std::size_t kMaxQueuedOps = 65536;
 constexpr std::size_t kStreamBlock = 256U << 10U;
 constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
@@ -79,6 +80,8 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (offer_->mode == TransferMode::stream) return broken("the sender sent files beside a stream");
     if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
+    if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
+    if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
     if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
     return broken("the sender sent a receiver's message");
@@ -128,12 +131,39 @@ Result<void> ReceiveJob::handle(const message::Extents& m) {
     return {};
 }
 
-Result<void> ReceiveJob::announce(const Extent& extent) {
-    const bool fits = extent.length > 0 && extent.length <= kMaxExtentBytes &&
-                      extent.offset >= current_->announced_to && extent.offset <= current_->size &&
-                      extent.length <= current_->size - extent.offset;
-    if (!fits || !assembler_.announce(extent)) return broken("an extent outside of its file");
+Result<void> ReceiveJob::handle(const message::Kept& m) {
+    if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
+    for (const Extent& extent : m.extents) {
+        if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
+        queue_.push_now(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, 0);
+        assembler_.skip(extent);
+    }
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Query& m) {
+    if (offer_->transfer == 0) return broken("a query in a transfer that is not to be resumed");
+    queue_.push_now(op::Query{m}, 0);
+    return {};
+}
+
+Result<void> ReceiveJob::place(const Extent& extent, std::uint64_t longest) {
+    const bool fits = extent.length > 0 && extent.length <= longest && extent.offset >= current_->announced_to &&
+                      extent.offset <= current_->size && extent.length <= current_->size - extent.offset;
+    if (!fits) return broken("an extent outside of its file");
+    note_hole(extent.offset);
     current_->announced_to = extent.offset + extent.length;
+    return {};
+}
+
+void ReceiveJob::note_hole(std::uint64_t end) {
+    const std::uint64_t begin = current_->announced_to;
+    if (end > begin && offer_->transfer != 0) queue_.push_now(op::Hole{current_->index, {begin, end - begin}}, 0);
+}
+
+Result<void> ReceiveJob::announce(const Extent& extent) {
+    if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
+    if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
     return {};
 }
@@ -149,6 +179,7 @@ Result<void> ReceiveJob::handle(const message::Digests& m) {
 
 Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
+    if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
     current_.reset();
     return {};

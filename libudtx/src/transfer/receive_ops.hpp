@@ -20,6 +20,18 @@ struct WritePiece {
 struct CheckDigests {
     message::Digests digests;
 };
+struct Query {
+    message::Query query;
+};
+struct KeepPieces {
+    std::uint64_t index = 0;
+    Extent extent;
+    std::uint64_t first_ordinal = 0;
+};
+struct Hole {
+    std::uint64_t index = 0;
+    Extent extent;
+};
 struct EndFile {
     message::FileEnd end;
     std::uint64_t pieces = 0;
@@ -32,8 +44,8 @@ struct Finish {
 };
 }  // namespace op
 
-using ReceiveOp =
-    std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::EndFile, op::StreamBytes, op::Finish>;
+using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::Query, op::KeepPieces, op::Hole,
+                               op::EndFile, op::StreamBytes, op::Finish>;
 using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 }  // namespace udtx::transfer

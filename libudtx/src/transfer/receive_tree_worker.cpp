@@ -1,8 +1,11 @@
+#include <memory>
 #include <random>
+#include <utility>
 
 #include "transfer/close_codes.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receive_worker.hpp"
+#include "transfer/resume_journal.hpp"
 
 namespace udtx::transfer {
 
@@ -31,6 +34,13 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
             news.failed.push_back({index, code, path, error.message});
         });
     };
+    out.kept = [&links](std::uint64_t bytes) {
+        links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
+    };
+    out.checked = [&links](std::uint64_t bytes) {
+        links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
+        return !links.queue.closed();
+    };
     out.fatal = [&links](const Error& error) {
         links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
     };
@@ -56,6 +66,13 @@ class TreeWorker {
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.released_bytes += length; });
     }
     void operator()(const op::CheckDigests& o) { writer_.check_digests(o.digests); }
+    void operator()(const op::Query& o) {
+        writer_.answer(o.query, [this](message::Answer answer) {
+            links_.feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
+        });
+    }
+    void operator()(const op::KeepPieces& o) { writer_.keep_pieces(o.index, o.extent, o.first_ordinal); }
+    void operator()(const op::Hole& o) { writer_.make_hole(o.index, o.extent); }
     void operator()(const op::EndFile& o) { writer_.end_file(o.end, o.pieces); }
     void operator()(const op::StreamBytes& /*o*/) {}
     void operator()(const op::Finish& o) {
@@ -79,6 +96,29 @@ class TreeWorker {
     std::uint64_t written_ = 0;
 };
 
+/// Tells the sender what there is to resume; null: nothing, and nothing will be.
+std::unique_ptr<ResumeJournal> open_journal(const ConfinedDir& root, const message::Offer& offer, bool resume,
+                                            const WorkerLinks& links) {
+    if (offer.transfer == 0) return nullptr;
+    ResumeJournal::Opened opened;
+    auto own_root = root.make_subdirectory("");
+    if (resume && own_root) {
+        opened = ResumeJournal::open(std::move(own_root).value(), offer.transfer, offer.hash, [&links] {
+            links.feedback.edit([](ReceiveFeedback::News& news) {
+                news.fatal = Error{ErrorCode::refused, "the same transfer was begun anew"};
+            });
+        });
+    } else if (!own_root) {
+        opened.note = "no resume: " + own_root.error().message;
+    } else {
+        opened.note = "no resume: the receiver runs with --no-resume";
+    }
+    if (!opened.note.empty()) links.report.warn(opened.note);
+    const bool active = opened.journal && !opened.journal->earlier().empty();
+    links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, opened.note}; });
+    return std::move(opened.journal);
+}
+
 std::uint64_t random_number() {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32U) | device();
@@ -86,13 +126,15 @@ std::uint64_t random_number() {
 
 }  // namespace
 
-void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links) {
+void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, bool resume, const WorkerLinks& links) {
     auto root = base.make_subdirectory(join_path(offer.destination));
     if (!root) {
         links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
         return;
     }
-    TreeWriter writer(std::move(root).value(), {offer.preserve, offer.hash, random_number()}, callbacks_for(links));
+    const auto journal = open_journal(*root, offer, resume, links);
+    TreeWriter writer(std::move(root).value(), {offer.preserve, offer.hash, random_number(), journal.get()},
+                      callbacks_for(links));
     TreeWorker worker(writer, links);
     while (auto next = links.queue.pop()) std::visit(worker, *next);
     writer.abandon();

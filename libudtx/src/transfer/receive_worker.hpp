@@ -22,7 +22,7 @@ struct WorkerLinks {
 };
 
 /// Writes a tree below `base` as the offer says. Returns when the queue is closed and everything is cleaned up.
-void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links);
+void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, bool resume, const WorkerLinks& links);
 /// Writes a stream to the file that the offer names.
 void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links);
 /// Writes a stream to a descriptor.

@@ -28,6 +28,7 @@ struct Progress {
     std::uint64_t bytes_done = 0;   ///< verified and written at the receiver (the sender learns it with a delay)
     std::uint64_t bytes_sent = 0;   ///< sender: handed to the transport
     std::uint64_t bytes_total = 0;  ///< known so far; holes of sparse files do not count
+    std::uint64_t bytes_kept = 0;   ///< not sent since they are there, or read to see whether they are
     bool totals_final = false;
     std::string current_name;  ///< as it is in the file system: escape it before it meets a terminal
 };
@@ -49,6 +50,7 @@ struct Outcome {
     std::uint64_t links = 0;        ///< the same
     std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
     std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport and were written, each counted once
+    std::uint64_t kept_bytes = 0;   ///< of `bytes` and of files under construction: left by an earlier run
     bool exact = false;             ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;

@@ -83,6 +83,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
         add(std::move(entry));
         descend(directory, name, path);
     } else if (S_ISREG(st.st_mode)) {
+        entry.size = static_cast<std::uint64_t>(st.st_size);
         entry.data_bytes = expected_data_bytes(st);
         add(std::move(entry));
     } else if (S_ISLNK(st.st_mode)) {

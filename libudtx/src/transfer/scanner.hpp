@@ -26,6 +26,7 @@ struct ScannedEntry {
     EntryType type = EntryType::file;
     std::uint32_t mode = 0;
     std::int64_t mtime_ns = 0;
+    std::uint64_t size = 0;
     std::uint64_t data_bytes = 0;  ///< counted into Progress::bytes_total
     std::string target;            ///< symlink
 };

@@ -47,6 +47,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     offer.preserve = options_.preserve;
     offer.hash = options_.hash;
     offer.destination = split_path(options_.destination);
+    offer.transfer = stream_ ? 0 : options_.transfer;
     MessageWriter out;
     out.put(std::move(offer));
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
@@ -67,7 +68,8 @@ void SendJob::start_threads() {
         return;
     }
     scanner_.emplace(roots_, scanned_, report_);
-    reader_.emplace(roots_, options_.hash, scanned_, outgoing_, waker_, report_);
+    reader_.emplace(roots_, options_.hash, scanned_, outgoing_, waker_, report_,
+                    options_.transfer == 0 ? nullptr : &answers_);
     threads_.emplace_back([this] { scanner_->run(); });
     threads_.emplace_back([this] { reader_->run(); });
 }
@@ -75,6 +77,7 @@ void SendJob::start_threads() {
 void SendJob::stop_reading() {
     scanned_.cancel();
     outgoing_.cancel();
+    answers_.cancel();
     if (pipe_) pipe_->stop();
     held_.reset();
 }
@@ -157,6 +160,8 @@ Result<void> SendJob::handle(const Message& message) {
     if (const auto* delivered = std::get_if<message::Delivered>(&message)) return handle(*delivered);
     if (const auto* confirm = std::get_if<message::Confirm>(&message)) return handle(*confirm);
     if (const auto* stopped = std::get_if<message::Stopped>(&message)) return handle(*stopped);
+    if (const auto* resume = std::get_if<message::Resume>(&message)) return handle(*resume);
+    if (const auto* answer = std::get_if<message::Answer>(&message)) return handle(*answer);
     return Error{ErrorCode::protocol, "the receiver sent a sender's message"};
 }
 
@@ -197,6 +202,10 @@ Result<void> SendJob::handle(const message::Confirm& m) {
         outcome.exact = true;
         if (m.totals.failures == 0) progress.bytes_done = progress.bytes_total = queued_bytes_;
     });
+    if (damaged_ > 0) {
+        report_.warn("receiver: " + std::to_string(damaged_) +
+                     " pieces of the earlier run were not on disk as they were written; they were sent again");
+    }
     const Outcome outcome = report_.outcome();
     if (m.totals.failures == 0 && receiver_failures_ == 0 && m.root != finish_->root) {
         last_word_ = Error{ErrorCode::integrity,
@@ -214,6 +223,17 @@ Result<void> SendJob::handle(const message::Stopped& m) {
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
     last_word_ = giving_up_.value_or(Error{error_code_for(m.code), "receiver: " + escape_line(m.reason)});
     return {};
+}
+
+Result<void> SendJob::handle(const message::Resume& m) {
+    if (!m.note.empty()) report_.warn("receiver: " + escape_line(m.note));
+    answers_.decide(m.active);
+    return {};
+}
+
+Result<void> SendJob::handle(const message::Answer& m) {
+    damaged_ += m.damaged;
+    return answers_.add(m);
 }
 
 void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {

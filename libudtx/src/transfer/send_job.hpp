@@ -14,6 +14,7 @@
 #include "transfer/names.hpp"
 #include "transfer/outgoing.hpp"
 #include "transfer/pipe_reader.hpp"
+#include "transfer/resume_answers.hpp"
 #include "transfer/scanner.hpp"
 #include "transfer/source_reader.hpp"
 #include "udtx/ids.hpp"
@@ -28,6 +29,8 @@ struct SendOptions {
     /// Path below the receiver's directory; for "-" it names the file. Leading and trailing slashes are ignored.
     std::string destination;
     bool preserve = false;  ///< full modes and modification times
+    /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
+    std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     Role role = Role::client;  ///< our end of the connection: the dialling one opens the control stream
     int stream_fd = 0;         ///< not closed by the job
@@ -62,6 +65,8 @@ class SendJob final : public Job {
     Result<void> handle(const message::Delivered& m);
     Result<void> handle(const message::Confirm& m);
     Result<void> handle(const message::Stopped& m);
+    Result<void> handle(const message::Resume& m);
+    Result<void> handle(const message::Answer& m);
     /// What the receiver has, by its own word.
     void note(const message::Totals& totals);
     /// Ends the job (once) and closes the connection; an `error` without value is the orderly end.
@@ -76,6 +81,7 @@ class SendJob final : public Job {
 
     ScanQueue scanned_{kMaxScanQueueBytes};
     OutgoingQueue outgoing_{kMaxOutgoingBytes};
+    ResumeAnswers answers_;
     std::optional<Scanner> scanner_;
     std::optional<SourceReader> reader_;
     std::optional<PipeReader> pipe_;
@@ -91,6 +97,7 @@ class SendJob final : public Job {
     bool confirmed_ = false;
     std::uint64_t queued_bytes_ = 0;
     std::uint64_t receiver_failures_ = 0;
+    std::uint64_t damaged_ = 0;  // pieces that the receiver's disk has altered
     bool settled_ = false;
 };
 

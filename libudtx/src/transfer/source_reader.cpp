@@ -7,11 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "transfer/extent_cursor.hpp"
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/piece_map.hpp"
+#include "transfer/source_file.hpp"
 
 namespace udtx::transfer {
 
@@ -28,43 +30,33 @@ bool same_version(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-struct SourceReader::OpenFile {
-    UniqueFd fd;
-    std::uint64_t index = 0;
-    struct stat before = {};
-    bool whole = false;
-    FileDigest digest;
-    std::uint64_t first_unsent_digest = 0;
-    std::vector<Digest> digests;
-    std::uint64_t sent = 0;
-    int error = 0;
-};
-
 SourceReader::SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned,
-                           OutgoingQueue& out, LateWaker& waker, JobReport& report)
+                           OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers* answers)
     : roots_(roots),
       hash_(hash),
       scanned_(scanned),
       report_(report),
+      answers_(answers),
+      decided_(answers == nullptr),
       packer_(out, waker),
       piece_hasher_(hash),
       root_(hash) {}
 
 void SourceReader::run() {
     while (!packer_.stopped()) {
-        auto entry = scanned_.try_pop();
-        if (!entry) {
-            packer_.flush();
-            entry = scanned_.pop();
-        }
-        if (!entry) return finish();
-        send(*entry);
+        const auto candidate = next();
+        if (!candidate) return finish();
+        send(*candidate);
         if (packer_.pending() >= kEagerBytes) packer_.flush();
     }
 }
 
-void SourceReader::send(const ScannedEntry& entry) {
-    if (entry.type == EntryType::file) return send_file(entry);
+void SourceReader::send(const Candidate& candidate) {
+    const ScannedEntry& entry = candidate.entry;
+    if (entry.type == EntryType::file) {
+        RemoteHolding holding = holding_of(candidate);
+        return holding.file ? send_kept(entry) : send_file(entry, std::move(holding));
+    }
     message::Entry m;
     m.index = next_index_++;
     m.type = entry.type;
@@ -75,7 +67,7 @@ void SourceReader::send(const ScannedEntry& entry) {
     packer_.message(std::move(m));
 }
 
-void SourceReader::send_file(const ScannedEntry& entry) {
+void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     int error = 0;
     UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
     struct stat st = {};
@@ -90,8 +82,8 @@ void SourceReader::send_file(const ScannedEntry& entry) {
     m.mtime_ns = mtime_of(st);
     m.size = size;
     m.sparse = may_have_holes(st);
-    m.whole = !m.sparse && size <= kMaxExtentBytes;
-    OpenFile file{std::move(fd), m.index, st, m.whole, FileDigest(hash_, size), 0, {}, 0, 0};
+    m.whole = !m.sparse && size <= kMaxExtentBytes && holding.pieces.empty() && may_be_whole(size);
+    OpenFile file{entry, std::move(fd), m.index, st, m.whole, FileDigest(hash_, size), std::move(holding)};
     const bool sparse = m.sparse;
     packer_.message(std::move(m));
     report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
@@ -126,8 +118,8 @@ FileStatus SourceReader::send_extents(OpenFile& file) {
     while (auto extent = cursor.next()) {
         if (packer_.stopped()) return FileStatus::skipped;
         if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) return FileStatus::skipped;
-        if (!file.whole) packer_.message(message::Extents{file.index, {*extent}});
-        if (const FileStatus status = send_extent(file, *extent); status != FileStatus::ok) return status;
+        const FileStatus status = file.whole ? send_extent(file, *extent) : send_range(file, *extent);
+        if (status != FileStatus::ok) return status;
     }
     struct stat after = {};
     if (::fstat(file.fd.get(), &after) != 0 || !same_version(file.before, after)) return FileStatus::changed;

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "transfer/file_digest.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/outgoing.hpp"
+#include "transfer/resume_answers.hpp"
 #include "transfer/scanner.hpp"
 #include "transfer/source_tree.hpp"
 
@@ -17,9 +20,9 @@ namespace udtx::transfer {
 
 class SourceReader {
   public:
-    /// All references outlive the reader.
+    /// All outlive the reader. `answers`: null when nothing is to be resumed.
     SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned, OutgoingQueue& out,
-                 LateWaker& waker, JobReport& report);
+                 LateWaker& waker, JobReport& report, ResumeAnswers* answers);
     /// Until the scanner's queue is closed and empty, or the outgoing queue was closed.
     void run();
     /// Any thread: the receiver gave up on this entry; its rest need not be sent.
@@ -27,8 +30,34 @@ class SourceReader {
 
   private:
     struct OpenFile;
-    void send(const ScannedEntry& entry);
-    void send_file(const ScannedEntry& entry);
+    /// An entry, and the query about it if it was asked already.
+    struct Candidate {
+        ScannedEntry entry;
+        std::optional<std::uint64_t> query;
+    };
+    void send(const Candidate& candidate);
+    void send_file(const ScannedEntry& entry, RemoteHolding holding);
+
+    // --- what the receiver has already
+    /// The next entry; where there is something to resume, the files after it are asked about ahead.
+    [[nodiscard]] std::optional<Candidate> next();
+    void look_at(ScannedEntry entry);
+    [[nodiscard]] std::uint64_t ask(const ScannedEntry& entry);
+    [[nodiscard]] RemoteHolding wait_for_answer(std::uint64_t query);
+    /// Takes note of whether there is something to resume; waits for it when enough was sent without knowing.
+    void learn_decision();
+    [[nodiscard]] RemoteHolding holding_of(const Candidate& candidate);
+    /// Not to be looked at again before its end.
+    [[nodiscard]] bool may_be_whole(std::uint64_t size) const;
+    void send_kept(const ScannedEntry& entry);
+    /// Pieces that are the same at the receiver are left out, the rest is sent.
+    FileStatus send_range(OpenFile& file, Extent range);
+    /// From the front of the range, so many bytes are left out ...
+    [[nodiscard]] std::uint64_t send_kept_run(OpenFile& file, const Extent& range);
+    /// ... or are to be sent up to the next piece that might be left out.
+    [[nodiscard]] std::uint64_t fresh_run(const OpenFile& file, const Extent& range) const;
+    [[nodiscard]] Digest digest_of_source(const OpenFile& file, std::uint64_t offset, std::uint64_t length);
+
     /// So that the receiver knows of the file, and what became of it.
     void announce_unreadable(const ScannedEntry& entry, int error_number);
     /// Reads all extents; the status for FILE_END.
@@ -46,6 +75,11 @@ class SourceReader {
     HashAlgorithm hash_;
     ScanQueue& scanned_;
     JobReport& report_;
+    ResumeAnswers* answers_;
+    bool decided_;
+    bool active_ = false;
+    std::deque<Candidate> waiting_;
+    std::vector<std::byte> block_;
     OutgoingPacker packer_;
     Hasher piece_hasher_;
     RootDigest root_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
@@ -15,6 +16,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 /// What the umask left of the mode, without the right to write that was only lent.
 int take_owner_write(int fd) {
@@ -26,7 +28,7 @@ int take_owner_write(int fd) {
 }  // namespace
 
 Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
-                                  const FileAttributes& attributes) {
+                                  const FileAttributes& attributes, Existing existing) {
     SplitName split = split_leaf(path);
     int error = 0;
     UniqueFd directory = root.open_directory(split.directory, error);
@@ -34,10 +36,27 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     // The owner may write until it is complete: it may have to be opened again.
     const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : (attributes.mode & 0777U) | kOwnerWrite);
     std::string temporary = temp_name(split.leaf, unique);
+    if (existing == Existing::replace) ::unlinkat(directory.get(), temporary.c_str(), 0);
     UniqueFd fd(
         ::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!fd) return io_error("cannot create", path, errno);
     return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+}
+
+Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique) {
+    SplitName split = split_leaf(path);
+    int error = 0;
+    UniqueFd directory = root.open_directory(split.directory, error);
+    if (!directory) return io_error("cannot continue", path, error);
+    std::string temporary = temp_name(split.leaf, unique);
+    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kReopen));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot continue", path, errno);
+    const bool ours = S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
+    if (!ours) return io_error("cannot continue", path, EPERM);
+    TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+    file.adopted_ = true;
+    return file;
 }
 
 Error TempFile::error(const char* what, int error_number) const {
@@ -56,6 +75,23 @@ Result<void> TempFile::reserve(std::uint64_t bytes) {
     return {};
 }
 
+Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
+#ifdef __linux__
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, static_cast<off_t>(offset),
+                    static_cast<off_t>(length)) == 0) {
+        return {};
+    }
+#endif
+    const std::vector<std::byte> zeros(64U << 10U);
+    while (length > 0) {
+        const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, zeros.size()));
+        if (auto written = write(offset, std::span(zeros).first(n)); !written) return written;
+        offset += n;
+        length -= n;
+    }
+    return {};
+}
+
 Result<void> TempFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (const int failed = write_all_at(fd_.get(), bytes, offset); failed != 0) return error("cannot write", failed);
     written_end_ = std::max(written_end_, offset + bytes.size());
@@ -63,7 +99,7 @@ Result<void> TempFile::write(std::uint64_t offset, std::span<const std::byte> by
 }
 
 Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes) {
-    if (written_end_ != size && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+    if ((adopted_ || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
         return error("cannot set the size of", errno);
     }
     if (attributes.exact_mode && ::fchmod(fd_.get(), static_cast<mode_t>(attributes.mode & 0777U)) != 0) {
@@ -90,7 +126,7 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
     int failed = 0;
     const UniqueFd directory = root.open_directory(directory_, failed);
     if (!directory) return error("cannot open again", failed);
-    UniqueFd fd(::openat(directory.get(), temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    UniqueFd fd(::openat(directory.get(), temporary_.c_str(), kReopen));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return error("cannot open again", errno);
     if (st.st_dev != device_ || st.st_ino != inode_) return error("another file took the place of", ESTALE);
@@ -107,6 +143,12 @@ Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
     commit.fd = std::move(fd_);
     commit.size = size;
     return commit;
+}
+
+UniqueFd TempFile::open_again(const ConfinedDir& root) const {
+    int ignored = 0;
+    const UniqueFd directory = root.open_directory(directory_, ignored);
+    return UniqueFd(directory ? ::openat(directory.get(), temporary_.c_str(), kReopen) : -1);
 }
 
 void TempFile::remove(const ConfinedDir& root) {

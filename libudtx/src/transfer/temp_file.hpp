@@ -24,15 +24,21 @@ struct FileAttributes {
 
 class TempFile {
   public:
+    enum class Existing { refuse, replace };
+
     /// `path` below `root`. file_io: the directory cannot be opened (a symbolic link on the way, for one), no rights,
-    /// no space.
+    /// no space; or the temporary file is there already, unless that is to be replaced.
     static Result<TempFile> create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
-                                   const FileAttributes& attributes);
+                                   const FileAttributes& attributes, Existing existing = Existing::refuse);
+    /// Continues a temporary file of an earlier run. file_io: there is none, or it is not a file of ours.
+    static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
     TempFile(TempFile&&) noexcept = default;
     TempFile& operator=(TempFile&&) noexcept = default;
 
     /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
     Result<void> reserve(std::uint64_t bytes);
+    /// Makes a part without data of a continued file read as zeros.
+    Result<void> clear(std::uint64_t offset, std::uint64_t length);
     Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
     /// Full size (a hole at the end), mode and time. The file is complete after that.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
@@ -44,6 +50,8 @@ class TempFile {
     /// After rest(). file_io: it cannot be opened, or is not the same file any more.
     Result<void> reopen(const ConfinedDir& root);
     void remove(const ConfinedDir& root);
+    /// Another description of it, for a sync; none when it is not there any more.
+    [[nodiscard]] UniqueFd open_again(const ConfinedDir& root) const;
 
   private:
     TempFile(UniqueFd fd, std::string directory, std::string temporary, std::string name)
@@ -58,6 +66,7 @@ class TempFile {
     std::string temporary_;
     std::string name_;
     std::uint64_t written_end_ = 0;
+    bool adopted_ = false;
     dev_t device_ = 0;  // which file it was when it was put to rest
     ino_t inode_ = 0;
 };

@@ -35,10 +35,20 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       piece_hasher_(options.hash),
       root_digest_(options.hash),
       max_open_files_(descriptor_share()) {
-    committer_ = std::make_unique<Committer>(
-        root_, CommitCallbacks{callbacks_.delivered, [this](const Commit& commit, const Error& error) {
-                                   callbacks_.failed(commit.index, commit.path(), error);
-                               }});
+    CommitCallbacks commits;
+    commits.delivered = callbacks_.delivered;
+    commits.failed = [this](const Commit& commit, const Error& error) {
+        callbacks_.failed(commit.index, commit.path(), error);
+    };
+    if (options_.journal != nullptr) {
+        resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
+        commits.delivered = [this](const Commit& commit) {
+            if (commit.done) resume_->delivered(*commit.done);
+            callbacks_.delivered(commit);
+        };
+        commits.batch_over = [this] { resume_->flush_delivered(); };
+    }
+    committer_ = std::make_unique<Committer>(root_, std::move(commits));
 }
 
 TreeWriter::~TreeWriter() { abandon(); }
@@ -114,12 +124,27 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
     limit_open_files();
     open_files_.touch(index);
     if (file.file) return file.file->reopen(root_);
-    auto created = TempFile::create(root_, file.path, options_.unique + index, file.attributes);
-    if (!created) return created.error();
-    file.file.emplace(std::move(created).value());
+    if (auto made = make_temporary(index, file); !made) return made;
     // A file of one piece finds out about the disk by writing it.
     const bool large = file.size > kPieceBytes;
     return large && !file.sparse ? file.file->reserve(file.size) : Result<void>();
+}
+
+Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
+    const std::uint64_t unique = resume_ ? resume_->unique_for(file.path) : options_.unique + index;
+    if (resume_ && resume_->has_partial(file.path)) {
+        if (auto adopted = TempFile::adopt(root_, file.path, unique)) {
+            file.file.emplace(std::move(adopted).value());
+            return {};
+        }
+        resume_->forget_partial(file.path);
+    }
+    // With a journal the name is ours alone: what stands there was left by a killed run.
+    const auto existing = resume_ ? TempFile::Existing::replace : TempFile::Existing::refuse;
+    auto created = TempFile::create(root_, file.path, unique, file.attributes, existing);
+    if (!created) return created.error();
+    file.file.emplace(std::move(created).value());
+    return {};
 }
 
 void TreeWriter::limit_open_files() {
@@ -135,12 +160,16 @@ void TreeWriter::limit_open_files() {
 Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholePiece& piece) {
     piece_hasher_.reset();
     piece_hasher_.update(piece.data.bytes());
-    file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, piece_hasher_.finish());
+    const Digest digest = piece_hasher_.finish();
+    file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
     if (auto open = ensure_open(index, file); !open) return open;
     if (auto written = file.file->write(piece.piece.file_offset, piece.data.bytes()); !written) return written;
     if (file.whole && piece.piece.length == file.size) {
         if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
         file.completed = true;
+    }
+    if (resume_ && file.size > kPieceBytes) {
+        resume_->wrote(file.path, *file.file, file.unsynced, {piece.piece.file_offset, piece.piece.length, digest});
     }
     return {};
 }
@@ -157,6 +186,7 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     if (end.status == FileStatus::ok) root_digest_.add(end.index, end.digest);
     const auto at = files_.find(end.index);
     if (at == files_.end()) return;
+    if (end.status == FileStatus::kept) return end_kept(end.index);
     if (end.status != FileStatus::ok) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
         return drop(end.index,
@@ -182,6 +212,8 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     }
     failures_in_a_row_ = 0;
     Commit commit = file.file->into_commit(index, file.size);
+    commit.done = done_record(file);
+    if (resume_) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;
     open_files_.forget(index);
     files_.erase(index);
     committer_->submit(std::move(commit));
@@ -194,20 +226,23 @@ Digest TreeWriter::finish() {
     }
     committer_->flush();
     restore_directories();
+    close_journal(true);
     return root_digest_.finish();
 }
 
 void TreeWriter::abandon() {
     for (auto& [index, file] : files_) {
-        if (file.file) file.file->remove(root_);
+        if (file.file && !may_continue(file)) file.file->remove(root_);
     }
     files_.clear();
     open_files_ = {};
     if (committer_) committer_->flush();
     restore_directories();
+    close_journal(false);
 }
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
+    failed_here_ = failed_here_ || error.code != ErrorCode::partial;
     callbacks_.failed(index, path, error);
     watch_disk(error);
 }
@@ -216,7 +251,12 @@ void TreeWriter::drop(std::uint64_t index, const Error& error) {
     open_files_.forget(index);
     auto node = files_.extract(index);
     OpenFile& file = node.mapped();
-    if (file.file) file.file->remove(root_);
+    // Room on the disk may be made until the next run; anything else would be found again.
+    const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
+    if (file.file && !leave) {
+        file.file->remove(root_);
+        if (resume_) resume_->gone(file.path);
+    }
     fail(index, file.path, error);
 }
 

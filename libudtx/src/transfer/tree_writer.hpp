@@ -15,6 +15,7 @@
 #include "transfer/file_verifier.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/piece_assembler.hpp"
+#include "transfer/receive_resume.hpp"
 #include "transfer/temp_file.hpp"
 #include "transfer/use_order.hpp"
 
@@ -23,7 +24,8 @@ namespace udtx::transfer {
 struct TreeWriterOptions {
     bool preserve = false;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    std::uint64_t unique = 0;  ///< makes temporary names differ from those of other jobs
+    std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
+    ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
 };
 
 struct TreeWriterCallbacks {
@@ -32,6 +34,10 @@ struct TreeWriterCallbacks {
     std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
     /// Nothing more can be written.
     std::function<void(const Error&)> fatal;
+    /// Bytes that an earlier run left and that are used.
+    std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
+    /// Bytes of an earlier run that were read and hashed; false: there is no time for more.
+    ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
 };
 
 /// Order of calls: begin_entry() for each entry in order; pieces, digests and end_file() of a file in any order after
@@ -44,12 +50,18 @@ class TreeWriter {
     void begin_entry(const message::Entry& entry);
     void write_piece(const WholePiece& piece);
     void check_digests(const message::Digests& digests);
+    /// With a journal only: what there is of a file. Before its entry or after it.
+    void answer(const message::Query& query, const ReceiveResume::Reply& reply);
+    /// Pieces that are not sent since an answer had them; the first has that ordinal.
+    void keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal);
+    /// A part of the file without data.
+    void make_hole(std::uint64_t index, const Extent& extent);
     /// `pieces`: how many the file was announced with.
     void end_file(const message::FileEnd& end, std::uint64_t pieces);
     /// Waits until everything complete is durable; files that are not complete fail. Directories get their mode and
     /// time. The root digest of what the sender declared whole.
     [[nodiscard]] Digest finish();
-    /// Removes the temporary files of what is not complete, and commits the rest.
+    /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
     void abandon();
 
     /// The path of an entry that is under construction, for progress; empty if it is not.
@@ -65,6 +77,8 @@ class TreeWriter {
         FileVerifier verifier;
         std::optional<TempFile> file{};
         bool completed = false;  // size, mode and time are set
+        bool holes = false;
+        UnsyncedPieces unsynced{};
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
     };
@@ -78,7 +92,14 @@ class TreeWriter {
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
+    Result<void> make_temporary(std::uint64_t index, OpenFile& file);
     void limit_open_files();
+    /// For the journal; none for what cannot be proven later.
+    [[nodiscard]] std::optional<record::Done> done_record(const OpenFile& file) const;
+    void end_kept(std::uint64_t index);
+    [[nodiscard]] bool may_continue(OpenFile& file);
+    /// At the end of the job.
+    void close_journal(bool complete);
     Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
     void settle_if_complete(std::uint64_t index, OpenFile& file);
     void fail(std::uint64_t index, const std::string& path, const Error& error);
@@ -97,6 +118,9 @@ class TreeWriter {
     const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
     int failures_in_a_row_ = 0;
+    bool failed_here_ = false;  // not all failures were the sender's
+    bool journal_closed_ = false;
+    std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above
 };
 

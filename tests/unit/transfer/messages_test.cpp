@@ -17,6 +17,7 @@ std::vector<Message> samples() {
     offer.preserve = true;
     offer.hash = HashAlgorithm::sha256;
     offer.destination = {"some", "place"};
+    offer.transfer = 0x0123456789abcdefULL;
     message::Entry file;
     file.index = 7;
     file.path = {"d", "name\n"};
@@ -40,6 +41,11 @@ std::vector<Message> samples() {
             message::FileEnd{7, FileStatus::ok, digest_of(9, 32)},
             message::FileEnd{8, FileStatus::changed, {}},
             message::Finish{9, 123456789, 2, digest_of(3, 16)},
+            message::FileEnd{10, FileStatus::kept, {}},
+            message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
+            message::Query{3, {"d", "name"}, 5'000'000, -7},
+            message::Resume{true, "damaged at byte 9"},
+            message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
             message::Accept{1},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
@@ -117,13 +123,15 @@ TEST_CASE("values beyond their bounds are malformed") {
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
     CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                                     // a digest of 3 bytes
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
+    CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5
+    CHECK_FALSE(parse({22, 0, 4, 0, 0}));                                          // holding 4
 }
 
 TEST_CASE("an offer of another version is understood as far as its number") {
-    const std::vector<std::byte> body{std::byte{1}, std::byte{2}, std::byte{0xff}, std::byte{0xff}};
+    const std::vector<std::byte> body{std::byte{1}, std::byte{1}, std::byte{0xff}, std::byte{0xff}};
     auto parsed = parse_message(body);
     REQUIRE(parsed.ok());
-    CHECK(std::get<message::Offer>(*parsed).version == 2);
+    CHECK(std::get<message::Offer>(*parsed).version == 1);
 }
 
 TEST_CASE("an oversized length is refused before its bytes are held") {

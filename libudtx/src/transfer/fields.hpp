@@ -1,0 +1,71 @@
+// Fields of messages and records, read one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transfer/checksum.hpp"
+#include "transfer/names.hpp"
+#include "wire/cursor.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr auto kMaxFileBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
+/// The first failure makes all later reads fail too, so that a parser checks once.
+class Fields {
+  public:
+    explicit Fields(std::span<const std::byte> body) : in_(body) {}
+
+    [[nodiscard]] bool complete() const { return ok_ && in_.empty(); }
+    [[nodiscard]] bool ok() const { return ok_; }
+    void require(bool condition) { ok_ = ok_ && condition; }
+
+    std::uint8_t u8(std::uint8_t at_most = std::numeric_limits<std::uint8_t>::max()) {
+        const std::uint8_t v = take(ok_ ? in_.u8() : std::nullopt);
+        require(v <= at_most);
+        return v;
+    }
+    std::uint64_t u64() { return take(ok_ ? in_.u64() : std::nullopt); }
+    std::uint64_t varint(std::uint64_t at_most = wire::kVarintMax) {
+        const std::uint64_t v = take(ok_ ? in_.varint() : std::nullopt);
+        require(v <= at_most);
+        return v;
+    }
+    std::span<const std::byte> bytes(std::size_t at_most) {
+        const std::uint64_t n = varint(at_most);
+        return take(ok_ ? in_.bytes(static_cast<std::size_t>(n)) : std::nullopt);
+    }
+    std::string text(std::size_t at_most) {
+        const auto raw = bytes(at_most);
+        return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+    }
+    std::vector<std::string> path() {
+        std::vector<std::string> out;
+        const std::uint64_t n = varint(kMaxDepth);
+        for (std::uint64_t i = 0; ok_ && i < n; ++i) out.push_back(text(kMaxComponentBytes));
+        return out;
+    }
+    Digest digest() {
+        const auto raw = bytes(Digest::kMaxBytes);
+        require(raw.empty() || raw.size() == 16 || raw.size() == 32);
+        return ok_ ? Digest(raw) : Digest();
+    }
+
+  private:
+    template <class T>
+    T take(std::optional<T> value) {
+        ok_ = ok_ && value.has_value();
+        return ok_ ? *value : T{};
+    }
+
+    wire::Reader in_;
+    bool ok_ = true;
+};
+
+}  // namespace udtx::transfer

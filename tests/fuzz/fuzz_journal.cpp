@@ -1,0 +1,48 @@
+// A resume journal: reads as far as its records are whole, and what it says is within bounds. The input is read twice,
+// as a journal and as the bodies of records, since hardly any input has a right check.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz/require.hpp"
+#include "transfer/journal_format.hpp"
+#include "transfer/names.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using udtx::fuzz::require;
+
+namespace {
+
+void check(std::span<const std::byte> bytes) {
+    const JournalImage image = parse_journal(bytes);
+    require(image.valid_bytes <= bytes.size(), "no more is believed than there is");
+    require(image.has_header || image.empty(), "nothing is believed without a header");
+    for (const auto& [key, partial] : image.partials) {
+        require(check_path(split_path(partial.path)).ok(), "paths are checked");
+        require(partial.number < image.next_number, "numbers are taken");
+        for (const auto& [offset, piece] : partial.pieces) require(piece.length > 0, "pieces have a length");
+    }
+    const JournalImage again = parse_journal(bytes.first(image.valid_bytes));
+    require(again.valid_bytes == image.valid_bytes, "what is believed is believed again");
+}
+
+/// Cut into bodies by a length before each, and sealed.
+std::vector<std::byte> sealed(std::span<const std::byte> input) {
+    std::vector<std::byte> journal;
+    while (!input.empty()) {
+        const auto length = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
+        const auto record = parse_record(input.subspan(1, length));
+        if (record) append_record(journal, journal.size(), *record);
+        input = input.subspan(1 + length);
+    }
+    return journal;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto input = std::as_bytes(std::span(data, size));
+    check(input);
+    check(sealed(input));
+    return 0;
+}

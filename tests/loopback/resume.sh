@@ -1,0 +1,132 @@
+# kill -9 of either side at any point, then the same command: an identical tree, and hardly anything is sent twice. What
+# changed or was damaged between the runs is found. UDTX_KILL_POINTS=20 kills at more points.
+. "$(dirname "$0")/lib.sh"
+make_key
+limit=67108864
+mkdir -p "$work/src/small"
+head -c 48000000 /dev/urandom >"$work/src/big"
+for i in $(seq 40); do head -c 100000 /dev/urandom >"$work/src/small/f$i"; done
+total=$((48000000 + 40 * 100000))
+both=(--timeout 600 --json --psk-file "$work/psk")
+
+fresh() {
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+}
+serve() { start_recv "$1" "${@:2}" "${both[@]}" --dir "$work/dst"; }
+stop_receiver() {
+    kill -"$1" "$receiver"
+    wait_for "130|137" "$receiver"
+}
+begin_send() {
+    "$send" --rate 300M "${both[@]}" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/" >"$work/send.out" \
+        2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+}
+send_all() { expect 0 "$send" "${both[@]}" "$@" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/"; }
+sent() { json_field "$work/last.out" sent_bytes; }
+resumed() { json_field "$work/last.out" resumed_bytes; }
+same_tree() { diff -r "$work/src" "$work/dst" || fail "the trees differ"; }  # also: nothing was left behind
+part() { find "$work/dst" -name '.*.part'; }
+# What is on its disk of what the receiver has got: it reserves space without giving it to the file's size.
+written() { find "$work/dst" -type f \( -name '.big.*' -o -name big -o -name 'f*' \) -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+has_written() { [ "$(written)" -ge "$1" ]; }
+# A record of a piece takes some 37 bytes.
+journal_has() { [ "$(find "$work/dst" -name '*.journal' -size "+${1}c" | wc -l)" -gt 0 ]; }
+
+# --- killed at points of the transfer that lie apart
+points=${UDTX_KILL_POINTS:-4}
+for point in $(seq "$points"); do
+    fresh
+    serve "killed-$point"
+    begin_send
+    until_true 90 has_written $((point * 44000000 / points))
+    if [ $((point % 2)) -eq 0 ]; then
+        kill -KILL "$sender"
+        wait_for 137 "$sender"
+    else
+        stop_receiver KILL
+        before=$(written)
+        kill -KILL "$sender"
+        wait_for 137 "$sender"
+        serve "again-$point"
+    fi
+    send_all
+    same_tree
+    [ $(($(sent) + $(resumed))) -eq "$total" ] || fail "sent and resumed do not make the whole"
+    # 8 MiB are gathered before they are synced, 4 MiB sent before the receiver has said what it has.
+    [ $((point % 2)) -eq 0 ] || [ "$(resumed)" -ge $((before - limit / 2)) ] || fail "of $before bytes $(resumed) were resumed"
+    [ "$(resumed)" -gt 0 ] || [ "$point" -lt "$points" ] || fail "nothing was resumed"
+    stop_receiver INT
+done
+
+# --- Ctrl-C leaves what can be continued
+fresh
+serve interrupted
+begin_send
+until_true 90 has_written 30000000
+kill -INT "$sender"
+wait_for 130 "$sender"
+said "the same command continues"
+first=$(json_field "$work/send.out" sent_bytes)
+[ "$(json_field "$work/send.out" confirmed)" = true ] || first=0
+[ -n "$(part)" ] || fail "nothing was left to continue"
+stop_receiver INT
+serve restarted
+send_all
+same_tree
+# All that had been written is in the journal then; what is sent once more is sent before the receiver has said so.
+[ $(($(sent) + first)) -le $((total + 8000000)) ] || fail "$first and $(sent) bytes of $total were sent"
+said "were there from an earlier run"
+stop_receiver INT
+
+# cut_off NAME: leaves a part of the big file, complete in the journal, and no receiver.
+cut_off() {
+    fresh
+    serve "$1"
+    begin_send
+    until_true 90 journal_has 800
+    kill -INT "$sender"
+    wait_for 130 "$sender"
+    stop_receiver INT
+    [ -n "$(part)" ] || fail "nothing was left to continue"
+}
+
+# --- the source changed, a bit flipped in the partial file, and the journal is torn: only what differs is sent
+cut_off before-changes
+printf 'changed' | dd of="$work/src/big" bs=1 seek=9000000 conv=notrunc status=none
+printf '\xa5\x5a\xa5\x5a' | dd of="$(part)" bs=1 seek=7000000 conv=notrunc status=none
+printf 'torn by a power cut' >>"$(find "$work/dst" -name '*.journal')"
+serve after-changes
+send_all
+same_tree
+said "damaged at byte"
+said "not on disk as they were written"
+[ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
+stop_receiver INT
+
+# --- a journal that is none
+cut_off before-garbage
+head -c 3000 /dev/urandom >"$(find "$work/dst" -name '*.journal')"
+serve after-garbage
+send_all
+same_tree
+said "is damaged; everything is sent"
+[ "$(resumed)" -eq 0 ] || fail "garbage was believed"
+stop_receiver INT
+
+# --- --no-resume begins anew on either side, and other transfers' files stay
+cut_off before-anew
+echo theirs >"$work/dst/.other.udtx-0123456789abcdef.part"
+serve anew --no-resume
+send_all
+said "runs with --no-resume"
+[ "$(resumed)" -eq 0 ] || fail "--no-resume resumed"
+stop_receiver INT
+serve anew-sender
+send_all --no-resume
+[ "$(resumed)" -eq 0 ] || fail "--no-resume resumed"
+cmp "$work/src/big" "$work/dst/big" || fail "the files differ"
+[ "$(cat "$work/dst/.other.udtx-0123456789abcdef.part")" = theirs ] || fail "another transfer's file was touched"
+stop_receiver INT

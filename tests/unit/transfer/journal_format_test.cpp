@@ -1,0 +1,109 @@
+#include "transfer/journal_format.hpp"
+
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+
+namespace {
+
+Digest digest_of(std::uint8_t fill) { return Digest(std::vector<std::byte>(16, std::byte{fill})); }
+
+/// A journal, and where each of its records ends.
+struct Written {
+    std::vector<std::byte> bytes;
+    std::vector<std::size_t> ends;
+
+    void add(const JournalRecord& record) {
+        append_record(bytes, bytes.size(), record);
+        ends.push_back(bytes.size());
+    }
+    [[nodiscard]] std::size_t records_within(std::size_t size) const {
+        std::size_t n = 0;
+        while (n < ends.size() && ends[n] <= size) ++n;
+        return n;
+    }
+};
+
+Written sample() {
+    Written out;
+    out.add(record::Header{kJournalVersion, 77, HashAlgorithm::xxh3_128});
+    out.add(record::Partial{0, {"d", "big"}});
+    for (std::uint8_t i = 0; i < 3; ++i) out.add(record::Piece{0, {std::uint64_t{i} << 20U, 1U << 20U, digest_of(i)}});
+    out.add(record::Done{path_key("d/small"), 5, -9, digest_of(9)});
+    return out;
+}
+
+std::size_t pieces_of(const JournalImage& image, const std::string& path) {
+    const auto at = image.partials.find(path_key(path));
+    return at == image.partials.end() ? 0 : at->second.pieces.size();
+}
+
+}  // namespace
+
+TEST_CASE("a journal says what was written into it") {
+    const JournalImage image = parse_journal(sample().bytes);
+    CHECK(image.valid_bytes == sample().bytes.size());
+    CHECK(image.header.transfer == 77);
+    CHECK(image.partials.at(path_key("d/big")).path == "d/big");
+    CHECK(image.partials.at(path_key("d/big")).pieces.at(2U << 20U).digest == digest_of(2));
+    CHECK(image.done.at(path_key("d/small")).mtime_ns == -9);
+    CHECK(image.next_number == 1);
+}
+
+TEST_CASE("F60 of a torn journal the records before the tear are believed, and no other") {
+    const Written written = sample();
+    for (std::size_t size = 0; size < written.bytes.size(); ++size) {
+        const JournalImage image = parse_journal(std::span(written.bytes).first(size));
+        const std::size_t whole = written.records_within(size);
+        REQUIRE(image.valid_bytes == (whole == 0 ? 0 : written.ends[whole - 1]));
+        REQUIRE(image.done.empty());
+        REQUIRE(pieces_of(image, "d/big") == (whole > 2 ? whole - 2 : 0));
+    }
+}
+
+TEST_CASE("F60 an altered byte ends what is believed at its record") {
+    const Written written = sample();
+    for (std::size_t at = 0; at < written.bytes.size(); ++at) {
+        auto bytes = written.bytes;
+        bytes[at] ^= std::byte{0x10};
+        const std::size_t before = written.records_within(at);
+        REQUIRE(parse_journal(bytes).valid_bytes == (before == 0 ? 0 : written.ends[before - 1]));
+    }
+}
+
+TEST_CASE("a record at another place, and one that nothing led to, are not believed") {
+    Written written = sample();
+    auto doubled = written.bytes;
+    doubled.insert(doubled.end(), written.bytes.begin() + static_cast<std::ptrdiff_t>(written.ends[1]),
+                   written.bytes.begin() + static_cast<std::ptrdiff_t>(written.ends[2]));
+    CHECK(parse_journal(doubled).valid_bytes == written.bytes.size());
+
+    const std::size_t good = written.bytes.size();
+    SECTION("a piece of no file") { written.add(record::Piece{5, {0, 1, digest_of(1)}}); }
+    SECTION("a piece of no length") { written.add(record::Piece{0, {0, 0, digest_of(1)}}); }
+    SECTION("a digest of another kind") { written.add(record::Piece{0, {0, 1, Digest()}}); }
+    SECTION("a second header") { written.add(record::Header{}); }
+    SECTION("a number once more") { written.add(record::Partial{0, {"other"}}); }
+    SECTION("a path that leads out") { written.add(record::Partial{1, {"..", "x"}}); }
+    CHECK(parse_journal(written.bytes).valid_bytes == good);
+}
+
+TEST_CASE("what is done or gone is not partial any more, whatever comes late") {
+    Written written = sample();
+    SECTION("done") {
+        written.add(record::Done{path_key("d/big"), 3U << 20U, 1, digest_of(7)});
+        written.add(record::Piece{0, {3U << 20U, 1, digest_of(1)}});
+        CHECK(parse_journal(written.bytes).done.count(path_key("d/big")) == 1);
+    }
+    SECTION("gone") {
+        written.add(record::Gone{0});
+        written.add(record::Piece{0, {3U << 20U, 1, digest_of(1)}});
+    }
+    const JournalImage image = parse_journal(written.bytes);
+    CHECK(image.valid_bytes == written.bytes.size());
+    CHECK(image.partials.empty());
+}
