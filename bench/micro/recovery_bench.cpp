@@ -1,0 +1,80 @@
+// What the sender does for an acknowledgement, with 10^5 packets in flight.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/range_set.hpp"
+#include "recovery/loss_recovery.hpp"
+#include "sim/prng.hpp"
+
+namespace udtx::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kInFlight = 100'000;
+constexpr Duration kSpacing = 1us;
+
+/// Sender and receiver of one packet-number space. Packets take kInFlight x kSpacing to be acknowledged.
+class Flow {
+  public:
+    explicit Flow(double loss) : loss_(loss) {
+        while (recovery_.packets_in_flight() < kInFlight) send();
+    }
+
+    /// `packets` more are sent, as many older ones arrive or are lost, and one ACK frame tells of them.
+    void round(std::uint64_t packets) {
+        for (std::uint64_t i = 0; i < packets; ++i, ++arriving_) {
+            send();
+            if (!lots_.chance(loss_)) received_.insert(arriving_, arriving_ + 1);
+        }
+        acknowledge();
+    }
+
+  private:
+    void send() {
+        recovery::SentPacket packet;
+        packet.number = recovery_.next_number();
+        packet.sent = now_ += kSpacing;
+        packet.bytes = 1472;
+        packet.ack_eliciting = packet.in_flight = true;
+        recovery_.on_sent(packet);
+    }
+
+    /// The newest ranges, as many as a frame holds.
+    void acknowledge() {
+        const auto intervals = received_.intervals();
+        frame_.count = std::min(intervals.size(), kRanges);
+        for (std::size_t i = 0; i < frame_.count; ++i) {
+            const Range range = intervals[intervals.size() - 1 - i];
+            frame_.ranges[i] = {range.begin, range.end - 1};
+        }
+        if (received_.count() > kRanges) received_.erase(0, frame_.ranges[frame_.count - 1].first);
+        if (frame_.count > 0 && !recovery_.on_ack(now_, frame_, 0ms, out_)) std::abort();
+    }
+
+    static constexpr std::size_t kRanges = 64;
+
+    double loss_;
+    sim::Prng lots_{1};
+    recovery::LossRecovery recovery_{25ms};
+    recovery::Outcome out_;
+    wire::AckFrame frame_;
+    RangeSet received_;
+    PacketNumber arriving_ = 0;
+    Instant now_{1h};
+};
+
+/// Time a packet: range(0) of them an ACK, range(1) % of loss. Sending and the receiver's range set are part of it.
+void packet_until_acknowledged(benchmark::State& state) {
+    Flow flow(static_cast<double>(state.range(1)) / 100.0);
+    const auto packets = static_cast<std::uint64_t>(state.range(0));
+    for (std::uint64_t warm = 0; warm < kInFlight; warm += packets) flow.round(packets);
+    for (auto _ : state) flow.round(packets);
+    state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(packet_until_acknowledged)->Args({32, 0})->Args({32, 5})->Args({256, 0})->Args({256, 5});
+
+}  // namespace
+}  // namespace udtx::bench

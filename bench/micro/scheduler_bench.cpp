@@ -1,0 +1,34 @@
+// One decision of the default scheduler over several paths, none of which has room but the last.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "multipath/eds.hpp"
+#include "unit/multipath/views.hpp"
+
+namespace udtx::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+void pick_eds(benchmark::State& state) {
+    multipath::Eds scheduler;
+    std::vector<multipath::PathView> paths;
+    for (int i = 0; i < state.range(0); ++i) {
+        paths.push_back(multipath::test::view(static_cast<std::uint8_t>(i), 100.0, (10 + 10 * i) * 1ms));
+        paths.back().may_send = i + 1 == state.range(0);
+    }
+    const auto demand = multipath::test::demand(static_cast<StreamKind>(state.range(1)));
+    const Instant now{1h};
+    for (auto _ : state) {
+        const auto pick = scheduler.pick(now, demand, paths);
+        if (!pick) std::abort();
+        benchmark::DoNotOptimize(pick->from);
+    }
+    state.SetLabel(static_cast<StreamKind>(state.range(1)) == StreamKind::placed ? "placed" : "ordered");
+}
+BENCHMARK(pick_eds)->ArgsProduct({{2, 8}, {0, 1}});
+
+}  // namespace
+}  // namespace udtx::bench
