@@ -7,7 +7,7 @@ import net
 import tools
 from tools import COPY, PORT
 
-KINDS = ("ordered", "placed")  # a stream from standard input to standard output; a file
+OWN_PORT = 7021  # of our receiver, which hears on all addresses: a flow beside it has PORT
 # The shell becomes the tool; what it writes to /dev/null counts as written.
 TO_NULL = ["sh", "-c", 'exec "$@" > /dev/null', "sh"]
 
@@ -24,7 +24,7 @@ class Ours(tools.Udtx):
         self.name, self.pairs, self.kind = name, pairs, kind
 
     def receiver(self, out, host, size):
-        command = [self.binary("udtx-recv"), "--listen", f":{PORT}", "--one-off", "--psk-file", self.bench.key()]
+        command = [self.binary("udtx-recv"), "--listen", f":{OWN_PORT}", "--one-off", "--psk-file", self.bench.key()]
         return [*TO_NULL, *command, "-"] if self.kind == "ordered" else [*command, "--dir", out]
 
     def sender(self, source, host, seconds, size):
@@ -32,7 +32,7 @@ class Ours(tools.Udtx):
         if len(self.pairs) > 1:
             for pair in self.pairs:
                 command += ["--path", f"{net.a_address(pair)},{net.b_address(pair)}"]
-        url = f"udtx://{net.b_address(self.pairs[0])}:{PORT}/"
+        url = f"udtx://{net.b_address(self.pairs[0])}:{OWN_PORT}/"
         return [*from_file(source), *command, "-", url + "stream"] if self.kind == "ordered" else [*command, source, url]
 
 

@@ -50,7 +50,7 @@ class Experiment:
     title: str
     lines: list
     judged_by: list
-    kind: str = "ordered"
+    kind: str = "ordered"  # a stream from standard input to standard output; "placed": a file
     seconds: float = 12.0
     entrants: tuple = EVERYONE
     best: int = 0             # the line that `alone` and `tcp` have to themselves
@@ -85,7 +85,8 @@ def slow_for_ten():
     return Experiment(
         "delay", "2 x 50 Mbit/s, 10 ms, one a second more for 10 s, ordered", [line(50, 10), line(50, 10, changes=change)],
         [mean("Mbit/s in these 10 s", 4, 14, 46.0),
-         late("s until the path is given half its rate again", lambda run: run.given(1, 14.0, 25.0, 5.0), 1.0),
+         late("s until both are in use (a tenth of the rate)", lambda run: run.given(1, 14.0, 5.0, 5.0), 1.0),
+         late("s until it is given half its rate", lambda run: run.given(1, 14.0, 25.0, 5.0)),
          mean("Mbit/s in the 2nd to 4th s after", 15, 18)],
         entrants=ALL_PATHS, seconds=18.0, quick=True)
 

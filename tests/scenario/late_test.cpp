@@ -116,6 +116,24 @@ TEST_CASE("unequal paths: an ordered stream does at least what the better one do
     }
 }
 
+TEST_CASE("a path that sinks into a deep queue does not hold up an ordered stream of the better one") {
+    LinkParams deep = kSlow;
+    deep.queue_bytes = 2'500'000;
+    for (const std::uint64_t seed : {1U, 2U}) {
+        MultipathRig rig({.name = "deep queue", .lines = {kFast, deep}, .seed = seed});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
+        s.run_for(2s);
+        rig.change(1, [](LinkParams& p) { p.bits_per_second = 1'000'000; });  // other traffic takes the rest
+        for (int i = 0; i < 3; ++i) {
+            const std::uint64_t before = bulk.receiver->received();
+            s.run_for(4s);
+            SIM_CHECK(s, mbps(bulk.receiver->received() - before, 4s) >= 90.0);
+        }
+        SIM_CHECK(s, resent(rig.client().stats()) <= 0.015);
+    }
+}
+
 TEST_CASE("unequal paths: a placed stream gets the sum") {
     MultipathRig rig({.name = "100 and 10 Mbit/s", .lines = {kFast, kSlow}});
     Scenario& s = rig.scenario();

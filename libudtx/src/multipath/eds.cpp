@@ -15,21 +15,35 @@ constexpr std::size_t kExactSteps = 64;
 constexpr std::uint64_t kHolesInGap = 32;
 constexpr std::uint64_t kHoleDatagrams = 4;
 
+std::uint64_t rounded(std::uint64_t bytes, std::uint64_t hole) { return (bytes + hole - 1) / hole * hole; }
+
+// `behind` free bytes beyond `below`, if that is before the assigned range that follows.
+std::uint64_t offset_before(const Range& next, std::uint64_t below, std::uint64_t behind, std::uint64_t hole) {
+    const std::uint64_t offset = below + rounded(behind, hole);
+    return offset < next.begin ? offset : next.end;
+}
+
 // The first offset that no path was given yet and that has at least `gap` such bytes before it. Holes that others are
-// to fill are multiples of `hole`: small ones would make small packets. Counted from the last assigned range downwards,
-// where a slower path goes as a rule; what is left after kExactSteps ranges is passed over.
+// to fill are multiples of `hole`: small ones would make small packets. The assigned ranges are counted from both ends:
+// the fastest path fills the first hole, and a slower one goes to the last as a rule. What is kExactSteps ranges away
+// from both is passed over.
 std::uint64_t offset_behind_gap(const Demand& demand, std::uint64_t gap, std::uint64_t hole) {
-    const auto rounded = [hole](std::uint64_t bytes) { return (bytes + hole - 1) / hole * hole; };
     const auto& ahead = demand.ahead;
-    std::uint64_t open = demand.highest() - demand.next - demand.ahead_bytes;  // free bytes below highest()
-    if (gap >= open) return demand.highest() + rounded(gap - open);
-    const std::size_t last = ahead.size() - std::min(ahead.size(), kExactSteps);
+    const std::uint64_t free_bytes = demand.highest() - demand.next - demand.ahead_bytes;
+    if (gap >= free_bytes) return demand.highest() + rounded(gap - free_bytes, hole);
+    const auto below = [&](std::size_t i) { return i == 0 ? demand.next : ahead[i - 1].end; };
+    const std::size_t steps = std::min(ahead.size(), kExactSteps);
+    std::uint64_t open = 0;  // free bytes below below(i)
+    for (std::size_t i = 0; i < steps; ++i) {
+        const std::uint64_t here = ahead[i].begin - below(i);
+        if (gap < open + here) return offset_before(ahead[i], below(i), gap - open, hole);
+        open += here;
+    }
+    open = free_bytes;
+    const std::size_t last = ahead.size() - steps;
     for (std::size_t i = ahead.size(); i-- > last;) {
-        const std::uint64_t below = i == 0 ? demand.next : ahead[i - 1].end;
-        open -= ahead[i].begin - below;
-        if (gap < open) continue;
-        const std::uint64_t offset = below + rounded(gap - open);
-        return offset < ahead[i].begin ? offset : ahead[i].end;
+        open -= ahead[i].begin - below(i);
+        if (gap >= open) return offset_before(ahead[i], below(i), gap - open, hole);
     }
     return ahead[last].end;
 }

@@ -1,6 +1,7 @@
 #include "multipath/eds.hpp"
 
 #include <array>
+#include <vector>
 
 #include "test/catch.hpp"
 #include "unit/multipath/views.hpp"
@@ -55,6 +56,23 @@ TEST_CASE("ordered: a slower path is given what it can deliver in time") {
     d.ahead_bytes = 11'400;
     CHECK(scheduler.pick(kNow, d, paths)->from ==
           251'400 + 2 * 5 * kDatagram);  // what others were given does not fill the gap
+}
+
+TEST_CASE("ordered: the fastest path fills the first hole, however many there are") {
+    Eds scheduler;
+    auto d = demand(StreamKind::ordered, 64U << 20U);
+    std::vector<Range> ahead;
+    for (std::uint64_t i = 1; i <= 1000; ++i) ahead.push_back({i * 10 * kDatagram, (i * 10 + 1) * kDatagram});
+    d.ahead = ahead;
+    d.ahead_bytes = 1000 * kDatagram;
+    std::array paths{view(0, 100, 10ms), view(1, 100, 12ms)};
+    CHECK(scheduler.pick(kNow, d, paths)->from == d.next);
+    // 1 ms one way later than the other: beyond 12,500 bytes, which end in the second hole.
+    paths[0].may_send = false;
+    const auto pick = scheduler.pick(kNow, d, paths);
+    REQUIRE(pick);
+    CHECK(pick->from >= 11 * kDatagram);
+    CHECK(pick->from < 21 * kDatagram);
 }
 
 TEST_CASE("ordered: nothing that the receiver could not hold, nothing beyond what is written") {
