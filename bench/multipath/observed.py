@@ -44,10 +44,11 @@ class Run:
     def line_mbps(self, line, begin, end):
         return figures.rate(self.paths[line]["delivered_bytes"], begin, end) / 1e6
 
-    def resent(self):
-        """Of the packets, % that were sent again; None for tools that do not say."""
-        packets = self.said.get("sent_packets")
-        return 100.0 * self.said.get("retransmitted_packets", 0) / packets if packets else None
+    def copies(self):
+        """Of the bytes sent, % that were on their way on another path; None for tools that do not say."""
+        paths = self.said.get("paths", [])
+        total = sum(path["bytes"] for path in paths)
+        return 100.0 * sum(path["reinjected_bytes"] for path in paths) / total if total else None
 
 
 def first_window(samples, after, mbps, limit):

@@ -6,7 +6,7 @@ import report
 from experiments import NEVER
 from report import chart
 
-OURS, PEERS = ("udtx", "alone"), ("mptcp", "mpquic", "tcp")
+PEERS = ("mptcp", "mpquic", "tcp")
 
 
 def mbps_of(spec):
@@ -14,12 +14,12 @@ def mbps_of(spec):
     return float(re.match(r"rate=([\d.]+)M,", spec.settings)[1])
 
 
-def rows(experiment, name, seed, values, load):
+def rows(experiment, name, seed, values, copies, load):
     return [{"experiment": experiment.name, "figure": figure.label, "entrant": name, "run": seed, "value": value,
-             "load": load} for figure, value in zip(experiment.judged_by, values)]
+             "copies": copies, "load": load} for figure, value in zip(experiment.judged_by, values)]
 
 
-def table(every_row, experiments, names, runs):
+def table(every_row, experiments, names):
     """One line a figure: the medians, the goal, and ours against the best of the others."""
     lines = []
     for experiment in experiments:
@@ -30,10 +30,14 @@ def table(every_row, experiments, names, runs):
             met = figure.met(own, medians)
             lines.append([experiment.title, figure.label, *[shown(medians[n], figure) for n in names],
                           goal_text(figure, medians), "" if met is None else "yes" if met else "no",
-                          figures.shown(ratio(figure, own, [medians[n] for n in names if n in PEERS]), 2), loads(mine)])
-    note = f"Median of {runs} run(s). alone, tcp: our tool and TCP CUBIC over the best path alone. To the best peer: " \
-           "above 1 ours is better.\n\n"
-    return note + figures.markdown(["experiment", "figure", *names, "goal", "met", "to the best peer", "load"], lines)
+                          figures.shown(ratio(figure, own, [medians[n] for n in names if n in PEERS]), 2),
+                          figures.shown(figures.median([r["copies"] for r in mine if r["entrant"] == "udtx"])),
+                          loads(mine)])
+    runs = sorted({int(row["run"]) for row in every_row})
+    note = f"Median of up to {runs[-1]} run(s). alone, tcp: our tool and TCP CUBIC over the best path alone. To the best peer: " \
+           "above 1 ours is better. Copies: bytes that udtx sent while they were on their way on another path.\n\n"
+    return note + figures.markdown(["experiment", "figure", *names, "goal", "met", "to the best peer",
+                                     "copies %", "load"], lines)
 
 
 def shown(value, figure):
