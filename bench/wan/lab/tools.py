@@ -258,24 +258,14 @@ class Srt(Tool):
         return udp_port_open(process)
 
 
-class Qcp(Tool):
-    """QUIC (quinn) with BBR. It starts its far end through ssh, so an ssh server runs in namespace a, for a key made here,
-    and the client in b fetches the file."""
-    name = "qcp"
+class OverSsh(Tool):
+    """A tool that starts its far end through ssh: an ssh server of its own, for a key made here."""
     SSH_PORT = 7012
-    tuning = ("--congestion", "bbr")
-
-    # Its windows follow what it is told of the line. Far larger ones end with "too many gaps in stream buffer".
-    def prepare(self, cell):
-        rate = str(int(cell.rate * 1e6 / 8))
-        self.tuning = ["--congestion", "bbr", "--rx", rate, "--tx", rate, "--rtt", str(int(cell.rtt))]
 
     def program(self, name, *more):
         return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *more]))
 
     def missing(self):
-        if not self.program("qcp", os.path.expanduser("~/.cargo/bin")):
-            return "needs qcp (cargo install --locked qcp)"
         if not self.program("sshd", "/usr/sbin") or not self.program("ssh"):
             return "needs an ssh server and client (Debian: openssh-server, openssh-client)"
         return None
@@ -286,24 +276,43 @@ class Qcp(Tool):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
         return path
 
-    def server(self):
+    def server(self, address):
         key = self.ssh_key()
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
-        options = [f"ListenAddress={net.A_ADDRESS}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
+        options = [f"ListenAddress={address}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
                    "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none"]
         return [self.program("sshd", "/usr/sbin"), "-D", "-e", "-f", "/dev/null",
                 *(word for option in options for word in ("-o", option))]
 
+    def ssh_options(self):
+        return ["-F", "/dev/null", "-p", str(self.SSH_PORT), "-i", self.ssh_key(), "-o", "StrictHostKeyChecking=no", "-o",
+                "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
+
+
+class Qcp(OverSsh):
+    """QUIC (quinn) with BBR. The ssh server runs in namespace a, and the client in b fetches the file."""
+    name = "qcp"
+    tuning = ("--congestion", "bbr")
+
+    # Its windows follow what it is told of the line. Far larger ones end with "too many gaps in stream buffer".
+    def prepare(self, cell):
+        rate = str(int(cell.rate * 1e6 / 8))
+        self.tuning = ["--congestion", "bbr", "--rx", rate, "--tx", rate, "--rtt", str(int(cell.rtt))]
+
+    def missing(self):
+        if not self.program("qcp", os.path.expanduser("~/.cargo/bin")):
+            return "needs qcp (cargo install --locked qcp)"
+        return super().missing()
+
     def client(self, source, out):
-        ssh = ["-F", "/dev/null", "-p", str(self.SSH_PORT), "-i", self.ssh_key(), "-o", "StrictHostKeyChecking=no", "-o",
-               "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
         qcp = self.program("qcp", os.path.expanduser("~/.cargo/bin"))
         return [qcp, "-q", *self.tuning, "--ssh-config", "/dev/null", "--remote-qcp-binary", qcp,
-                *(word for option in ssh for word in ("-S", option)), f"root@{net.A_ADDRESS}:{source}",
+                *(word for option in self.ssh_options() for word in ("-S", option)), f"root@{net.A_ADDRESS}:{source}",
                 os.path.join(out, "file")]
 
     def start(self, line, sampler, source, seconds, size=None, host=1):
-        return self.start_fetching(line, sampler, host, self.server(), self.client(source, self.empty_directory(host)),
+        return self.start_fetching(line, sampler, host, self.server(net.A_ADDRESS),
+                                   self.client(source, self.empty_directory(host)),
                                    lambda log, server: said(log, b"listening"))
 
 
