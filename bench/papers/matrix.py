@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the cells of the congestion-degree paper's experiments in ns-3, each in a process of its own, and writes
-results.csv, table.md and the figures (SVG).
+"""Runs the cells of the papers' experiments in ns-3, each in a process of its own, and writes results.csv, table.md,
+multipath.md and the figures (SVG).
 
     ./dev bench papers                      everything (see docs/benchmarks.md for how long that takes)
     ./dev bench papers --quick              one cell of each figure, one seed
-    ./dev bench papers --only fairness      mtr, throughput, fairness, join: these experiments only
+    ./dev bench papers --only fairness,tsm  these experiments only: mtr, throughput, fairness, join (the
+                                            congestion-degree paper); tsm, dapb, sctp (the multipath papers)
     ./dev bench papers --sweep              thresholds alpha and beta of `cd` over the fairness cells
 """
 import argparse
@@ -16,13 +17,17 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import cells
+import multipath_cells
 import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "plot"))
 import figures  # noqa: E402  needs bench/plot
+import multipath_report  # noqa: E402
 
 WANTED = ["udt", "cd", "udtx"]
+CONGESTION = ["mtr", "throughput", "fairness", "join"]
+MULTIPATH = ["tsm", "dapb", "sctp"]
 CELL_TIMEOUT_S = 900
 
 
@@ -54,10 +59,23 @@ def run_cell(args, cell, controller, seed, extra=()):
     return summary
 
 
-def run_all(args, jobs):
-    """jobs: (cell, controller, seed, extra arguments). Results in the order of the jobs."""
+def run_paths(args, cell, way, way_args, seed):
+    """The same of a cell with several paths."""
+    mark = "".join(c if c.isalnum() else "-" for c in way)
+    stem = os.path.join(args.out, "runs", f"{cell.slug}-{mark}-{seed}")
+    binary = os.path.join(os.path.dirname(args.binary), "udtx-papers-paths")
+    command = [binary, *cell.args, *way_args, "--seed", str(seed)] + (["--out", stem] if cell.samples else [])
+    summary = measured(args, stem, command)
+    if not summary["intact"]:
+        raise SystemExit(f"{' '.join(command)}\nbytes arrived damaged")
+    summary.update(cell=cell, stem=stem, way=way)
+    return summary
+
+
+def run_all(args, jobs, run=run_cell):
+    """jobs: what `run` takes after `args`. Results in the order of the jobs."""
     with ThreadPoolExecutor(max_workers=args.jobs) as pool:
-        pending = [pool.submit(run_cell, args, *job) for job in jobs]
+        pending = [pool.submit(run, args, *job) for job in jobs]
         results = []
         for done, future in enumerate(pending, 1):
             try:
@@ -99,6 +117,30 @@ def matrix(args, controllers):
     return tables.report(chosen, controllers, results, len(seeds)), drawn
 
 
+def multipath(args):
+    chosen = multipath_cells.quick_cells() if args.quick else multipath_cells.all_cells()
+    chosen = [c for c in chosen if not args.only or c.experiment in args.only]
+    jobs = [(c, way, extra, seed) for c in chosen for way, extra in c.ways for seed in range(1, args.seeds + 1)]
+    results = run_all(args, jobs, run_paths)
+    return multipath_report.report(chosen, results, args.seeds), multipath_report.draw(args.out, chosen, results)
+
+
+def publish(args, name, text, drawn):
+    path = os.path.join(args.out, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(text)
+    print(f"written: {path}" + "".join(f", {figure}" for figure in drawn), file=sys.stderr)
+
+
+def selection(text):
+    names = text.split(",")
+    unknown = [name for name in names if name not in CONGESTION + MULTIPATH]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such experiment: {', '.join(unknown)}")
+    return names
+
+
 def sweep(args):
     chosen = cells.sweep_cells()
     seeds = range(1, args.seeds + 1)
@@ -117,7 +159,7 @@ def main():
     parser.add_argument("--out", default="build/bench/papers")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--sweep", action="store_true")
-    parser.add_argument("--only", action="append", choices=["mtr", "throughput", "fairness", "join"])
+    parser.add_argument("--only", action="extend", type=selection, default=[])
     parser.add_argument("--controllers", default=",".join(WANTED))
     parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, with --quick 1)")
     parser.add_argument("--resume", action="store_true", help="keep the runs that an interrupted matrix has left")
@@ -127,14 +169,12 @@ def main():
     os.makedirs(os.path.join(args.out, "runs"), exist_ok=True)
 
     if args.sweep:
-        text, drawn = sweep(args)
-    else:
-        text, drawn = matrix(args, known_controllers(args.binary, args.controllers.split(",")))
-    table = os.path.join(args.out, "sweep.md" if args.sweep else "table.md")
-    with open(table, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(text)
-    print(f"written: {table}" + "".join(f", {path}" for path in drawn), file=sys.stderr)
+        publish(args, "sweep.md", *sweep(args))
+        return
+    if not args.only or set(args.only) & set(CONGESTION):
+        publish(args, "table.md", *matrix(args, known_controllers(args.binary, args.controllers.split(","))))
+    if not args.only or set(args.only) & set(MULTIPATH):
+        publish(args, "multipath.md", *multipath(args))
 
 
 if __name__ == "__main__":
