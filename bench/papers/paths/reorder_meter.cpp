@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "udtx/rate.hpp"
-
 namespace udtx::papers::paths {
 
 void ReorderMeter::update(Instant now, std::uint64_t received, std::uint64_t in_order) {
