@@ -62,6 +62,8 @@ TEST_CASE("lia takes one flow's share without looking for the bottleneck") {
     const double part = share("udtx", Coupling::lia, 50ms, 5s);
     CHECK(part >= 0.42);
     CHECK(part <= 0.56);
+    // By name and without coupling its paths are Reno's, each a flow of its own.
+    CHECK(share("lia", Coupling::none, 50ms, 5s) >= 0.6);
 }
 
 TEST_CASE("disjoint paths whose queues come and go are not taken for one") {

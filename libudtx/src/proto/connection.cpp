@@ -68,7 +68,7 @@ void Connection::make_congestion_controller(PathContext& p) {
     options.max_rate = max_rate_;
     options.policy = config_.policy;
     options.coupling = config_.coupling;
-    options.coupling_group = coupling_group_;
+    if (config_.coupling != Coupling::none) options.coupling_group = coupling_group_;
     options.min_rate = config_.min_rate;
     options.cd_alpha = config_.cd_alpha;
     options.cd_beta = config_.cd_beta;
