@@ -32,7 +32,7 @@ void name_cipher(benchmark::State& state) {
 
 void seal(benchmark::State& state) {
     Key key(state);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         key.seal();
         ++key.number;
     }
@@ -44,7 +44,7 @@ void open(benchmark::State& state) {
     Key key(state);
     key.seal();
     std::vector<std::byte> packet(key.packet.size());
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         std::copy(key.packet.begin(), key.packet.end(), packet.begin());
         if (!key.key.aead->open(key.nonce(), packet, wire::kShortHeaderBytes)) std::abort();
     }
@@ -54,7 +54,7 @@ void open(benchmark::State& state) {
 void copy(benchmark::State& state) {
     const std::vector<std::byte> from(static_cast<std::size_t>(state.range(0)));
     std::vector<std::byte> to(from.size());
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         std::copy(from.begin(), from.end(), to.begin());
         benchmark::DoNotOptimize(to.data());
         benchmark::ClobberMemory();

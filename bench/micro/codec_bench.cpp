@@ -16,7 +16,7 @@ constexpr std::size_t kDatagram = 1472;
 void write_header(benchmark::State& state) {
     std::array<std::byte, kDatagram> packet{};
     wire::ShortHeader header{.destination = {0x1234'5678'9abc'def0U}, .path = {}};
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         ++header.packet_number;
         benchmark::DoNotOptimize(wire::write_short_header(header, packet));
         benchmark::ClobberMemory();
@@ -27,7 +27,7 @@ BENCHMARK(write_header);
 void parse_header(benchmark::State& state) {
     std::array<std::byte, kDatagram> packet{};
     wire::write_short_header({.destination = {0x1234'5678'9abc'def0U}, .path = {}, .packet_number = 77}, packet);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         const auto header = wire::parse_short_header(packet);
         benchmark::DoNotOptimize(header->packet_number);
         benchmark::ClobberMemory();
@@ -44,7 +44,7 @@ std::size_t write_stream(std::span<std::byte> packet) {
 
 void write_stream_frame(benchmark::State& state) {
     std::array<std::byte, kDatagram> packet{};
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         benchmark::DoNotOptimize(write_stream(packet));
         benchmark::ClobberMemory();
     }
@@ -64,7 +64,7 @@ void read_stream_frame(benchmark::State& state) {
     std::array<std::byte, kDatagram> packet{};
     write_stream(packet);
     wire::AckFrame scratch;
-    for (auto _ : state) read_all(packet, scratch);
+    for ([[maybe_unused]] auto _ : state) read_all(packet, scratch);
 }
 BENCHMARK(read_stream_frame);
 
@@ -79,7 +79,7 @@ wire::AckFrame make_ack(std::size_t count) {
 void write_ack_frame(benchmark::State& state) {
     std::array<std::byte, kDatagram> packet{};
     const wire::AckFrame ack = make_ack(static_cast<std::size_t>(state.range(0)));
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         wire::Writer writer(packet);
         if (!wire::write_ack(writer, ack)) std::abort();
         benchmark::ClobberMemory();
@@ -92,7 +92,7 @@ void read_ack_frame(benchmark::State& state) {
     wire::Writer writer(packet);
     if (!wire::write_ack(writer, make_ack(static_cast<std::size_t>(state.range(0))))) std::abort();
     wire::AckFrame scratch;
-    for (auto _ : state) read_all(writer.written(), scratch);
+    for ([[maybe_unused]] auto _ : state) read_all(writer.written(), scratch);
 }
 BENCHMARK(read_ack_frame)->Arg(1)->Arg(32)->Arg(256);
 

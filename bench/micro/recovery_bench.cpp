@@ -71,7 +71,7 @@ void packet_until_acknowledged(benchmark::State& state) {
     Flow flow(static_cast<double>(state.range(1)) / 100.0);
     const auto packets = static_cast<std::uint64_t>(state.range(0));
     for (std::uint64_t warm = 0; warm < kInFlight; warm += packets) flow.round(packets);
-    for (auto _ : state) flow.round(packets);
+    for ([[maybe_unused]] auto _ : state) flow.round(packets);
     state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(packet_until_acknowledged)->Args({32, 0})->Args({32, 5})->Args({256, 0})->Args({256, 5});

@@ -21,7 +21,7 @@ void pick_eds(benchmark::State& state) {
     }
     const auto demand = multipath::test::demand(static_cast<StreamKind>(state.range(1)));
     const Instant now{1h};
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         const auto pick = scheduler.pick(now, demand, paths);
         if (!pick) std::abort();
         benchmark::DoNotOptimize(pick->from);

@@ -32,7 +32,7 @@ constexpr std::uint64_t kPackets = 100'000;
 void range_set_insert(benchmark::State& state) {
     const auto order =
         arrivals(kPackets, static_cast<double>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         RangeSet set;
         for (const std::uint64_t number : order) set.insert(number, number + 1);
         if (set.total() != kPackets) std::abort();
@@ -46,7 +46,7 @@ void range_set_contains(benchmark::State& state) {
     for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(state.range(0)); ++i) set.insert(20 * i, 20 * i + 19);
     sim::Prng lots(1);
     const std::uint64_t bound = static_cast<std::uint64_t>(state.range(0)) * 20;
-    for (auto _ : state) benchmark::DoNotOptimize(set.contains(lots.below(bound)));
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(set.contains(lots.below(bound)));
 }
 BENCHMARK(range_set_contains)->Arg(1)->Arg(64)->Arg(5000);
 
@@ -56,7 +56,7 @@ void reassemble(benchmark::State& state) {
         arrivals(kPackets, static_cast<double>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
     const std::array<std::byte, kPiece> piece{};
     std::vector<std::byte> out(64U << 10U);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         stream::Reassembler reassembler;
         for (const std::uint64_t number : order) {
             reassembler.insert(number * kPiece, piece);
