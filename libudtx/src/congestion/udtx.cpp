@@ -82,10 +82,11 @@ void Udtx::on_sent(const CongestionSent& packet) {
 void Udtx::on_feedback(const CongestionFeedback& feedback) {
     const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, 0.1) : 0.0;
     updated_ = feedback.now;
-    mtr_.on_feedback(feedback, degree_);
+    mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0);
+    jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     // While the queue overflows it does not empty: the base must outlive its time.
     delay_.hold_base(compete_.active() || loss_.congestion() > kOverflow);
-    delay_.on_feedback(feedback, packet_time());
+    delay_.on_feedback(feedback, packet_time(), jitter_.size());
     count_packets(feedback);
     degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
     if (feedback.persistent_timeout && phase_ != Phase::blind) {
@@ -114,7 +115,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
 
 void Udtx::count_packets(const CongestionFeedback& feedback) {
     if (!delay_.known()) return;
-    const double high_from = std::max({0.6 * delay_.highest(), 1e-3, 2.0 * packet_time()});
+    const double high_from = std::max({0.6 * delay_.highest(), 1e-3, 2.0 * packet_time(), 1.5 * delay_.noise()});
     UdtxLoss::Counts counts;
     double high_share = delay_.queue() >= high_from ? 1.0 : 0.0;
     if (!feedback.arrivals.empty()) {
@@ -229,7 +230,9 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
 // An empty queue says that nobody wants the rest of the line.
 void Udtx::fill(const CongestionFeedback& feedback, double dt) {
     const double rtt = delay_.base_rtt();
-    const bool wanted = delay_.queue() >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
+    const bool doubtful = jitter_.size() > 0.0;  // neither C nor a single delay can be believed
+    const double queue = doubtful ? delay_.smoothed() : delay_.queue();
+    const bool wanted = queue >= 0.5 * kRest * half_delay() || loss_.congestion() > kFillLoss;
     if (wanted || feedback.application_limited) {
         low_ = false;
         return;
@@ -240,7 +243,7 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
         gain_ = 0.05;
     }
     if (to_seconds(feedback.now - low_since_) <= 1.2 * rtt + to_seconds(kSynInterval)) return;
-    gain_ = rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : 0.02;
+    gain_ = doubtful || rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : 0.02;
     rate_ *= std::pow(1.0 + gain_, dt / rtt);
 }
 
@@ -312,8 +315,8 @@ std::uint64_t Udtx::window() const {
         const double most = 1.2 * interval;
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
-        bytes =
-            trial_.factor() * rate_ * (delay_.base_rtt() + equilibrium_delay() + held + slack) + 4.0 * datagram_bytes_;
+        bytes = trial_.factor() * rate_ * (delay_.base_rtt() + delay_.noise() + equilibrium_delay() + held + slack) +
+                4.0 * datagram_bytes_;
         // An ACK that packets bring forth takes so many of them, whatever the queue; else all wait for its timer.
         const double whole = (kAckPackets + 2.0) * datagram_bytes_;
         if (whole < rate_ * to_seconds(kSynInterval)) bytes = std::max(bytes, whole);

@@ -9,6 +9,7 @@
 
 #include "congestion/udtx_compete.hpp"
 #include "congestion/udtx_delay.hpp"
+#include "congestion/udtx_jitter.hpp"
 #include "congestion/udtx_loss.hpp"
 #include "congestion/udtx_mtr.hpp"
 #include "congestion/udtx_share.hpp"
@@ -33,6 +34,7 @@ class Udtx final : public CongestionController {
     // For reports and tests.
     [[nodiscard]] double rate() const noexcept { return rate_; }  ///< x, bytes/s
     [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
+    [[nodiscard]] const UdtxJitter& jitter() const noexcept { return jitter_; }
     [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
     [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
     [[nodiscard]] bool competing() const noexcept { return compete_.active(); }
@@ -68,6 +70,7 @@ class Udtx final : public CongestionController {
     CongestionOptions options_;
     std::uint32_t datagram_bytes_;
     UdtxDelay delay_;
+    UdtxJitter jitter_;
     UdtxLoss loss_;
     UdtxMtr mtr_;
     UdtxShare share_;

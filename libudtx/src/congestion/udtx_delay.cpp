@@ -12,14 +12,14 @@ constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
 }  // namespace
 
-void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time) {
+void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
     if (feedback.rtt_sample) rtts_.add(feedback.now, *feedback.rtt_sample);
     if (const auto rtt = rtts_.value(feedback.now)) {
         const double least = std::max(to_seconds(*rtt), 1e-4);
         base_rtt_ = hold_ && base_rtt_ > 0.0 ? std::min(base_rtt_, least) : least;
     }
     if (feedback.arrivals.empty()) return;
-    take_arrivals(feedback, packet_time);
+    take_arrivals(feedback, packet_time, jitter);
     last_lows_.add(feedback.now, queue_);
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
@@ -32,7 +32,9 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     smoothed_ += (1.0 - std::exp(-dt / tau)) * (queue_ - smoothed_);
 }
 
-void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time) {
+double UdtxDelay::dead_zone(double packet_time) { return std::max(kDeadZone, kDeadPackets * packet_time); }
+
+void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter) {
     const ArrivalSample& newest = feedback.arrivals.back();
     const Instant newest_time = newest.sent + newest.delay;
     const Duration window = from_seconds(std::max(kNewestWindow, 3.0 * packet_time));
@@ -46,8 +48,10 @@ void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_
     const std::optional<Duration> held = hold_ ? base_ : std::nullopt;
     base_ = bases_.value(feedback.now);
     if (held) base_ = std::min(*base_, *held);
-    const double dead = std::max(kDeadZone, kDeadPackets * packet_time);
-    queue_ = std::max(0.0, to_seconds(now_delay - *base_) - dead);
+    // What looked like a full queue may have been jitter.
+    if (jitter > 0.0 && !noise_.active() && full_ && *full_ < JitterNoise::kMost) fulls_.clear();
+    now_delay = noise_.on_delay(feedback.now, now_delay, *base_, {.jitter = jitter, .base_rtt = base_rtt_});
+    queue_ = std::max(0.0, to_seconds(now_delay - *base_) - std::max(dead_zone(packet_time), noise_.height()));
     for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, sample.delay);
 }
 
@@ -82,6 +86,7 @@ double UdtxDelay::queue_around(PacketNumber number) const {
 
 void UdtxDelay::forget_base() {
     bases_.clear();
+    noise_.clear();
     rtts_.clear();
     highs_.clear();
     fulls_.clear();

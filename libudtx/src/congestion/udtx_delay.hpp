@@ -9,19 +9,24 @@
 #include <optional>
 
 #include "base/sliding_extreme.hpp"
+#include "congestion/udtx_jitter.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
 
 class UdtxDelay {
   public:
-    /// `packet_time`: line time of one packet (Lp), seconds; 0 when unknown.
-    void on_feedback(const CongestionFeedback& feedback, double packet_time);
+    /// `packet_time`: line time of one packet (Lp), seconds; 0 when unknown. `jitter`: of the way, seconds.
+    void on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter = 0.0);
+    /// What timers, interrupts and own bursts add to a delay, seconds: no queue.
+    [[nodiscard]] static double dead_zone(double packet_time);
 
     [[nodiscard]] bool known() const noexcept { return base_.has_value(); }
     /// Queueing delay now (q), and smoothed over rb/4 (qf), seconds.
     [[nodiscard]] double queue() const noexcept { return queue_; }
     [[nodiscard]] double smoothed() const noexcept { return smoothed_; }
+    /// What jitter adds to the delay, by which q is smaller; seconds.
+    [[nodiscard]] double noise() const noexcept { return noise_.height(); }
     /// Largest q of the last 5 s, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
     /// Smallest RTT of the last 10 s (rb), seconds.
@@ -55,7 +60,7 @@ class UdtxDelay {
     static constexpr Duration kHighestLife = std::chrono::seconds(5);
 
     [[nodiscard]] std::optional<double> above_base(std::optional<Duration> delay) const;
-    void take_arrivals(const CongestionFeedback& feedback, double packet_time);
+    void take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter);
 
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
     SlidingExtreme<Duration, std::less<>> rtts_{kBaseLife};
@@ -67,6 +72,7 @@ class UdtxDelay {
     double range_ = 0.0;
     bool hold_ = false;
     std::optional<Duration> base_;
+    JitterNoise noise_;
     double base_rtt_ = 0.0;
     double queue_ = 0.0;
     double smoothed_ = 0.0;

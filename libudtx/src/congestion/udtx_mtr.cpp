@@ -10,12 +10,14 @@ constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
-constexpr double kLimitGrowth = 0.02;  // of itself each second
-constexpr double kCrossCheck = 1.0;    // of what was delivered: MTR cannot be less
-constexpr double kMostMtr = 1e12;      // bytes/s: no line is as fast, whatever a peer says
+constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
+constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
+constexpr double kLimitGrowth = 0.02;     // of itself each second
+constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
+constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
-void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
+void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
     if (feedback.delivery) {
         const double rate = feedback.delivery->rate.bytes_per_second();
         deliveries_.add(feedback.now, rate);
@@ -31,10 +33,19 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree) {
             smoothed_at_ = feedback.now;
         } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
             smoothed_at_ = feedback.now;
-            smooth(estimate, degree);
+            if (jitter)
+                average(estimate);
+            else
+                smooth(estimate, degree);
         }
     }
     if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * deliveries_.value(feedback.now).value_or(0.0));
+}
+
+// One is no better than another: the mean of the times that a byte takes.
+void UdtxMtr::average(double estimate) {
+    const double time = 1.0 / mtr_;
+    mtr_ = 1.0 / (time + kAverage * (1.0 / std::max(estimate, kLeastPart * mtr_) - time));
 }
 
 void UdtxMtr::smooth(double estimate, double degree) {

@@ -12,12 +12,14 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    /// `degree`: CD, 0..1.
-    void on_feedback(const CongestionFeedback& feedback, double degree);
+    /// `degree`: CD, 0..1. `jitter`: the way stretches and clumps trains and pairs.
+    void on_feedback(const CongestionFeedback& feedback, double degree, bool jitter = false);
 
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
+    /// The same, whatever somebody lets pass of it.
+    [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
@@ -31,6 +33,7 @@ class UdtxMtr {
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
 
     void smooth(double estimate, double degree);
+    void average(double estimate);
 
     double mtr_ = 0.0;
     double delivered_ = 0.0;

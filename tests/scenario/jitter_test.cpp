@@ -1,0 +1,57 @@
+// The default controller where delays jump without a queue: packets are held up behind the line, in order.
+#include "sim/flows.hpp"
+#include "sim/scenario.hpp"
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+struct Cell {
+    std::uint64_t mbps;
+    Duration jitter;
+    double loss;
+    double least;  // of the line
+};
+
+FlowRigSetup line(const Cell& cell, std::uint64_t seed) {
+    FlowRigSetup setup;
+    setup.name = "jitter";
+    setup.seed = seed;
+    setup.bits_per_second = cell.mbps * 1'000'000;
+    setup.rtt = 100ms;
+    setup.jitter = cell.jitter;
+    setup.loss = cell.loss;
+    setup.flows.push_back({.cc = "udtx"});
+    return setup;
+}
+
+}  // namespace
+
+// Before jitter was told from a queue: 0.72 to 0.92, 0.42 to 0.60, 0.3 and 0.58 of the line.
+TEST_CASE("udtx with jitter that keeps the order: fills the line and keeps the queue short") {
+    // Reached from 6 s on with the seeds 1 to 8: see docs/congestion.md. What is between is for other seeds.
+    for (const Cell& cell :
+         {Cell{100, 3ms, 0.0, 0.85}, {100, 5ms, 0.0, 0.80}, {100, 5ms, 0.01, 0.80}, {20, 10ms, 0.0, 0.80}}) {
+        if (size_scale() < 1.0 && cell.mbps > 20) continue;
+        FlowRig rig(line(cell, some_seeds(1)[0]));
+        rig.run_for(16s);
+        INFO(cell.mbps << " Mbit/s, jitter " << to_seconds(cell.jitter) * 1e3 << " ms\n" << rig.table(6s, 16s));
+        CHECK(rig.goodput(6s, 16s).bps() > cell.least * static_cast<double>(cell.mbps) * 1e6 * (1.0 - cell.loss));
+        CHECK(rig.queue_delay(6s, 16s).mean < 25ms);
+    }
+}
+
+TEST_CASE("udtx with jitter that keeps the order: two flows share the line") {
+    if (size_scale() < 1.0) return;
+    auto setup = line({100, 3ms, 0.0, 0.0}, some_seeds(1)[0]);
+    setup.flows.push_back({.cc = "udtx", .start = 3s});
+    FlowRig rig(setup);
+    rig.run_for(20s);
+    INFO(rig.table(10s, 20s));
+    CHECK(rig.goodput(10s, 20s).bps() > 0.85 * 100e6);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(rig.goodput(i, 10s, 20s).bps() > 0.3 * 100e6);
+    CHECK(rig.queue_delay(10s, 20s).mean < 40ms);
+}
