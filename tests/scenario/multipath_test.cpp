@@ -89,3 +89,52 @@ TEST_CASE("bytes that come on several paths arrive in order, whatever their dela
         SIM_CHECK(s, bulk.receiver->intact());
     }
 }
+
+TEST_CASE("fixed: the rate is that of all paths together, by their weights") {
+    LinkParams narrow = kLine;
+    narrow.bits_per_second = 4'000'000;
+    const std::vector<std::pair<LinkParams, double>> cases{{kLine, 1.0}, {narrow, 0.1}};
+    for (const auto& [second, weight] : cases) {
+        TransportConfig config;
+        config.policy = Policy::fixed;
+        config.max_rate = Rate::bits_per_second(weight == 1.0 ? 60e6 : 33e6);
+        MultipathRig rig({.name = "fixed over two paths",
+                          .lines = {kLine, second},
+                          .options = {{}, {.weight = weight}},
+                          .client = config});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 1ULL << 36U});
+        s.run_for(1s);
+        const std::uint64_t before = bulk.receiver->received();
+        const std::uint64_t lost = rig.path(0).lost_packets + rig.path(1).lost_packets;
+        s.run_for(4s);
+        SIM_CHECK(s, goodput(bulk.receiver->received() - before, 4s) >= 0.95 * kPayload * config.max_rate.bps());
+        SIM_CHECK(s, rig.path(0).lost_packets + rig.path(1).lost_packets - lost <= 20);
+    }
+}
+
+TEST_CASE("the floor of the rate is that of all paths together, and of those that are left") {
+    LinkParams lossy = kLine;
+    lossy.loss = 0.05;
+    TransportConfig config;
+    config.congestion = "cubic";
+    config.min_rate = Rate::bits_per_second(12e6);
+    MultipathRig rig({.name = "floor over two paths", .lines = {lossy, lossy}, .client = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 1ULL << 36U});
+    const auto sent_in = [&](Duration time) {
+        const auto sum = [&] { return rig.path(0).sent_bytes + rig.path(1).sent_bytes; };
+        const std::uint64_t before = sum();
+        s.run_for(time);
+        return goodput(sum() - before, time);
+    };
+    s.run_for(3s);
+    const double both = sent_in(4s);
+    rig.cut(1);
+    s.run_for(1s);
+    const double one = sent_in(4s);
+    INFO(both << " bit/s over both, " << one << " over one");
+    CHECK(both >= 0.95 * 12e6);
+    CHECK(both <= 1.15 * 12e6);
+    CHECK(one >= 0.95 * 12e6);
+}

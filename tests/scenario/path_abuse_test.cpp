@@ -183,3 +183,24 @@ TEST_CASE("whatever a peer says of its paths, nothing runs hot and what it asked
         SIM_CHECK(s, receiver->intact());
     }
 }
+
+TEST_CASE("an address that changes under one of several paths is told with the path's number") {
+    MultipathRig rig({.name = "second path rebinds", .lines = {kLine, kLine}});
+    Scenario& s = rig.scenario();
+    const Address outer = make_address(77, 41000);
+    s.network().add_address(s.client().node(), outer);
+    s.network().connect(s.server().address(), outer, {&rig.down(1)});
+    bool rebound = false;
+    s.network().set_filter([&](Instant, NodeId, const Packet& packet) {
+        if (!rebound || packet.from != rig.client_address(1)) return true;
+        s.network().inject(10ms, outer, packet.to, copy_of(packet));
+        return false;
+    });
+    const Bulk bulk = rig.start({.bytes = 20'000'000});
+    s.at(500ms, "a NAT in the second path forgets", [&] { rebound = true; });
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+    const auto& moves = s.server().session().moves;
+    SIM_REQUIRE(s, moves.size() == 1);
+    SIM_CHECK(s, moves[0].path == PathId{1});
+    SIM_CHECK(s, moves[0].to == outer);
+}

@@ -210,3 +210,40 @@ TEST_CASE("a close is heard although the best path has just died") {
         SIM_CHECK(s, *s.server().session().closed_at - closed < 1s);
     }
 }
+
+// The round trip is longer than the time after which the next way is tried.
+TEST_CASE("an answer that comes by a way dialled before makes that one the first path") {
+    LinkParams far = kLine;
+    far.delay = 1100ms;
+    MultipathRig rig({.name = "late answer", .lines = {kLine, far}});
+    Scenario& s = rig.scenario();
+    rig.cut(0);
+    const auto receiver = std::make_shared<Receiver>();
+    const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = 100'000});
+    s.server().listen(1, [&](proto::Connection&) { return receiver; });
+    // Of the second way the routes say which address it leaves from.
+    const Address elsewhere = make_address(9, 7000);
+    s.network().add_address(s.server().node(), elsewhere);
+    s.network().connect(s.client().address(), elsewhere, {&rig.up(1)});
+    s.network().connect(elsewhere, s.client().address(), {&rig.down(1)});
+    s.client().connect({{{}, s.server().address(), {}}, {{}, elsewhere, {}}}, sender);
+    SIM_REQUIRE(s, s.run_until([&] { return receiver->complete(100'000); }, 30s));
+    SIM_CHECK(s, rig.path(0).remote == elsewhere);
+    SIM_CHECK(s, s.server().sessions().size() == 1);
+}
+
+TEST_CASE("a path that stays silent for minutes keeps a few probes and no more") {
+    TransportConfig config;
+    config.idle_timeout = 60s;
+    MultipathRig rig({.name = "silent for minutes", .lines = {kLine, kLine}, .client = config, .server = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 2'000'000, .close_when_delivered = false});
+    s.at(500ms, "the line dies", [&] { rig.cut(1); });
+    s.run_for(120s);
+    SIM_REQUIRE(s, rig.path(1).state == PathState::suspended);
+    SIM_CHECK(s, rig.path(1).in_flight <= 22 * 1472);
+    rig.mend(1);
+    s.run_for(1500ms);
+    SIM_CHECK(s, rig.path(1).state == PathState::active);
+    SIM_CHECK(s, rig.path(1).datagram_bytes >= 1400);
+}

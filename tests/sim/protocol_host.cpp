@@ -106,7 +106,7 @@ void ProtocolHost::deliver(Instant now, Session& session) {
     const auto connection = session.connection;
     while (const auto event = connection->poll_event()) {
         if (std::holds_alternative<proto::event::Connected>(*event)) session.connected_at = now;
-        if (const auto* moved = std::get_if<proto::event::PeerMoved>(&*event)) session.moves.push_back(moved->to);
+        if (const auto* moved = std::get_if<proto::event::PeerMoved>(&*event)) session.moves.push_back(*moved);
         if (const auto* path = std::get_if<proto::event::PathChanged>(&*event)) session.path_changes.push_back(*path);
         if (const auto* closed = std::get_if<proto::event::Closed>(&*event)) {
             session.closed = closed->reason;

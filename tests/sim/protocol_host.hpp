@@ -46,7 +46,7 @@ struct Session {
     std::optional<Instant> closed_at;
     std::optional<proto::CloseReason> closed;
     std::vector<proto::event::PathChanged> path_changes;
-    std::vector<Address> moves;  ///< where PeerMoved said the peer went
+    std::vector<proto::event::PeerMoved> moves;
     ConnectionStats final_stats;
     [[nodiscard]] ConnectionStats stats() const { return connection ? connection->stats() : final_stats; }
 };

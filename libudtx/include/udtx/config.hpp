@@ -15,8 +15,9 @@ struct TransportConfig {
     Rate max_rate = Rate::infinite();          ///< cap on what leaves, all paths together
     Rate max_receive_rate = Rate::infinite();  ///< announced to the peer, whose cap it is
     Policy policy = Policy::fair;              ///< share beside other flows
-    Rate min_rate{};                           ///< floor of what leaves, whatever congestion control says; zero: none
-    double cd_alpha = 0.3;                     ///< thresholds of the congestion degree (controller `cd`)
+    /// Floor of what leaves, all paths together, whatever congestion control says; zero: none.
+    Rate min_rate{};
+    double cd_alpha = 0.3;  ///< thresholds of the congestion degree (controller `cd`)
     double cd_beta = 0.7;
 
     Duration idle_timeout = std::chrono::seconds(30);       ///< nothing heard for so long: the connection ends
@@ -28,7 +29,7 @@ struct TransportConfig {
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes an application may queue on one stream
     std::uint32_t max_streams = 256;                  ///< streams that the peer may open
 
-    std::uint32_t max_paths = 8;    ///< paths that may be open at once, that of the handshake included
+    std::uint32_t max_paths = 8;    ///< paths that may be open at once, that of the handshake included; 1 to 16
     std::string scheduler = "eds";  ///< which path the next datagram takes, where there are several
     bool reinject = true;           ///< bytes that come late on one path are sent again on another
     Coupling coupling = Coupling::detect;

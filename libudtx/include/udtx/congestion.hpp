@@ -98,6 +98,8 @@ class CongestionController {
     /// The user's cap changed while the connection runs (CongestionOptions::max_rate before). The transport paces by
     /// the cap in any case: to be overridden by a controller that uses the cap itself.
     virtual void set_max_rate(Rate /*rate*/) {}
+    /// The same of the user's floor (CongestionOptions::min_rate before), which the policies see to.
+    virtual void set_min_rate(Rate /*rate*/) {}
     /// Bytes that may be in flight.
     [[nodiscard]] virtual std::uint64_t window() const = 0;
     /// Rate at which packets leave; infinite when the controller does not pace.

@@ -1,6 +1,7 @@
 #include "congestion/coupled_share.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace udtx::congestion {
 
@@ -35,7 +36,8 @@ void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
     whole_.acked_bytes *= sharers_;
     whole_.in_flight_before *= sharers_;
     whole_.in_flight_after *= sharers_;
-    whole_.free_window *= sharers_;
+    // What the peer grants may be any number.
+    whole_.free_window = std::min(whole_.free_window, std::numeric_limits<std::uint64_t>::max() / sharers_) * sharers_;
     if (whole_.delivery) whole_.delivery->rate = whole_.delivery->rate * times;
     if (whole_.rate) whole_.rate->arrival_pps *= times;
     inner_->on_feedback(whole_);

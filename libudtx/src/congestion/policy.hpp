@@ -35,6 +35,7 @@ class RateFloor : public Around {
         : Around(std::move(inner)), floor_(floor), datagram_bytes_(datagram_bytes) {}
     void on_feedback(const CongestionFeedback& feedback) override;
     void on_mtu(std::uint32_t bytes) override;
+    void set_min_rate(Rate rate) override { floor_ = rate; }
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
 
@@ -49,6 +50,7 @@ class FixedRate final : public RateFloor {
   public:
     using RateFloor::RateFloor;
     void set_max_rate(Rate rate) override;
+    void set_min_rate(Rate /*rate*/) override {}
     [[nodiscard]] Rate pacing_rate() const override { return floor_; }
 };
 

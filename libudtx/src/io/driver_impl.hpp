@@ -44,7 +44,8 @@ class Driver::Impl {
         std::shared_ptr<proto::Connection> connection;
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::shared_ptr<std::atomic<bool>> woken;
-        std::optional<Instant> refused;  // first "port unreachable" before the handshake had finished
+        std::vector<Address> refusing;   // "port unreachable" came from there before the handshake had finished
+        std::optional<Instant> refused;  // since when wherever it could be dialled
         bool connected = false;
     };
     using EntryPtr = std::shared_ptr<Entry>;

@@ -117,10 +117,18 @@ bool Driver::Impl::send_pending() {
 void Driver::Impl::note_refusals(Instant now) {
     for (const Address& address : socket_->take_refusals()) {
         for (const auto& [key, entry] : entries_) {
-            if (entry->connected || entry->refused || entry->connection->remote() != address) continue;
+            if (entry->connected || entry->refused) continue;
+            // All the ways are among the alternatives, unless there is but one.
             const auto& ways = entry->connection->setup().alternatives;
-            const auto elsewhere = [&](const proto::PathAddresses& way) { return way.remote != address; };
-            if (std::any_of(ways.begin(), ways.end(), elsewhere)) continue;
+            const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
+            const bool ours =
+                entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);
+            if (!ours) continue;
+            entry->refusing.push_back(address);
+            const auto open = [&](const proto::PathAddresses& way) {
+                return std::find(entry->refusing.begin(), entry->refusing.end(), way.remote) == entry->refusing.end();
+            };
+            if (std::any_of(ways.begin(), ways.end(), open)) continue;
             entry->refused = now;
             ++refused_entries_;
         }

@@ -17,7 +17,6 @@ namespace udtx::multipath {
 
 class Eds final : public PathScheduler {
   public:
-    static constexpr std::size_t kMaxPaths = 16;  ///< considered at once; further paths are left out
     /// A path left out is measured by one duplicate each round trip of the fastest, at least so far apart.
     static constexpr Duration kProbeSpacing = std::chrono::milliseconds(10);
 

@@ -2,6 +2,7 @@
 // which offset on. Schedulers see views, never paths; they read no clock, and pick() allocates nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,9 @@
 #include "udtx/time.hpp"
 
 namespace udtx::multipath {
+
+/// Most paths that a connection has open at once (TransportConfig::max_paths).
+inline constexpr std::size_t kMaxPaths = 16;
 
 /// One path as a scheduler sees it.
 struct PathView {
@@ -37,7 +41,7 @@ struct PathView {
 /// The stream bytes that wait for a path. Offsets are the stream's, the connection-level order (DSN in MPTCP).
 struct Demand {
     StreamKind kind = StreamKind::ordered;
-    bool again = false;                ///< bytes that were lost: `next` is the lowest of them, and nothing lies ahead
+    bool again = false;                ///< bytes that were lost wait, too: they go first, whatever offset a pick names
     std::uint64_t next = 0;            ///< the first offset that no path was given yet
     std::span<const Range> ahead{};    ///< what was given beyond `next`, ascending
     std::uint64_t ahead_bytes = 0;     ///< all of it

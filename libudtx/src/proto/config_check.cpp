@@ -19,7 +19,9 @@ Result<void> check(const TransportConfig& config) {
     const auto controller = make_congestion_controller(config.congestion, {});
     if (!controller) return controller.error();
     if (const auto scheduler = multipath::make_scheduler(config.scheduler); !scheduler) return scheduler.error();
-    if (config.max_paths == 0 || config.max_paths > 255) return invalid("max_paths must be from 1 to 255");
+    if (config.max_paths == 0 || config.max_paths > multipath::kMaxPaths) {
+        return invalid("max_paths must be from 1 to " + std::to_string(multipath::kMaxPaths));
+    }
     if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
     if (config.max_receive_rate.is_zero()) return invalid("max_receive_rate is zero, nothing could come");
     if (config.min_rate.is_infinite()) return invalid("min_rate must be finite");

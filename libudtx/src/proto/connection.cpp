@@ -64,7 +64,8 @@ Result<std::vector<std::byte>> Connection::select_parameters(std::span<const std
 void Connection::make_congestion_controller(PathContext& p) {
     CongestionOptions options;
     options.datagram_bytes = p.mtu.current();
-    options.seed = congestion_seed_;
+    // Paths that drew the same numbers would probe, and back off, in step.
+    options.seed = congestion_seed_ + p.id.value;
     options.max_rate = max_rate_;
     options.policy = config_.policy;
     options.coupling = config_.coupling;
@@ -137,7 +138,7 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 
 void Connection::set_max_rate(Rate rate) {
     max_rate_ = std::min(rate, peer_rate_);
-    for (const auto& p : paths_.all()) p->congestion->set_max_rate(max_rate_);
+    share_rates();
     touch();
 }
 

@@ -140,6 +140,7 @@ class Connection {
     void use_for_handshake(const PathAddresses& addresses);
     void dial_elsewhere();
     void settle_first_path(const RxDatagram& datagram);
+    void share_rates();
     void enter(PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
@@ -238,6 +239,7 @@ class Connection {
     [[nodiscard]] std::optional<Instant> departure(const PathContext& p) const;
     [[nodiscard]] Instant keep_alive_base(const PathContext& p) const;
     void on_path_clock(Instant now, PathContext& p);
+    void forget_probes(Instant now, PathContext& p);
     void on_idle(Instant now);
     void on_path_timeout(Instant now, PathContext& p);
     [[nodiscard]] Instant idle_deadline() const;

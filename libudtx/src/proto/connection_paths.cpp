@@ -22,7 +22,6 @@ PathContext& Connection::open_path(Instant now, PathId id, const Address& local,
     path->last_eliciting = now;
     path->skip_in = 1000 + deps_.rng->next_u64() % 4096;
     make_congestion_controller(*path);
-    path->congestion->set_max_rate(max_rate_);
     if (!scheduler_) {
         auto made = multipath::make_scheduler(config_.scheduler);
         assert(made.ok() && "TransportConfig was not checked");
@@ -79,9 +78,11 @@ void Connection::dial_elsewhere() {
 /// Something came back: the first path is the one that it came by.
 void Connection::settle_first_path(const RxDatagram& datagram) {
     if (setup_.alternatives.empty() || !handshake_.heard()) return;
-    for (const PathAddresses& addresses : setup_.alternatives) {
-        if (addresses.matches(datagram.local, datagram.remote)) use_for_handshake(addresses);
-    }
+    const PathContext& p = paths_.first();
+    const PathAddresses dialled_last{p.local, p.remote, p.options};
+    const auto came_by = [&](const PathAddresses& way) { return way.matches(datagram.local, datagram.remote); };
+    const auto way = std::ranges::find_if(setup_.alternatives, came_by);
+    if (!came_by(dialled_last) && way != setup_.alternatives.end()) use_for_handshake(*way);
     setup_.alternatives.clear();
 }
 
@@ -94,8 +95,25 @@ void Connection::tell_path(const PathContext& p, bool unreachable) {
     events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
 }
 
+/// What the user wants of all paths together, the floor and the rate of the policy `fixed`, is for those that carry
+/// data, by their weights. The cap needs no parts: it is kept over all of them (total_).
+void Connection::share_rates() {
+    const auto carries = [](const PathContext& p, bool standby) {
+        return p.state == PathState::active && p.options.standby == standby;
+    };
+    const bool standby = std::ranges::none_of(paths_.all(), [&](const auto& p) { return carries(*p, false); });
+    double all = 0.0;
+    for (const auto& p : paths_.all()) all += carries(*p, standby) ? p->options.weight : 0.0;
+    for (const auto& p : paths_.all()) {
+        const double part = carries(*p, standby) && all > 0.0 ? p->options.weight / all : 1.0;
+        p->congestion->set_min_rate(config_.min_rate * part);
+        p->congestion->set_max_rate(config_.policy == Policy::fixed ? max_rate_ * part : max_rate_);
+    }
+}
+
 void Connection::enter(PathContext& p, PathState state) {
     p.state = state;
+    share_rates();
     tell_path(p, false);
     touch();
 }
@@ -186,6 +204,7 @@ void Connection::on_path_status(const wire::PathStatusFrame& frame) {
     if (setup_.role == Role::server) {
         if (frame.status != wire::PathStatus::suspended) p->options.standby = frame.status == wire::PathStatus::standby;
         p->options.weight = static_cast<double>(frame.weight) / 1000.0;
+        share_rates();
     }
     const bool suspended = frame.status == wire::PathStatus::suspended;
     // What came there before it went silent is told another way, so that it is not sent again.

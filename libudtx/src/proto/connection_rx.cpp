@@ -265,6 +265,7 @@ void Connection::on_path_response(Instant now, PathContext& p, std::uint64_t val
         p.recovery.reset_rtt();
         p.mtu.restart();
         make_congestion_controller(p);
+        share_rates();
     }
     events_.push_back(event::PeerMoved{p.id, from, p.remote});
 }

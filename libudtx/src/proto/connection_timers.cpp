@@ -104,6 +104,7 @@ void Connection::handle_timeout(Instant now) {
 
 void Connection::on_path_clock(Instant now, PathContext& p) {
     if (p.state == PathState::suspended && now >= p.revival_at) {
+        forget_probes(now, p);
         p.probes = PathContext::kProbes;
         p.revival_wait = std::min(2 * p.revival_wait, PathContext::kLastRevival);
         p.revival_at = now + p.revival_wait;
@@ -113,6 +114,14 @@ void Connection::on_path_clock(Instant now, PathContext& p) {
     const bool silent = p.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
                         now >= keep_alive_base(p) + config_.keep_alive;
     if (silent) p.ping_due = true;
+}
+
+/// Of a path that stays silent: its controller hears nothing of them, as of all that it loses meanwhile.
+void Connection::forget_probes(Instant now, PathContext& p) {
+    if (!p.recovery.in_timeout()) return;
+    p.recovery.give_up_flight(now, outcome_, now - recovery::LossRecovery::kSilenceRemembered);
+    for (const auto& packet : outcome_.lost) send_again(packet);
+    outcome_.clear();
 }
 
 void Connection::on_path_timeout(Instant now, PathContext& p) {

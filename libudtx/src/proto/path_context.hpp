@@ -32,8 +32,11 @@ struct PathAddresses {
     Address local;  ///< Family::none: as the routes say; the port is the socket's
     Address remote;
     PathOptions options;
+    /// A datagram that came `at` our address from `peer` may have come this way. Where one of the two does not name our
+    /// address (the routes decide; a socket that is not told), the peer's has to do.
     [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
-        return local.family == at.family && local.ip == at.ip && remote == peer;
+        const bool unknown = local.family == Address::Family::none || at.family == Address::Family::none;
+        return remote == peer && (unknown || (local.family == at.family && local.ip == at.ip));
     }
 };
 

@@ -192,7 +192,8 @@ void LossRecovery::leave_flight(const SentPacket& packet) {
     if (packet.ack_eliciting) --eliciting_in_flight_;
 }
 
-// A lost packet is remembered for one more round, so that its late acknowledgement is known as spurious. A packet
+// A lost packet is remembered for one more round, so that its late acknowledgement is known as spurious; in a time-out
+// for longer, so that data that it frees need not go again, and not for ever, since a path may never return. A packet
 // out of flight (ACKs only) may never be acknowledged at all: it goes when nobody can be interested any more.
 bool LossRecovery::finished(const Slot& slot, Instant now) const {
     switch (slot.state) {
@@ -200,7 +201,7 @@ bool LossRecovery::finished(const Slot& slot, Instant now) const {
         case State::acked:
             return true;
         case State::lost:
-            return !before_timeout(slot.packet.number) && now - slot.lost_at > probe_timeout();
+            return now - slot.lost_at > (in_timeout() ? kSilenceRemembered : probe_timeout());
         case State::outstanding:
             return !slot.packet.in_flight && (quiet_ > kMaxQuiet || now - slot.packet.sent > 3 * probe_timeout());
     }
@@ -262,12 +263,14 @@ void LossRecovery::end_timeout() {
     probe_count_ = 0;
 }
 
-void LossRecovery::give_up_flight(Instant now, Outcome& out) {
+void LossRecovery::give_up_flight(Instant now, Outcome& out, Instant sent_before) {
     out.clear();
     out.in_flight_before = bytes_in_flight_;
-    for (PacketNumber number = std::max(loss_cursor_, sent_.first()); number < sent_.next(); ++number) {
-        Slot& slot = sent_[number];
+    loss_cursor_ = std::max(loss_cursor_, sent_.first());
+    for (; loss_cursor_ < sent_.next(); ++loss_cursor_) {
+        Slot& slot = sent_[loss_cursor_];
         if (slot.state != State::outstanding) continue;
+        if (slot.packet.sent >= sent_before) break;
         if (slot.packet.in_flight) {
             leave_flight(slot.packet);
             out.lost.push_back(slot.packet);
@@ -275,7 +278,6 @@ void LossRecovery::give_up_flight(Instant now, Outcome& out) {
         slot.state = State::lost;
         slot.lost_at = now;
     }
-    loss_cursor_ = sent_.next();
     loss_time_.reset();
 }
 

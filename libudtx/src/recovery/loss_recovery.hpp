@@ -48,6 +48,9 @@ class LossRecovery {
     /// a blackout is found again within this time.
     static constexpr Duration kMaxProbeInterval = std::chrono::milliseconds(400);
 
+    /// In a time-out, of what was given up: longer than any acknowledgement stays on its way.
+    static constexpr Duration kSilenceRemembered = std::chrono::seconds(10);
+
     /// Packet numbers start at `first`.
     explicit LossRecovery(Duration max_ack_delay, PacketNumber first = 0);
 
@@ -70,8 +73,9 @@ class LossRecovery {
     void begin_timeout();
     void end_timeout();
     [[nodiscard]] bool in_timeout() const noexcept { return timeout_from_.has_value(); }
-    /// Everything in flight counts as lost from now on; its late acknowledgement is still understood.
-    void give_up_flight(Instant now, Outcome& out);
+    /// Everything in flight that was sent before this counts as lost from now on; its late acknowledgement is still
+    /// understood for a while, kSilenceRemembered in a time-out.
+    void give_up_flight(Instant now, Outcome& out, Instant sent_before = Instant::max());
 
     /// fn(const SentPacket&), ascending.
     template <class Fn>

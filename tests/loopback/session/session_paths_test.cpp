@@ -1,5 +1,6 @@
 // Several paths of one session, over the addresses that every host has for itself.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "session_fixture.hpp"
@@ -136,6 +137,24 @@ TEST_CASE("what cannot be done with paths is said") {
     const auto nowhere = Session::connect("127.0.0.1", port, psk(1), {}, {{.local = "192.0.2.77"}});
     CHECK(code_of(nowhere) == ErrorCode::invalid_argument);
     CHECK(nowhere.error().message.find("192.0.2.77") != std::string::npos);
+}
+
+TEST_CASE("nobody listening at any of several addresses is a network error, too") {
+    const char* kind = std::getenv("UDTX_IO");
+    if (kind != nullptr && std::string(kind) == "portable") return;  // is not told about ICMP
+    std::uint16_t port = 0;
+    {
+        const auto free = Listener::bind("127.0.0.1:0", psk(1));
+        REQUIRE(free);
+        port = free->local_address().port;
+    }
+    TransportConfig config;
+    config.handshake_timeout = 300s;
+    const auto nobody = Session::connect("127.0.0.1", port, psk(1), config,
+                                         {{.local = "127.0.0.1"}, {.local = "127.0.0.2", .remote = "127.0.0.5"}});
+    REQUIRE_FALSE(nobody);
+    INFO(nobody.error().message);
+    CHECK(nobody.error().code == ErrorCode::network);
 }
 
 TEST_CASE("a session that was dialled over one path can have more") {

@@ -117,6 +117,7 @@ TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m 
         f.acked_bytes = 1000;
         f.acked_packets = 10;
         f.in_flight_before = 5000;
+        f.free_window = ~std::uint64_t{0} - 5;  // what a peer may grant
         f.delivery = DeliverySample{.rate = Rate::bits_per_second(1e6), .interval = 10ms};
         f.rate = RateFeedback{.capacity_pps = 1000, .pair_bytes = 1000, .line_pps = 1000};
         for (auto& path : paths) path->on_feedback(f);
@@ -131,6 +132,7 @@ TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m 
     CHECK(heard[0].acked_bytes == 3000);
     CHECK(heard[0].acked_packets == 10);
     CHECK(heard[0].in_flight_before == 15'000);
+    CHECK(heard[0].free_window >= f.free_window - 5);
     CHECK(heard[0].delivery->rate.bps() == Approx(3e6));
     CHECK(heard[0].rate->capacity_pps == 1000);
 }

@@ -36,6 +36,8 @@ TEST_CASE("each field out of range is named") {
         {"cd_alpha", [](TransportConfig& c) { c.cd_alpha = 0.8; }},
         {"cd_beta", [](TransportConfig& c) { c.cd_beta = 1.1; }},
         {"'fixed' needs max_rate", [](TransportConfig& c) { c.policy = Policy::fixed; }},
+        {"max_paths", [](TransportConfig& c) { c.max_paths = 0; }},
+        {"max_paths", [](TransportConfig& c) { c.max_paths = 17; }},
         {"idle_timeout", [](TransportConfig& c) { c.idle_timeout = 0s; }},
         {"handshake_timeout", [](TransportConfig& c) { c.handshake_timeout = -1s; }},
         {"keep_alive", [](TransportConfig& c) { c.keep_alive = -1s; }},

@@ -307,6 +307,28 @@ TEST_CASE("loss recovery: in a time-out, what was sent before it only frees data
     CHECK_FALSE(h.recovery.in_timeout());
 }
 
+TEST_CASE("loss recovery: of a silence of an hour neither its probes nor what was sent before are kept") {
+    Harness h;
+    h.send_many(at(0ms), 2);
+    REQUIRE(h.ack(at(50ms), {{0, 1}}).ok());
+    h.send_many(at(60ms), 5000);
+    h.recovery.begin_timeout();
+    h.recovery.give_up_flight(at(1s), h.out);
+    CHECK(h.recovery.remembered() == 5000);
+    for (int s = 2; s < 3600; ++s) {
+        const Instant now = at(std::chrono::seconds(s));
+        h.recovery.give_up_flight(now, h.out, now - recovery::LossRecovery::kSilenceRemembered);
+        h.send(now);
+        h.send(now);
+    }
+    CHECK(h.recovery.remembered() <= 50);
+    CHECK(h.recovery.in_flight() <= 22'000);
+    const PacketNumber last = h.recovery.next_number() - 1;
+    REQUIRE(h.ack(at(3601s), {{last, last}, {2, 100}}).ok());
+    CHECK(h.out.acked.size() == 1);
+    CHECK(h.out.proves_alive);
+}
+
 TEST_CASE("loss recovery: a time-out without giving up leaves what is in flight to its acknowledgement") {
     Harness h;
     h.send_many(at(0ms), 3);
