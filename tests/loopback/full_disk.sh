@@ -12,3 +12,19 @@ said "[Nn]o space|full"
 echo small >"$work/file"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/small/file" || fail "the disk has room again"
+
+# Room is made: the same command sends only what was not delivered, and leaves nothing behind.
+rm "$work/small/file"
+mount -o remount,size=36m "$work/small"
+head -c 16000000 /dev/zero >"$work/small/filler"
+mkdir "$work/src"
+for i in 1 2 3; do head -c 5000000 /dev/urandom >"$work/src/f$i"; done
+head -c 7000000 /dev/urandom >"$work/src/mid"
+some=("$work/src/f1" "$work/src/f2" "$work/src/f3" "$work/src/mid" "udtx://127.0.0.1:$port/")
+expect 23 "$send" --json --psk-file "$work/psk" "${some[@]}"
+said "[Nn]o space"
+rm "$work/small/filler"
+expect 0 "$send" --json --psk-file "$work/psk" "${some[@]}"
+# 4 MiB, and the rest of their last piece, may be sent before the receiver has said what it has: the first file at most.
+[ "$(json_field "$work/last.out" resumed_bytes)" -eq 15000000 ] || fail "what was delivered was sent again"
+diff -r "$work/src" "$work/small" || fail "the trees differ"

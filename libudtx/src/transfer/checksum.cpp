@@ -25,6 +25,11 @@ std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept 
     }
 }
 
+std::uint64_t short_hash(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
+    // The canonical form begins with the high half, most significant byte first.
+    return XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed).high64;
+}
+
 Digest::Digest(std::span<const std::byte> bytes) noexcept : size_(static_cast<std::uint8_t>(bytes.size())) {
     assert(bytes.size() <= kMaxBytes);
     std::copy(bytes.begin(), bytes.end(), bytes_.begin());

@@ -23,6 +23,9 @@ enum class HashAlgorithm : std::uint8_t { xxh3_128 = 1, sha256 = 2 };
 /// nullopt: not a known number.
 [[nodiscard]] std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept;
 
+/// The first eight bytes of XXH3-128, without the state that a Hasher has.
+[[nodiscard]] std::uint64_t short_hash(std::span<const std::byte> bytes, std::uint64_t seed = 0) noexcept;
+
 class Digest {
   public:
     static constexpr std::size_t kMaxBytes = 32;

@@ -19,13 +19,8 @@ constexpr std::size_t kHeadBytes = 2 + kCheckBytes;  // length and check
 
 enum class RecordType : std::uint8_t { header = 1, partial = 2, piece = 3, gone = 4, done = 5 };
 
-/// Over the place too: a record that was copied to another one does not pass.
-std::uint64_t check_of(std::uint64_t offset, std::span<const std::byte> body) {
-    Hasher hasher(HashAlgorithm::xxh3_128);
-    hasher.update_u64(offset);
-    hasher.update(body);
-    return wire::load_big_endian(hasher.finish().bytes().data(), kCheckBytes);
-}
+/// Seeded by the place: a record that was copied to another one does not pass.
+std::uint64_t check_of(std::uint64_t offset, std::span<const std::byte> body) { return short_hash(body, offset); }
 
 bool put_type(Writer& out, RecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 bool put_digest(Writer& out, const Digest& digest) {
@@ -146,11 +141,7 @@ class Replay {
 
 }  // namespace
 
-std::uint64_t path_key(std::string_view path) {
-    Hasher hasher(HashAlgorithm::xxh3_128);
-    hasher.update(std::as_bytes(std::span(path)));
-    return wire::load_big_endian(hasher.finish().bytes().data(), 8);
-}
+std::uint64_t path_key(std::string_view path) { return short_hash(std::as_bytes(std::span(path))); }
 
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record) {
     std::array<std::byte, kMaxRecordBytes> body_bytes;

@@ -35,7 +35,9 @@ class ReceiveResume {
     void answer(const message::Query& query, const Reply& reply);
 
     /// A temporary file of an earlier run stands there, to be continued.
-    [[nodiscard]] bool has_partial(const std::string& path) const { return partials_.count(path_key(path)) > 0; }
+    [[nodiscard]] bool has_partial(const std::string& path) const {
+        return !partials_.empty() && partials_.count(path_key(path)) > 0;
+    }
     /// It could not be continued after all.
     void forget_partial(const std::string& path) { partials_.erase(path_key(path)); }
     /// From an answer: the digest of a piece that is there.

@@ -95,6 +95,8 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     if (status == FileStatus::ok) {
         end.digest = file.digest.finish();
         root_.add(file.index, end.digest);
+    } else if (status == FileStatus::kept) {
+        count_kept(size);
     } else if (status != FileStatus::skipped) {
         fail(entry.path, status, file.error);
     }

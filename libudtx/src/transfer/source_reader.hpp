@@ -50,6 +50,7 @@ class SourceReader {
     /// Not to be looked at again before its end.
     [[nodiscard]] bool may_be_whole(std::uint64_t size) const;
     void send_kept(const ScannedEntry& entry);
+    void count_kept(std::uint64_t bytes);
     /// Pieces that are the same at the receiver are left out, the rest is sent.
     FileStatus send_range(OpenFile& file, Extent range);
     /// From the front of the range, so many bytes are left out ...

@@ -86,10 +86,14 @@ void SourceReader::send_kept(const ScannedEntry& entry) {
     m.size = entry.size;
     packer_.message(std::move(m));
     packer_.message(message::FileEnd{next_index_ - 1, FileStatus::kept, {}});
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
+    count_kept(entry.size);
+}
+
+void SourceReader::count_kept(std::uint64_t bytes) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        progress.bytes_total -= entry.data_bytes;
-        progress.bytes_kept += entry.size;
-        outcome.kept_bytes += entry.size;
+        progress.bytes_kept += bytes;
+        outcome.kept_bytes += bytes;
     });
 }
 
@@ -99,6 +103,7 @@ FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
             learn_decision();
             // The file was begun before its receiver had said anything.
             if (active_) file.holding = wait_for_answer(ask(file.entry));
+            if (file.holding.file) return FileStatus::kept;
         }
         const std::uint64_t kept = send_kept_run(file, range);
         const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, range);
@@ -115,7 +120,8 @@ FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
 
 std::uint64_t SourceReader::fresh_run(const OpenFile& file, const Extent& range) const {
     std::uint64_t length = piece_length(range.offset, range.length);
-    const std::uint64_t most = decided_ ? range.length : std::min(range.length, kBeforeDecision);
+    const std::uint64_t early = kBeforeDecision - std::min(data_bytes_, kBeforeDecision);
+    const std::uint64_t most = decided_ ? range.length : std::min(range.length, early);
     if (decided_ && file.holding.pieces.empty()) return most;
     while (length < most && file.holding.pieces.count(range.offset + length) == 0) {
         length += piece_length(range.offset + length, range.length - length);
@@ -144,10 +150,7 @@ std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
         file.digest.add(piece.offset, piece.length, piece.digest);
         add_digest(file, piece.digest);
     }
-    report_.edit([&](Progress& progress, Outcome& outcome) {
-        progress.bytes_kept += done;
-        outcome.kept_bytes += done;
-    });
+    count_kept(done);
     return done;
 }
 

@@ -16,6 +16,7 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 /// What the umask left of the mode, without the right to write that was only lent.
@@ -36,9 +37,11 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     // The owner may write until it is complete: it may have to be opened again.
     const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : (attributes.mode & 0777U) | kOwnerWrite);
     std::string temporary = temp_name(split.leaf, unique);
-    if (existing == Existing::replace) ::unlinkat(directory.get(), temporary.c_str(), 0);
-    UniqueFd fd(
-        ::openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+    if (!fd && errno == EEXIST && existing == Existing::replace) {
+        ::unlinkat(directory.get(), temporary.c_str(), 0);
+        fd.reset(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+    }
     if (!fd) return io_error("cannot create", path, errno);
     return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
 }

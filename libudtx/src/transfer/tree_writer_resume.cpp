@@ -58,6 +58,9 @@ void TreeWriter::end_kept(std::uint64_t index) {
         if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
         if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
     }
+    // Begun before the sender knew.
+    if (file.file) file.file->remove(root_);
+    open_files_.forget(index);
     SplitName split = split_leaf(file.path);
     Commit commit;
     commit.index = index;

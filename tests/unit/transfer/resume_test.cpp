@@ -214,6 +214,15 @@ TEST_CASE("files that were delivered are left out while they are as they were de
         CHECK(run.delivered == std::vector<std::string>{"big"});
         CHECK(run.kept == kSize);
     }
+    SECTION("untouched, and begun before the sender knew") {
+        Run run(temp);
+        run.begin();
+        run.send(0);
+        REQUIRE(run.ask("big", kSize).has == Holding::file);
+        run.writer->end_file({0, FileStatus::kept, {}}, 1);
+        CHECK(run.delivered == std::vector<std::string>{"big"});
+        CHECK_FALSE(std::filesystem::exists(part_of(temp)));
+    }
     SECTION("another size at the source") { CHECK(Run(temp).ask("big", kSize + 1).has == Holding::nothing); }
     SECTION("altered since") {
         {
