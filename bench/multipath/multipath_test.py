@@ -54,6 +54,7 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(summary.ratio(self.figure, 90.0, [45.0, 30.0]), 2.0)
         self.assertAlmostEqual(summary.ratio(self.seconds, 0.5, [2.0, 99.0]), 4.0)
         self.assertIsNone(summary.ratio(self.seconds, 0.5, [None]))
+        self.assertIsNone(summary.ratio(self.seconds, 0.5, [experiments.NEVER]))
 
     def test_table(self):
         experiment = experiments.Experiment("x", "an experiment", [], [self.figure])

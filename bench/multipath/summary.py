@@ -56,7 +56,7 @@ def ratio(figure, own, peers):
         return None
     if figure.higher:
         return figures.ratio_to_best(own, known)
-    return min(known) / own if own > 0 else None
+    return min(known) / own if own > 0 and min(known) < NEVER else None
 
 
 def loads(some_rows):
