@@ -91,12 +91,14 @@ std::optional<Pick> Eds::pick(Instant now, const Demand& demand, std::span<const
     }
     const Forecasts all(room.data(), count);
 
+    const bool steady = std::any_of(all.begin(), all.end(), [](const Usable& one) { return !one.path->unsteady; });
     const Usable* best = nullptr;
     std::uint64_t from = demand.next;
     for (const Usable& one : all) {
         if (!one.path->may_send) continue;
         std::uint64_t offset = demand.kind == StreamKind::ordered ? ordered_offset(one, demand, all) : demand.next;
-        if (too_late(one, demand, all)) offset = kNothing;
+        const bool distrusted = one.path->unsteady && steady && demand.kind == StreamKind::ordered;
+        if (distrusted || too_late(one, demand, all)) offset = kNothing;
         states_[one.path->id].left_out = offset == kNothing;
         if (offset == kNothing || (best != nullptr && best->forecast.eta <= one.forecast.eta)) continue;
         best = &one;

@@ -34,8 +34,9 @@ struct PathView {
     Duration smoothed_rtt{};      ///< zero until the first sample
     Duration min_rtt{};           ///< zero until the first sample
     std::uint32_t datagram_bytes = 1200;
-    double weight = 1.0;   ///< user's; for `weighted`
-    bool standby = false;  ///< only for when no other path is usable
+    double weight = 1.0;    ///< user's; for `weighted`
+    bool standby = false;   ///< only for when no other path is usable
+    bool unsteady = false;  ///< falls silent again and again: what must come in order had better not wait for it
 };
 
 /// The stream bytes that wait for a path. Offsets are the stream's, the connection-level order (DSN in MPTCP).

@@ -133,6 +133,10 @@ void Connection::activate(Instant now, PathContext& p) {
 // that a path is silent says nothing about its queue.
 void Connection::suspend(Instant now, PathContext& p) {
     ++p.suspensions;
+    const bool again = p.suspended_at && now - *p.suspended_at < PathContext::kUnrest;
+    p.suspended_at = now;
+    p.probation = again ? std::clamp(2 * p.probation, PathContext::kFirstProbation, PathContext::kLongestProbation)
+                        : Duration::zero();
     const bool told = p.recovery.in_timeout();
     p.probes = 0;
     p.train_left = 0;
@@ -166,6 +170,7 @@ void Connection::suspend_silent(Instant now) {
 void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes) {
     p.recovery.end_timeout();
     p.probes = 0;
+    p.steady_from = now + p.probation;
     p.status_due = true;
     p.ack_elsewhere = false;
     if (proven_bytes < p.mtu.current()) {

@@ -45,6 +45,7 @@ void Connection::view_paths(Instant now) {
         v.datagram_bytes = p->mtu.current();
         v.weight = p->options.weight;
         v.standby = p->options.standby;
+        v.unsteady = now < p->steady_from;
     }
 }
 

@@ -78,6 +78,15 @@ struct PathContext {
     Instant revival_at{};
     Duration revival_wait{};
 
+    /// A path that was suspended twice in a minute is unsteady for so long after its return, and twice as long after
+    /// each further time.
+    static constexpr Duration kUnrest = std::chrono::minutes(1);
+    static constexpr Duration kFirstProbation = std::chrono::seconds(2);
+    static constexpr Duration kLongestProbation = std::chrono::seconds(8);
+    std::optional<Instant> suspended_at;
+    Duration probation{};
+    Instant steady_from{};
+
     /// Packets to send whatever the window says (probe timeout). The last one is small: the two together tell a path
     /// that swallows large datagrams from one that is silent.
     static constexpr int kProbes = 2;
