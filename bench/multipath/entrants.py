@@ -7,7 +7,9 @@ import net
 import tools
 from tools import COPY, PORT
 
-OWN_PORT = 7021  # of our receiver, which hears on all addresses: a flow beside it has PORT
+# Of receivers that hear on all addresses; a flow beside them has another one.
+OWN_PORT = 7021
+MPTCP_PORT = 7022
 # The shell becomes the tool; what it writes to /dev/null counts as written.
 TO_NULL = ["sh", "-c", 'exec "$@" > /dev/null', "sh"]
 
@@ -19,12 +21,13 @@ def from_file(path):
 class Ours(tools.Udtx):
     """`pairs`: numbers of the pairs of addresses, the first one that of the URL."""
 
-    def __init__(self, bench, name, pairs, kind, options=()):
-        super().__init__(bench, None, options)
-        self.name, self.pairs, self.kind = name, pairs, kind
+    def __init__(self, bench, name, pairs, kind, options=(), both_options=()):
+        super().__init__(bench, None, (*options, *both_options))
+        self.name, self.pairs, self.kind, self.both_options = name, pairs, kind, both_options
 
     def receiver(self, out, host, size):
-        command = [self.binary("udtx-recv"), "--listen", f":{OWN_PORT}", "--one-off", "--psk-file", self.bench.key()]
+        command = [self.binary("udtx-recv"), "--listen", f":{OWN_PORT}", "--one-off", "--psk-file", self.bench.key(),
+                   *self.both_options]
         return [*TO_NULL, *command, "-"] if self.kind == "ordered" else [*command, "--dir", out]
 
     def sender(self, source, host, seconds, size):
@@ -74,10 +77,12 @@ class Mptcp(Tcp):
         # A subflow joins the listener at another address, so that must listen on all of them.
         if size:
             return ["mptcpize", "run", *COPY, "recv", "0.0.0.0", str(PORT), os.path.join(out, "file")]
-        return ["mptcpize", "run", "iperf3", "-s", "-1", "--forceflush", "-B", "0.0.0.0", "-F", "/dev/null"]
+        return ["mptcpize", "run", "iperf3", "-s", "-1", "-p", str(MPTCP_PORT), "--forceflush", "-B", "0.0.0.0", "-F",
+                "/dev/null"]
 
     def sender(self, source, host, seconds, size):
-        return ["mptcpize", "run", *super().sender(source, host, seconds, size)]
+        port = [] if size else ["-p", str(MPTCP_PORT)]
+        return ["mptcpize", "run", *super().sender(source, host, seconds, size), *port]
 
 
 class Mpquic(tools.Tool):

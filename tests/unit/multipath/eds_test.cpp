@@ -11,7 +11,6 @@ using udtx::Instant;
 using udtx::PathId;
 using udtx::Range;
 using udtx::StreamKind;
-using udtx::multipath::Demand;
 using udtx::multipath::Eds;
 using udtx::multipath::forecast;
 using udtx::multipath::Pick;
