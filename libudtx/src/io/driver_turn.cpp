@@ -124,9 +124,10 @@ void Driver::Impl::note_refusals(Instant now) {
             const bool ours =
                 entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);
             if (!ours) continue;
-            entry->refusing.push_back(address);
-            const auto open = [&](const proto::PathAddresses& way) {
-                return std::find(entry->refusing.begin(), entry->refusing.end(), way.remote) == entry->refusing.end();
+            std::vector<Address>& refusing = entry->refusing;
+            refusing.push_back(address);
+            const auto open = [&refusing](const proto::PathAddresses& way) {
+                return std::find(refusing.begin(), refusing.end(), way.remote) == refusing.end();
             };
             if (std::any_of(ways.begin(), ways.end(), open)) continue;
             entry->refused = now;

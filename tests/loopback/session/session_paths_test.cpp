@@ -79,10 +79,11 @@ TEST_CASE("a session has several paths from the start, drops one and gets anothe
     std::thread reader([&] { came = read_all(*far); });
 
     bool as_told = true;
-    for (std::uint8_t id = 1; id < wanted.size(); ++id) {
-        const auto event = wait_for(pair.client, PathId{id}, PathState::active);
-        as_told = as_told && event && !event->unreachable && wait_for(pair.server, PathId{id}, PathState::active);
-        if (event && id == 2) as_told = as_told && host_of(event->remote) == "[::1]";
+    for (std::size_t i = 1; i < wanted.size(); ++i) {
+        const PathId id{static_cast<std::uint8_t>(i)};
+        const auto event = wait_for(pair.client, id, PathState::active);
+        as_told = as_told && event && !event->unreachable && wait_for(pair.server, id, PathState::active);
+        if (event && i == 2) as_told = as_told && host_of(event->remote) == "[::1]";
     }
     const auto removed = remove_when_possible(pair.client, PathId{1});
     const bool gone = wait_for(pair.client, PathId{1}, PathState::closed).has_value() &&
