@@ -12,6 +12,9 @@
 namespace udtx::apps {
 namespace {
 
+// Lines come back after half a minute of nothing, and the session should still be there.
+constexpr Duration kSilence = std::chrono::seconds(60);
+
 Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -131,6 +134,7 @@ TransportConfig CommonOptions::transport() const {
     config.min_rate = min_rate;
     config.policy = policy;
     config.max_datagram = max_datagram;
+    config.idle_timeout = kSilence;
     if (timeout) {
         config.handshake_timeout = std::min(config.handshake_timeout, *timeout);
         // The user's patience also bounds how long a silent peer is waited for, in both directions.

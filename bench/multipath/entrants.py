@@ -21,13 +21,12 @@ def from_file(path):
 class Ours(tools.Udtx):
     """`pairs`: numbers of the pairs of addresses, the first one that of the URL."""
 
-    def __init__(self, bench, name, pairs, kind, options=(), both_options=()):
-        super().__init__(bench, None, (*options, *both_options))
-        self.name, self.pairs, self.kind, self.both_options = name, pairs, kind, both_options
+    def __init__(self, bench, name, pairs, kind, options=()):
+        super().__init__(bench, None, options)
+        self.name, self.pairs, self.kind = name, pairs, kind
 
     def receiver(self, out, host, size):
-        command = [self.binary("udtx-recv"), "--listen", f":{OWN_PORT}", "--one-off", "--psk-file", self.bench.key(),
-                   *self.both_options]
+        command = [self.binary("udtx-recv"), "--listen", f":{OWN_PORT}", "--one-off", "--psk-file", self.bench.key()]
         return [*TO_NULL, *command, "-"] if self.kind == "ordered" else [*command, "--dir", out]
 
     def sender(self, source, host, seconds, size):

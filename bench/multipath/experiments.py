@@ -56,7 +56,6 @@ class Experiment:
     best: int = 0             # the line that `alone` and `tcp` have to themselves
     size: int = None          # of a file that is awaited
     options: tuple = ()       # of udtx-send
-    both_options: tuple = ()  # of udtx-send and udtx-recv
     backup: bool = False      # all paths but the first are spare ones
     beside: str = None        # a flow of this kind over the last pair of the only line
     quick: bool = False
@@ -126,7 +125,7 @@ def outage():
         [late("s until half of the rate", lambda run: run.resumes(34.0, 50.0, 12.0), 10.0),
          late("s until both are given half of theirs", lambda run: latest(
              run.given(0, 34.0, 25.0, 12.0), run.given(1, 34.0, 25.0, 12.0)))],
-        entrants=ALL_PATHS, seconds=47.0, both_options=("--timeout", "90"))
+        entrants=ALL_PATHS, seconds=47.0)
 
 
 def latest(*times):
