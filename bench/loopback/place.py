@@ -16,15 +16,6 @@ class Pair(net.Namespaces):
         super().__init__()
         self.mtu = mtu
 
-    def __enter__(self):
-        super().__enter__()
-        try:
-            self.lay()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
     def lay(self):
         if self.mtu == LOOPBACK_MTU:
             self.run(self.a, "ip", "link", "set", "lo", "mtu", str(LOOPBACK_MTU))

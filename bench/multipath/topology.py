@@ -45,17 +45,11 @@ class EmulatedPaths(net.Namespaces):
         """When the flow starts, on the monotonic clock."""
         return self.places[0].emulator.began + self.LEAD
 
-    def __enter__(self):
-        super().__enter__()
-        try:
-            for index, place in enumerate(self.places):
-                self.lay(index, place)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def lay(self):
+        for index, place in enumerate(self.places):
+            self.lay_path(index, place)
 
-    def lay(self, index, place):
+    def lay_path(self, index, place):
         since = 0.0 if index == 0 else self.first_age()
         arguments = ["--both", place.spec.settings, "--seed", str(self.seed * 16 + index), "--interval", "20ms"]
         for when, text in place.spec.changes:

@@ -117,10 +117,14 @@ class Namespaces:
                 for key, value in SYSCTLS.items():
                     self.run(name, "sysctl", "-qw", f"{key}={value}")
                 ip("-n", name, "link", "set", "lo", "up")
+            self.lay()
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def lay(self):
+        """What lies between a and b."""
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
@@ -205,16 +209,7 @@ class EmulatedLine(Namespaces):
         self.flows = os.path.join(directory, "flows.csv")
         self.emulator = None
 
-    def __enter__(self):
-        super().__enter__()
-        try:
-            self.start_emulator()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def start_emulator(self):
+    def lay(self):
         devices = {self.a: f"{self.tag}0", self.b: f"{self.tag}1"}
         self.emulator = Emulator(self.program, self.line, list(devices.values()), self.trace, self.flows)
         for name, device in devices.items():

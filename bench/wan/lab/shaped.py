@@ -17,15 +17,6 @@ class ShapedLine(net.Namespaces):
         self.shaper, self.rate = shaper, rate
         self.router = f"{self.tag}-r"
 
-    def __enter__(self):
-        super().__enter__()
-        try:
-            self.lay()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
     def lay(self):
         net.ip("netns", "add", self.router)
         self.made.append(self.router)

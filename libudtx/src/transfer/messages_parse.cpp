@@ -48,15 +48,10 @@ std::vector<Extent> parse_extent_list(Fields& in) {
     return out;
 }
 
-message::Extents parse_extents(Fields& in) {
-    message::Extents m;
-    m.index = in.varint();
-    m.extents = parse_extent_list(in);
-    return m;
-}
-
-message::Kept parse_kept(Fields& in) {
-    message::Kept m;
+// EXTENTS and KEPT are laid out alike.
+template <class Message>
+Message parse_extents_of(Fields& in) {
+    Message m;
     m.index = in.varint();
     m.extents = parse_extent_list(in);
     return m;
@@ -162,7 +157,7 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
         case MessageType::entry:
             return parse_entry(in);
         case MessageType::extents:
-            return parse_extents(in);
+            return parse_extents_of<message::Extents>(in);
         case MessageType::digests:
             return parse_digests(in);
         case MessageType::file_end:
@@ -170,7 +165,7 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
         case MessageType::finish:
             return parse_finish(in);
         case MessageType::kept:
-            return parse_kept(in);
+            return parse_extents_of<message::Kept>(in);
         case MessageType::query:
             return parse_query(in);
         case MessageType::accept:
