@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "common/dial_handler.hpp"
 #include "common/progress_display.hpp"
 #include "common/show_report.hpp"
 #include "common/transport.hpp"
@@ -12,7 +13,6 @@
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
 #include "transfer/transfer_number.hpp"
-#include "udtx-send/dial_handler.hpp"
 #include "udtx-send/explain.hpp"
 #include "udtx-send/sources.hpp"
 

@@ -1,4 +1,5 @@
-// Stands between the driver and a SendJob: tries the addresses of a host one after another, and keeps the statistics.
+// Stands between the driver and the job of the side that dials, sender or receiver: tries the addresses of a host one
+// after another, and keeps the statistics.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 #include "common/log.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
-#include "transfer/send_job.hpp"
+#include "transfer/job.hpp"
 #include "udtx/address.hpp"
 #include "udtx/stats.hpp"
 
@@ -21,7 +22,7 @@ namespace udtx::apps {
 class DialHandler final : public proto::ConnectionHandler, public std::enable_shared_from_this<DialHandler> {
   public:
     /// `candidates` are tried in turn; `several`: they are paths of one connection, else addresses of one host.
-    DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several, transfer::SendJob& job,
+    DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several, transfer::Job& job,
                 Log& log);
 
     /// Before the driver runs.
@@ -50,7 +51,7 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     std::vector<proto::PathAddresses> candidates_;
     bool several_;
     std::size_t next_ = 0;
-    transfer::SendJob& job_;
+    transfer::Job& job_;
     Log& log_;
     std::shared_ptr<proto::Connection> connection_;  // until it has closed
     bool aborted_ = false;

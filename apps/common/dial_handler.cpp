@@ -1,4 +1,4 @@
-#include "udtx-send/dial_handler.hpp"
+#include "common/dial_handler.hpp"
 
 #include <utility>
 #include <variant>
@@ -9,7 +9,7 @@
 
 namespace udtx::apps {
 DialHandler::DialHandler(io::Driver& driver, std::vector<proto::PathAddresses> candidates, bool several,
-                         transfer::SendJob& job, Log& log)
+                         transfer::Job& job, Log& log)
     : driver_(driver), candidates_(std::move(candidates)), several_(several), job_(job), log_(log) {}
 
 void DialHandler::dial() { dial_next(); }
