@@ -1,6 +1,7 @@
 #include "common/command_line.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "common/text.hpp"
 
@@ -33,9 +34,21 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
             "unknown flag '" + name + "'" + (guess ? "; did you mean " + *guess + "?" : "; see --help")};
 }
 
+/// Defaults are known (--show-config gives them), and described in words.
+class HouseFormatter : public CLI::Formatter {
+  public:
+    [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_items_expected_max() == 0) return {};
+        const bool repeatable = option->get_expected_max() == CLI::detail::expected_max_vector_size;
+        return " " + option->get_type_name() + (repeatable ? " ..." : "");
+    }
+};
+
 }  // namespace
 
 void use_house_style(CLI::App& app) {
+    app.formatter(std::make_shared<HouseFormatter>());
+    app.option_defaults()->always_capture_default();
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.allow_extras();
     app.set_help_flag("-h,--help", "Print this text and exit");

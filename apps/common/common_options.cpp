@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -27,9 +26,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 void CommonOptions::add_to(CLI::App& app) {
     const auto keys = "Keys";
-    app.add_option("--psk-file", psk_file_text,
-                   "Key that both ends share, made by 'udtx-send keygen FILE'; "
-                   "default: the file that UDTX_PSK_FILE names")
+    app.add_option("--psk-file", psk_file_text, "Key that both ends share, made by 'udtx-send keygen FILE'")
         ->type_name("FILE")
         ->group(keys);
     app.add_option("--identity", identity_text, "Own Ed25519 key, made by 'udtx-send keygen --identity FILE'")
@@ -50,8 +47,8 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
         ->type_name("BYTES")
         ->group(transport_group);
-    app.add_flag("-4", ipv4, "IPv4 only")->group(transport_group);
-    app.add_flag("-6", ipv6, "IPv6 only")->group(transport_group);
+    app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
+    app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
 
     app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
         ->group("Copying");
@@ -152,22 +149,20 @@ Error key_error(Error error, const std::string& option) {
 }
 
 Result<Credentials> load_credentials(const CommonOptions& options) {
+    const auto told = [&](const Error& error, const char* flag) {
+        return options.origins.attribute(key_error(error, flag));
+    };
     if (!options.identity_text.empty()) {
         auto identity = Credentials::from_identity_file(options.identity_text);
-        return identity ? identity : key_error(identity.error(), "--identity");
+        return identity ? identity : told(identity.error(), "--identity");
     }
-    std::string psk = options.psk_file_text;
-    if (psk.empty()) {
-        const char* from_environment = std::getenv("UDTX_PSK_FILE");
-        if (from_environment != nullptr) psk = from_environment;
-    }
-    if (psk.empty()) {
+    if (options.psk_file_text.empty()) {
         return usage(
             "no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
             "--psk-file FILE on both");
     }
-    auto shared = Credentials::from_psk_file(psk);
-    return shared ? shared : key_error(shared.error(), options.psk_file_text.empty() ? "UDTX_PSK_FILE" : "--psk-file");
+    auto shared = Credentials::from_psk_file(options.psk_file_text);
+    return shared ? shared : told(shared.error(), "--psk-file");
 }
 
 }  // namespace udtx::apps

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/log.hpp"
+#include "common/origins.hpp"
 #include "io/resolve.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
@@ -44,6 +45,7 @@ struct CommonOptions {
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
     std::uint32_t max_datagram = 0;   ///< UDP payload
     io::AddressChoice addresses = io::AddressChoice::any;
+    Origins origins;  ///< of what was not typed
 
     void add_to(CLI::App& app);
     Result<void> check();

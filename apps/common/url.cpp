@@ -1,7 +1,6 @@
 #include "common/url.hpp"
 
 #include <charconv>
-#include <optional>
 
 namespace udtx::apps {
 namespace {
@@ -38,14 +37,14 @@ std::string percent_decode(std::string_view text) {
     return out;
 }
 
+}  // namespace
+
 std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
     return port;
 }
-
-}  // namespace
 
 bool looks_like_url(std::string_view text) noexcept { return text.starts_with(kScheme); }
 
@@ -78,6 +77,7 @@ Result<Url> parse_url(std::string_view text) {
         const auto number = parse_port(*port);
         if (!number) return bad(text, "the port must be a number from 1 to 65535");
         url.port = *number;
+        url.port_given = true;
     }
     return url;
 }

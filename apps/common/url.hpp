@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,15 @@ inline constexpr std::uint16_t kDefaultPort = 7011;
 struct Url {
     std::string host;  ///< without brackets
     std::uint16_t port = kDefaultPort;
+    bool port_given = false;
     std::string
         path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
 };
 
 /// Cheap test by which sources and the destination are told apart.
 [[nodiscard]] bool looks_like_url(std::string_view text) noexcept;
+/// 1 to 65535, in digits.
+[[nodiscard]] std::optional<std::uint16_t> parse_port(std::string_view text) noexcept;
 Result<Url> parse_url(std::string_view text);
 /// "host:port", "[v6]:port"
 [[nodiscard]] std::string authority(const Url& url);

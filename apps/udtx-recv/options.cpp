@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "config/parse.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -15,7 +17,8 @@ error). Port 0 picks a free port, which the first line on standard error names. 
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
 
-Result<void> check_target(RecvCommand& command, const std::vector<std::string>& targets) {
+Result<void> check_target(RecvCommand& command) {
+    const std::vector<std::string>& targets = command.targets;
     if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
         return usage("unexpected argument '" + targets.front() +
                      "'; the only one there is is '-', the directory is "
@@ -28,11 +31,22 @@ Result<void> check_target(RecvCommand& command, const std::vector<std::string>& 
     return {};
 }
 
+Result<void> check(RecvCommand& command) {
+    if (const auto checked = command.common.check(); !checked) return checked;
+    if (command.listen_text.empty()) return usage("--listen [ADDR]:PORT is missing");
+    auto listen = io::parse_host_port(command.listen_text);
+    if (!listen) return usage("--listen: " + listen.error().message);
+    command.listen = std::move(*listen);
+    if (const auto checked = check_target(command); !checked) return checked;
+    if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
+        return usage("--identity and --authorized-keys go together: own key, and whom to let in");
+    }
+    return {};
+}
+
 }  // namespace
 
-Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command) {
-    CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
-    use_house_style(app);
+void define_options(CLI::App& app, RecvCommand& command) {
     app.add_option("--listen", command.listen_text, "Where to listen: ADDR:PORT, [V6]:PORT or :PORT")
         ->type_name("[ADDR]:PORT");
     app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
@@ -42,23 +56,22 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
                    "With --identity: public keys of the senders, one a line")
         ->type_name("FILE")
         ->group("Keys");
-    std::vector<std::string> targets;
-    app.add_option("TARGET", targets, "'-' for standard output")
+    app.add_option("TARGET", command.targets, "'-' for standard output")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
+}
 
-    auto parsed = parse_arguments(app, std::move(arguments));
-    if (!parsed || parsed.value()) return parsed;
-    if (const auto checked = command.common.check(); !checked) return checked.error();
-    if (command.listen_text.empty()) return usage("--listen [ADDR]:PORT is missing");
-    auto listen = io::parse_host_port(command.listen_text);
-    if (!listen) return usage("--listen: " + listen.error().message);
-    command.listen = std::move(*listen);
-    if (const auto checked = check_target(command, targets); !checked) return checked.error();
-    if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --authorized-keys go together: own key, and whom to let in");
-    }
+Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command) {
+    CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
+    use_house_style(app);
+    define_options(app, command);
+    const auto nobody = [] { return std::string(); };
+    const auto parsed = parse_configured(app, std::move(arguments), nobody);
+    if (!parsed) return parsed.error();
+    if (parsed->text) return parsed->text;
+    command.common.origins = parsed->origins;
+    if (const auto checked = check(command); !checked) return command.common.origins.attribute(checked.error());
     return EarlyText();
 }
 

@@ -15,12 +15,15 @@ struct RecvCommand {
     std::string listen_text;
     std::string directory;
     std::string authorized_keys;
+    std::vector<std::string> targets;  ///< as typed
     bool one_off = false;
     bool to_stdout = false;  ///< "-"
 
     io::HostPort listen;
 };
 
+/// The flags and arguments, bound to `command`.
+void define_options(CLI::App& app, RecvCommand& command);
 /// Fills `command`; also on errors as far as it got.
 Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/parse.hpp"
 #include "multipath/scheduler.hpp"
 
 namespace udtx::apps {
@@ -106,6 +107,16 @@ Result<void> check_paths(SendCommand& command) {
     return {};
 }
 
+Result<void> check(SendCommand& command) {
+    if (const auto checked = command.common.check(); !checked) return checked;
+    if (const auto taken = take_destination(command); !taken) return taken;
+    if (const auto checked = check_paths(command); !checked) return checked;
+    if (command.pin.empty() != command.common.identity_text.empty()) {
+        return usage("--identity and --pin go together: own key, and the receiver's public key");
+    }
+    return {};
+}
+
 }  // namespace
 
 TransportConfig SendCommand::transport() const {
@@ -118,9 +129,7 @@ TransportConfig SendCommand::transport() const {
     return config;
 }
 
-Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command) {
-    CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
-    use_house_style(app);
+void define_options(CLI::App& app, SendCommand& command) {
     command.common.add_to(app);
     app.add_option("--pin", command.pin, "With --identity: the receiver's public key, or a file of public keys")
         ->type_name("KEY|FILE")
@@ -135,8 +144,7 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
         ->type_name("RATE")
         ->group("Transport");
     add_path_options(app, command);
-    bool recursive = true;
-    app.add_flag("-r,--recursive", recursive, "Implied: directories are always sent whole")->group("Copying");
+    app.add_flag("-r,--recursive")->description("Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
         ->type_name("NAME")
         ->group("Copying");
@@ -144,15 +152,19 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
+}
 
-    auto parsed = parse_arguments(app, std::move(arguments));
-    if (!parsed || parsed.value()) return parsed;
-    if (const auto checked = command.common.check(); !checked) return checked.error();
-    if (const auto taken = take_destination(command); !taken) return taken.error();
-    if (const auto checked = check_paths(command); !checked) return checked.error();
-    if (command.pin.empty() != command.common.identity_text.empty()) {
-        return usage("--identity and --pin go together: own key, and the receiver's public key");
-    }
+Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command) {
+    CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
+    use_house_style(app);
+    define_options(app, command);
+    const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
+    const auto parsed = parse_configured(app, std::move(arguments), target);
+    if (!parsed) return parsed.error();
+    if (parsed->text) return parsed->text;
+    command.common.origins = parsed->origins;
+    if (const auto checked = check(command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto placed = parsed->place(command.url); !placed) return placed.error();
     return EarlyText();
 }
 

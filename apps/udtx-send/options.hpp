@@ -30,6 +30,8 @@ struct SendCommand {
     [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
 };
 
+/// The flags and arguments, bound to `command`.
+void define_options(CLI::App& app, SendCommand& command);
 /// Fills `command`; also on errors as far as it got, so that the caller knows whether --json was given.
 Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command);
 

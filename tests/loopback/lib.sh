@@ -12,7 +12,9 @@ if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
 receivers=()
-unset UDTX_PSK_FILE
+# Settings of whoever runs the tests are not theirs.
+for name in $(compgen -e UDTX_ || true); do [ "$name" = UDTX_KILL_POINTS ] || unset "$name"; done
+export XDG_CONFIG_HOME=$work/no-settings
 
 cleanup() {
     local status=$? pid

@@ -1,0 +1,26 @@
+// Where a setting that was not on the command line came from, so that an error about it names the right place.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+class Origins {
+  public:
+    void note(const std::string& flag, const std::string& origin) { origin_[flag] = origin; }
+    /// "--rate: ..." becomes "--rate: ... (set by /etc/udtx/config:3)".
+    [[nodiscard]] Error attribute(Error error) const {
+        const std::string flag = error.message.substr(0, error.message.find_first_of(": "));
+        const auto found = origin_.find(flag);
+        if (found != origin_.end()) error.message += " (set by " + found->second + ")";
+        return error;
+    }
+
+  private:
+    std::map<std::string, std::string> origin_;  ///< by "--flag"
+};
+
+}  // namespace udtx::apps

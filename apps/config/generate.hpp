@@ -1,0 +1,16 @@
+// Manual page and shell completion, made from the definitions that --help is made from.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// "man page (man), ..." for --help.
+[[nodiscard]] std::string joined_texts();
+/// `what` is one of man, complete-bash, complete-zsh, complete-fish.
+Result<std::string> generate_text(const CLI::App& app, const std::string& what);
+
+}  // namespace udtx::apps

@@ -1,0 +1,11 @@
+// The settings of both tools, since they share their configuration files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace udtx::apps {
+
+[[nodiscard]] std::vector<std::string> known_settings();
+
+}  // namespace udtx::apps

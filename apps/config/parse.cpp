@@ -1,0 +1,135 @@
+#include "config/parse.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/generate.hpp"
+#include "config/known_settings.hpp"
+#include "config/show.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr const char* kSystemFile = "/etc/udtx/config";
+constexpr const char* kNoFile = "none";
+
+struct OwnFlags {
+    std::string file;
+    bool show = false;
+    std::string generate;
+
+    void add_to(CLI::App& app) {
+        const auto group = "Configuration";
+        app.add_option("--config", file,
+                       "Settings of this user, instead of ~/.config/udtx/config; 'none' for no file at all")
+            ->type_name("FILE")
+            ->group(group);
+        app.add_flag("--show-config", show, "Print every setting with where it comes from, and exit")->group(group);
+        app.add_option("--generate", generate,
+                       "Print a manual page or a shell's completion, and exit: " + joined_texts())
+            ->type_name("WHAT")
+            ->group(group);
+    }
+};
+
+std::string from_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string user_file(const std::string& home) {
+    const std::string base = from_environment("XDG_CONFIG_HOME");
+    if (!base.empty()) return base + "/udtx/config";
+    return home.empty() ? std::string() : home + "/.config/udtx/config";
+}
+
+Result<Layers> process_layers(const std::string& named_file) {
+    Layers layers{.files = {},
+                  .environment = [](const std::string& name) { return std::getenv(name.c_str()); },
+                  .home = from_environment("HOME"),
+                  .known = known_settings()};
+    if (named_file == kNoFile) return layers;
+    const std::string user = named_file.empty() ? user_file(layers.home) : named_file;
+    for (const std::string& path : {user, std::string(kSystemFile)}) {
+        if (path.empty()) continue;
+        auto file = read_config(path);
+        if (!file) return file.error();
+        if (file.value()) {
+            layers.files.push_back(std::move(**file));
+        } else if (path == named_file) {
+            return Error{ErrorCode::invalid_argument, "--config: there is no file " + path};
+        }
+    }
+    return layers;
+}
+
+}  // namespace
+
+Result<void> Configured::place(Url& url) const {
+    if (!host_name.empty()) url.host = host_name;
+    if (port.empty() || url.port_given) return {};
+    const auto number = parse_port(port);
+    if (!number) {
+        return Error{ErrorCode::invalid_argument, "Port '" + port + "' of a Host block is no number from 1 to 65535"};
+    }
+    url.port = *number;
+    return {};
+}
+
+std::string host_of(std::string_view target) {
+    if (looks_like_url(target)) {
+        const auto url = parse_url(target);
+        return url ? url->host : std::string();
+    }
+    const std::size_t colon = target.find(':');
+    const std::size_t slash = target.find('/');
+    if (colon == std::string_view::npos || colon > slash) return {};
+    std::string_view name = target.substr(0, colon);
+    if (const std::size_t at = name.rfind('@'); at != std::string_view::npos) name.remove_prefix(at + 1);
+    return std::string(name);
+}
+
+Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
+                                     const std::function<std::string()>& target, const Layers& layers) {
+    const std::string host = host_of(target());
+    const auto chosen = choose(app, layers, host);
+    if (!chosen) return chosen.error();
+    Configured result{.chosen = *chosen};
+    for (const Chosen& one : *chosen) result.origins.note(one.flag, one.origin);
+    std::vector<std::string> all = as_arguments(*chosen);
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const auto parsed = parse_arguments(app, all);
+    if (!parsed) return result.origins.attribute(parsed.error());
+    const Chosen name = find_setting(layers, "hostname", host);
+    const Chosen port = find_setting(layers, "port", host);
+    if (!name.values.empty()) result.host_name = name.values.front();
+    if (!port.values.empty()) result.port = port.values.front();
+    return result;
+}
+
+Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
+                                    const std::function<std::string()>& target) {
+    OwnFlags own;
+    own.add_to(app);
+    Configured result;
+    const auto typed = parse_arguments(app, arguments);
+    if (!typed) return typed.error();
+    result.text = *typed;
+    if (result.text) return result;
+    if (!own.generate.empty()) {
+        auto text = generate_text(app, own.generate);
+        if (!text) return text.error();
+        result.text = std::move(*text);
+        return result;
+    }
+    const auto layers = process_layers(own.file);
+    if (!layers) return layers.error();
+    auto configured = parse_with_layers(app, arguments, target, *layers);
+    if (configured && own.show) configured->text = show_config(app, *configured, *layers);
+    return configured;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,67 @@
+# Settings from the environment and from files, for real runs; manual pages and completion from the same definitions.
+. "$(dirname "$0")/lib.sh"
+unset XDG_CONFIG_HOME
+make_key
+export HOME=$work/home
+mkdir -p "$work/dst" "$HOME/.config/udtx"
+head -c 200000 /dev/urandom >"$work/file"
+config=$HOME/.config/udtx/config
+start_recv recv --psk-file "$work/psk" --dir "$work/dst"
+cat >"$config" <<EOF
+psk-file $work/psk
+authorized-keys /of/the/other/tool
+Host store
+    HostName 127.0.0.1
+    Port $port
+    rate 50M
+EOF
+
+expect 0 "$send" -v "$work/file" udtx://store/a/
+cmp "$work/file" "$work/dst/a/file"
+said "rate cap: 50"
+expect 0 "$send" -v "$work/file" --rate 60M udtx://store/b/
+said "rate cap: 60"
+UDTX_RATE=70M expect 0 "$send" -v "$work/file" udtx://store/c/
+said "rate cap: 70"
+expect 1 "$send" --config none "$work/file" "udtx://127.0.0.1:$port/"
+said "no key given"
+expect 1 "$send" --config "$work/nowhere" "$work/file" udtx://store/
+said "no file .*nowhere"
+
+UDTX_CC=udt expect 0 "$send" --show-config -p x udtx://store/
+for line in '^hostname +127.0.0.1' "^rate +50M +# $config:6" '^cc +udt +# UDTX_CC' '^preserve +yes +# command line' \
+    '^mtu +auto +# default'; do
+    grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line'"
+done
+expect 0 "$recv" --show-config
+grep -qE '^authorized-keys +/of/the/other/tool' "$work/last.out" || fail "udtx-recv --show-config"
+
+UDTX_RATE=fast expect 1 "$send" "$work/file" udtx://store/
+said "rate 'fast'.*set by UDTX_RATE"
+echo "rat 5M" >>"$config"
+expect 1 "$send" "$work/file" udtx://store/
+said "config:7: unknown setting 'rat'; did you mean rate"
+chmod g+w "$config"
+expect 1 "$send" "$work/file" udtx://store/
+said "chmod go-w"
+
+for tool in "$send" "$recv"; do
+    expect 0 "$tool" --generate man
+    grep -qE '^\.SH OPTIONS' "$work/last.out" || fail "no manual page"
+    if command -v man >/dev/null; then
+        cp "$work/last.out" "$work/page.1"
+        MANWIDTH=100 LC_ALL=C.UTF-8 man -l "$work/page.1" 2>"$work/man.err" | grep -q -e '--psk-file' || fail "man -l"
+        [ ! -s "$work/man.err" ] || fail "man complains: $(head -n 1 "$work/man.err")"
+    fi
+    expect 0 "$tool" --generate complete-bash
+    bash -n "$work/last.out" || fail "bash completion does not parse"
+    offered=$(bash -c '. "$1"; COMP_WORDS=("$2" --psk-f); COMP_CWORD=1; "_${2//-/_}" && echo "${COMPREPLY[@]}"' \
+        - "$work/last.out" "$(basename "$tool")")
+    [ "$offered" = --psk-file ] || fail "bash completion offers '$offered'"
+    expect 0 "$tool" --generate complete-zsh
+    ! command -v zsh >/dev/null || zsh -n "$work/last.out" || fail "zsh completion does not parse"
+    expect 0 "$tool" --generate complete-fish
+    ! command -v fish >/dev/null || fish -n "$work/last.out" || fail "fish completion does not parse"
+    expect 1 "$tool" --generate pdf
+    said "complete-bash"
+done

@@ -1,0 +1,203 @@
+#include "config/layers.hpp"
+
+#include <map>
+#include <memory>
+
+#include "common/command_line.hpp"
+#include "config/generate.hpp"
+#include "config/known_settings.hpp"
+#include "config/parse.hpp"
+#include "config/show.hpp"
+#include "test/catch.hpp"
+#include "udtx-send/options.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+
+namespace {
+
+/// udtx-send's flags over an environment and files of the test.
+struct Rig {
+    Rig() {
+        use_house_style(app);
+        define_options(app, command);
+        layers.environment = [this](const std::string& name) {
+            const auto found = environment.find(name);
+            return found == environment.end() ? nullptr : found->second.c_str();
+        };
+        layers.home = "/home/u";
+        layers.known = known_settings();
+    }
+
+    void file(const std::string& text, const std::string& name = "F") {
+        auto parsed = parse_config(text, name);
+        REQUIRE(parsed);
+        layers.files.push_back(std::move(*parsed));
+    }
+    Result<Configured> parse(std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), {"x", "udtx://dc1/"});
+        const auto typed = parse_arguments(app, arguments);
+        REQUIRE(typed);
+        return parse_with_layers(
+            app, arguments, [this] { return command.sources.back(); }, layers);
+    }
+    std::string error(const std::vector<std::string>& arguments) {
+        const auto parsed = parse(arguments);
+        REQUIRE_FALSE(parsed);
+        CHECK(parsed.error().code == ErrorCode::invalid_argument);
+        return parsed.error().message;
+    }
+
+    CLI::App app{"Sends.", "udtx-send"};
+    SendCommand command;
+    Layers layers;
+    std::map<std::string, std::string> environment;
+};
+
+}  // namespace
+
+TEST_CASE("Flags come before the environment, that before the user's file, that before the system's") {
+    Rig rig;
+    rig.environment = {{"UDTX_RATE", "2M"}, {"UDTX_MIN_RATE", "20K"}, {"UDTX_CC", ""}};
+    rig.file("rate 3M\nmin-rate 30K\ncc udt\n", "user");
+    rig.file("rate 4M\nmin-rate 40K\ncc cd\nmtu 1400\n", "system");
+    REQUIRE(rig.parse({"--rate", "1M"}));
+    CHECK(rig.command.common.rate_text == "1M");
+    CHECK(rig.command.common.min_rate_text == "20K");
+    CHECK(rig.command.common.congestion == "udt");  // an empty variable is none
+    CHECK(rig.command.common.mtu_text == "1400");
+    CHECK(rig.command.sources == std::vector<std::string>{"x", "udtx://dc1/"});
+}
+
+TEST_CASE("The first value of a file for this host is taken; a repeatable flag takes all of one file's") {
+    Rig rig;
+    rig.file("Host other\nrate 1M\npath 10.0.0.9\nHost dc1\nrate 2M\npath 10.0.0.1\nHost *\nrate 3M\npath 10.0.0.2\n");
+    rig.file("path 10.0.0.3\n", "system");
+    REQUIRE(rig.parse({}));
+    CHECK(rig.command.common.rate_text == "2M");
+    CHECK(rig.command.path_texts == std::vector<std::string>{"10.0.0.1", "10.0.0.2"});
+
+    SECTION("typed ones replace them") {
+        REQUIRE(rig.parse({"--path", "10.0.0.7"}));
+        CHECK(rig.command.path_texts == std::vector<std::string>{"10.0.0.7"});
+    }
+}
+
+TEST_CASE("Switches are yes or no, a file's no can be overruled, and what excludes what was typed is left out") {
+    Rig rig;
+    rig.environment = {{"UDTX_PSK_FILE", "env.key"}};
+    rig.file("verbose yes\njson off\nipv4 on\npsk-file ~/k\n");
+    REQUIRE(rig.parse({"--json", "-6", "--identity", "me"}));
+    CHECK(rig.command.common.verbose);
+    CHECK(rig.command.common.json);
+    CHECK_FALSE(rig.command.common.ipv4);
+    CHECK(rig.command.common.psk_file_text.empty());
+
+    SECTION("from the command line") {
+        REQUIRE(rig.parse({"--verbose=false"}));
+        CHECK_FALSE(rig.command.common.verbose);
+        CHECK(rig.command.common.ipv4);
+        CHECK(rig.command.common.psk_file_text == "env.key");
+    }
+    SECTION("a home in a file's name") {
+        rig.environment.clear();
+        REQUIRE(rig.parse({}));
+        CHECK(rig.command.common.psk_file_text == "/home/u/k");
+    }
+}
+
+TEST_CASE("What is wrong in a file names it and its line") {
+    Rig rig;
+    SECTION("an unknown setting, also for another host") {
+        rig.file("Host z\nrat 5M\n");
+        CHECK(rig.error({}) == "F:2: unknown setting 'rat'; did you mean rate?");
+    }
+    SECTION("a switch") {
+        rig.file("\nverbose maybe\n");
+        CHECK(rig.error({}) == "F:2: 'verbose' is yes or no, not 'maybe'");
+    }
+    SECTION("settings of the other tool are known") {
+        rig.file("authorized-keys ~/keys\n");
+        CHECK(rig.parse({}));
+    }
+    SECTION("a value") {
+        rig.file("rate fast\n");
+        const auto parsed = rig.parse({});
+        REQUIRE(parsed);
+        const auto checked = rig.command.common.check();
+        REQUIRE_FALSE(checked);
+        CHECK(parsed->origins.attribute(checked.error()).message.ends_with("(set by F:1)"));
+    }
+}
+
+TEST_CASE("HostName and Port of a block say where a host is; a typed port stays") {
+    Rig rig;
+    rig.file("Host dc1\nHostName 192.0.2.7\nPort 9000\n");
+    const auto parsed = rig.parse({});
+    REQUIRE(parsed);
+    auto url = parse_url("udtx://dc1/a");
+    REQUIRE(url);
+    REQUIRE(parsed->place(*url));
+    CHECK(authority(*url) == "192.0.2.7:9000");
+    auto typed = parse_url("udtx://dc1:7/a");
+    REQUIRE(typed);
+    REQUIRE(parsed->place(*typed));
+    CHECK(authority(*typed) == "192.0.2.7:7");
+
+    Rig wrong;
+    wrong.file("Host dc1\nPort http\n");
+    const auto other = wrong.parse({});
+    REQUIRE(other);
+    CHECK_FALSE(other->place(*url));
+}
+
+TEST_CASE("The name that a target is looked up by") {
+    CHECK(host_of("udtx://dc1:70/x") == "dc1");
+    CHECK(host_of("udtx://[::1]:70/x") == "::1");
+    CHECK(host_of("u@dc2:dir/file") == "dc2");
+    CHECK(host_of("dc2:") == "dc2");
+    CHECK(host_of("./a:b").empty());
+    CHECK(host_of("file").empty());
+    CHECK(host_of("").empty());
+}
+
+TEST_CASE("--show-config gives every value with its origin, and is a configuration again") {
+    Rig rig;
+    rig.environment = {{"UDTX_CC", "udt"}};
+    rig.file("Host dc1\nrate 2M\n");
+    const auto parsed = rig.parse({"-v"});
+    REQUIRE(parsed);
+    const std::string text = show_config(rig.app, *parsed, rig.layers);
+    const auto has = [&](const std::string& key, const std::string& value, const std::string& origin) {
+        for (std::size_t at = 0; (at = text.find("\n" + key + " ", at)) != std::string::npos; ++at) {
+            const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+            if (line.find(" " + value + " ") != std::string::npos && line.ends_with("# " + origin)) return true;
+        }
+        return false;
+    };
+    INFO(text);
+    CHECK(has("rate", "2M", "F:2"));
+    CHECK(has("cc", "udt", "UDTX_CC"));
+    CHECK(has("verbose", "yes", "command line"));
+    CHECK(has("json", "no", "default"));
+    CHECK(has("mtu", "auto", "default"));
+}
+
+TEST_CASE("Texts made from the flags name every one of them") {
+    const Rig rig;
+    for (const char* what : {"man", "complete-bash", "complete-zsh", "complete-fish"}) {
+        const auto text = generate_text(rig.app, what);
+        REQUIRE(text);
+        for (const std::string& name : setting_names(rig.app)) {
+            std::string looked_for = name;
+            if (std::string(what) == "man") {
+                for (std::size_t at = 0; (at = looked_for.find('-', at)) != std::string::npos; at += 2) {
+                    looked_for.replace(at, 1, "\\-");
+                }
+            }
+            INFO(what << ": " << name);
+            CHECK(text->find(looked_for) != std::string::npos);
+        }
+    }
+    CHECK_FALSE(generate_text(rig.app, "pdf"));
+}
