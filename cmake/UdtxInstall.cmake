@@ -16,6 +16,7 @@ install(FILES ${PROJECT_BINARY_DIR}/udtx-config.cmake ${PROJECT_BINARY_DIR}/udtx
 # Relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH UDTX_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" UDTX_PC_PREFIX ${UDTX_PC_PREFIX})
+get_property(UDTX_PC_LIBS_PRIVATE GLOBAL PROPERTY UDTX_PC_LIBS_PRIVATE)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/udtx.pc.in ${PROJECT_BINARY_DIR}/udtx.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/udtx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

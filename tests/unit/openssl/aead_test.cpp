@@ -3,7 +3,9 @@
 
 #include <random>
 #include "openssl/cipher_speed.hpp"
+#include "openssl/evp_aead.hpp"
 #include "openssl/provider.hpp"
+#include "openssl/vector_aead.hpp"
 #include "test/bytes.hpp"
 
 #include "test/catch.hpp"
@@ -60,6 +62,29 @@ TEST_CASE("Every flipped bit, another nonce and another key are refused, and the
         copy = sealed;
         CHECK_FALSE(aead->open({}, std::span(copy).first(kHeader + kTagBytes - 1), kHeader));
         CHECK(aead->open({}, sealed, kHeader));
+    }
+}
+
+TEST_CASE("What Intel's library seals OpenSSL opens, and the other way round") {
+    const auto key = test::counting_secret();
+    const openssl::CipherPtr algorithm(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
+    const auto evp = openssl::make_evp_aead(algorithm.get(), key);
+    const auto vector = openssl::make_vector_aead(key);
+    if (!vector) {
+        WARN("skipped: not in this build, or not for this processor");
+        return;
+    }
+    for (std::size_t payload = 0; payload < 1500; payload += 1 + payload / 32) {
+        for (const auto& [sealing, opening] :
+             {std::pair(evp.get(), vector.get()), std::pair(vector.get(), evp.get())}) {
+            const auto plain = plain_packet(payload);
+            auto packet = plain;
+            Nonce nonce{};
+            nonce[0] = static_cast<std::byte>(payload);
+            sealing->seal(nonce, packet, kHeader);
+            REQUIRE(opening->open(nonce, packet, kHeader));
+            CHECK(std::equal(plain.begin(), plain.end() - kTagBytes, packet.begin()));
+        }
     }
 }
 

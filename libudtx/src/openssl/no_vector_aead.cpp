@@ -1,0 +1,8 @@
+// For builds without Intel's library.
+#include "openssl/vector_aead.hpp"
+
+namespace udtx::openssl {
+
+std::unique_ptr<crypto::Aead> make_vector_aead(std::span<const std::byte> /*key*/) { return nullptr; }
+
+}  // namespace udtx::openssl
