@@ -61,9 +61,4 @@ void AckTracker::on_ack_acknowledged(PacketNumber ack_largest) {
     }
 }
 
-std::optional<PacketNumber> AckTracker::largest() const noexcept {
-    if (received_.empty()) return std::nullopt;
-    return received_.back().end - 1;
-}
-
 }  // namespace udtx::recovery

@@ -35,7 +35,10 @@ class AckTracker {
     void add_arrivals(wire::AckFrame& frame) { arrivals_.take(largest_time_, frame); }
     /// The peer acknowledged a packet that carried our ACK with this largest number: older ranges may go.
     void on_ack_acknowledged(PacketNumber ack_largest);
-    [[nodiscard]] std::optional<PacketNumber> largest() const noexcept;
+    [[nodiscard]] std::optional<PacketNumber> largest() const noexcept {
+        if (received_.empty()) return std::nullopt;
+        return received_.back().end - 1;
+    }
     [[nodiscard]] Instant largest_time() const noexcept { return largest_time_; }
     /// Intervals kept, at most wire::kMaxAckRanges.
     [[nodiscard]] std::size_t range_count() const noexcept { return received_.count(); }
