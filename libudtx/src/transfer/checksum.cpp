@@ -3,6 +3,11 @@
 #include <openssl/evp.h>
 #include <xxhash.h>
 
+// The same functions, each in the instructions of the processor that it runs on.
+#ifdef UDTX_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>
+#endif
+
 #include <algorithm>
 #include <cassert>
 
