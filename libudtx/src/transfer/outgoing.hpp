@@ -20,7 +20,7 @@ struct Outgoing {
     std::optional<message::Finish> finish;  ///< the last item; its message is part of `control`
 };
 
-inline constexpr std::size_t kMaxOutgoingBytes = 32U << 20U;
+inline constexpr std::size_t kMaxOutgoingBytes = 8U << 20U;
 using OutgoingQueue = BoundedQueue<Outgoing>;
 
 class OutgoingPacker {

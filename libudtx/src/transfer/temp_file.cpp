@@ -4,8 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
+
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <vector>
 
 #include "transfer/file_io.hpp"
@@ -25,6 +31,21 @@ int take_owner_write(int fd) {
     if (::fstat(fd, &st) != 0) return errno;
     return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(kOwnerWrite)) == 0 ? 0 : errno;
 }
+
+#ifdef __linux__
+/// A file system in memory lays nothing out: a reservation would take all the pages at once, and nothing be written
+/// meanwhile. What there is to know is whether they are there, for what the file has not yet.
+std::optional<bool> has_memory_for(int fd, std::uint64_t bytes) {
+    struct statfs system = {};
+    struct stat st = {};
+    if (::fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC || ::fstat(fd, &st) != 0) return std::nullopt;
+    const auto page = static_cast<std::uint64_t>(system.f_bsize);
+    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    const std::uint64_t missing = bytes > held ? bytes - held : 0;
+    const bool unlimited = system.f_blocks == 0;
+    return unlimited || (missing + page - 1) / page <= system.f_bavail;
+}
+#endif
 
 }  // namespace
 
@@ -69,6 +90,9 @@ Error TempFile::error(const char* what, int error_number) const {
 Result<void> TempFile::reserve(std::uint64_t bytes) {
 #ifdef __linux__
     if (bytes == 0) return {};
+    if (const auto fits = has_memory_for(fd_.get(), bytes)) {
+        return *fits ? Result<void>() : error("no room for", ENOSPC);
+    }
     // KEEP_SIZE: a file that is given up midway must not look complete by its size.
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return error("no room for", errno);
