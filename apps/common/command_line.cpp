@@ -67,7 +67,8 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     } catch (const CLI::ParseError& e) {
         return Error{ErrorCode::invalid_argument, std::string(e.what()) + "; see " + app.get_name() + " --help"};
     }
-    const std::vector<std::string> extras = app.remaining();
+    std::vector<std::string> extras = app.remaining();
+    std::erase(extras, "--");  // CLI11 counts the mark itself among them
     if (!extras.empty()) return unknown_argument(app, extras);
     return EarlyText();
 }

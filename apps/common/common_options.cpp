@@ -117,12 +117,30 @@ Result<void> CommonOptions::check() {
     return {};
 }
 
+Result<void> CommonOptions::check_no_keys() const {
+    const bool psk = !psk_file_text.empty() && !origins.has("--psk-file");
+    const bool identity = !identity_text.empty() && !origins.has("--identity");
+    if (!psk && !identity) return {};
+    return usage(
+        "over ssh a key is made for each transfer: --psk-file and --identity are for udtx:// (ssh's key is -i)");
+}
+
 Log::Verbosity CommonOptions::verbosity() const noexcept {
     if (quiet) return Log::Verbosity::quiet;
     return verbose ? Log::Verbosity::verbose : Log::Verbosity::normal;
 }
 
 std::string CommonOptions::congestion_in_use() const { return policy == Policy::low ? policy_text : congestion; }
+
+std::vector<std::string> CommonOptions::for_other_side() const {
+    std::vector<std::string> words;
+    if (no_resume) words.emplace_back("--no-resume");
+    if (ipv4) words.emplace_back("-4");
+    if (ipv6) words.emplace_back("-6");
+    if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
+    words.insert(words.end(), {"--mtu", mtu_text});
+    return words;
+}
 
 TransportConfig CommonOptions::transport() const {
     TransportConfig config;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/log.hpp"
 #include "common/origins.hpp"
@@ -49,9 +50,13 @@ struct CommonOptions {
 
     void add_to(CLI::App& app);
     Result<void> check();
+    /// Over ssh a key is made for each transfer: none may be typed.
+    [[nodiscard]] Result<void> check_no_keys() const;
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
+    /// What of it the other side is to be started with over ssh.
+    [[nodiscard]] std::vector<std::string> for_other_side() const;
     /// For reports: what --cc names, or "low" where that policy has a controller of its own.
     [[nodiscard]] std::string congestion_in_use() const;
 

@@ -31,6 +31,33 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
     return ExitCode::protocol;
 }
 
+ErrorCode error_code_for(ExitCode code) noexcept {
+    switch (code) {
+        case ExitCode::usage:
+            return ErrorCode::invalid_argument;
+        case ExitCode::network:
+            return ErrorCode::network;
+        case ExitCode::file_io:
+            return ErrorCode::file_io;
+        case ExitCode::partial:
+            return ErrorCode::partial;
+        case ExitCode::timeout:
+            return ErrorCode::timeout;
+        case ExitCode::authentication:
+            return ErrorCode::authentication;
+        case ExitCode::integrity:
+            return ErrorCode::integrity;
+        case ExitCode::udp_blocked:
+            return ErrorCode::udp_blocked;
+        case ExitCode::interrupted:
+            return ErrorCode::interrupted;
+        case ExitCode::ok:
+        case ExitCode::protocol:
+            break;
+    }
+    return ErrorCode::protocol;
+}
+
 std::string_view to_string(ExitCode code) noexcept {
     switch (code) {
         case ExitCode::ok:

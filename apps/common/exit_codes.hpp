@@ -22,6 +22,8 @@ enum class ExitCode : int {
 };
 
 [[nodiscard]] ExitCode exit_code_for(ErrorCode code) noexcept;
+/// The other way, for a code that another of our programs gave.
+[[nodiscard]] ErrorCode error_code_for(ExitCode code) noexcept;
 /// One word for reports: "ok", "usage", "network", ...
 [[nodiscard]] std::string_view to_string(ExitCode code) noexcept;
 

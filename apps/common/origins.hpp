@@ -11,6 +11,8 @@ namespace udtx::apps {
 class Origins {
   public:
     void note(const std::string& flag, const std::string& origin) { origin_[flag] = origin; }
+    /// It was not typed.
+    [[nodiscard]] bool has(const std::string& flag) const { return origin_.count(flag) > 0; }
     /// "--rate: ..." becomes "--rate: ... (set by /etc/udtx/config:3)".
     [[nodiscard]] Error attribute(Error error) const {
         const std::string flag = error.message.substr(0, error.message.find_first_of(": "));

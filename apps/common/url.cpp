@@ -9,7 +9,8 @@ constexpr std::string_view kScheme = "udtx://";
 
 Error bad(std::string_view text, std::string_view why) {
     return {ErrorCode::invalid_argument,
-            "destination '" + std::string(text) + "' is not udtx://HOST:PORT/[subdir]: " + std::string(why)};
+            "destination '" + std::string(text) +
+                "' is neither [user@]HOST:PATH nor udtx://HOST:PORT/[subdir]: " + std::string(why)};
 }
 
 std::optional<unsigned> hex_digit(char c) noexcept {
@@ -19,7 +20,8 @@ std::optional<unsigned> hex_digit(char c) noexcept {
     return std::nullopt;
 }
 
-/// A '%' that does not start an escape stands for itself, so that file names need no encoding in everyday use.
+}  // namespace
+
 std::string percent_decode(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -36,8 +38,6 @@ std::string percent_decode(std::string_view text) {
     }
     return out;
 }
-
-}  // namespace
 
 std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
     std::uint16_t port = 0;

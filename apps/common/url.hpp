@@ -20,6 +20,8 @@ struct Url {
         path;  ///< percent-decoded, without the leading slash, as the user gave it otherwise: the receiver judges
 };
 
+/// A '%' that does not start an escape stands for itself, so that file names need no encoding in everyday use.
+[[nodiscard]] std::string percent_decode(std::string_view text);
 /// Cheap test by which sources and the destination are told apart.
 [[nodiscard]] bool looks_like_url(std::string_view text) noexcept;
 /// 1 to 65535, in digits.

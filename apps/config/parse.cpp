@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/ssh_target.hpp"
 #include "config/generate.hpp"
 #include "config/known_settings.hpp"
 #include "config/show.hpp"
@@ -84,12 +85,8 @@ std::string host_of(std::string_view target) {
         const auto url = parse_url(target);
         return url ? url->host : std::string();
     }
-    const std::size_t colon = target.find(':');
-    const std::size_t slash = target.find('/');
-    if (colon == std::string_view::npos || colon > slash) return {};
-    std::string_view name = target.substr(0, colon);
-    if (const std::size_t at = name.rfind('@'); at != std::string_view::npos) name.remove_prefix(at + 1);
-    return std::string(name);
+    const auto remote = looks_like_ssh(target) ? parse_ssh_target(target) : Result<SshTarget>(SshTarget());
+    return remote ? remote->host : std::string();
 }
 
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,

@@ -6,6 +6,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
+#include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/server.hpp"
 
@@ -65,8 +66,11 @@ int main(int argc, char** argv) {
         forbid_core_dumps();
         raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
-        return static_cast<int>(
-            receive(terminal, standard, std::vector<std::string>(argv + 1, argv + std::max(argc, 1))));
+        std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
+        if (!arguments.empty() && arguments.front() == "--bootstrap") {
+            return static_cast<int>(receive_by_bootstrap());
+        }
+        return static_cast<int>(receive(terminal, standard, std::move(arguments)));
     } catch (const std::exception& e) {
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

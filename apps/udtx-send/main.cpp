@@ -7,6 +7,7 @@
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
+#include "udtx-send/bootstrap.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/sender.hpp"
 
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
         raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
         std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
+        if (!arguments.empty() && arguments.front() == "--bootstrap") return static_cast<int>(send_by_bootstrap());
         if (!arguments.empty() && arguments.front() == "keygen") {
             arguments.erase(arguments.begin());
             Log log("udtx-send", terminal, Log::Verbosity::normal);

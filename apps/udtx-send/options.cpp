@@ -14,7 +14,10 @@ namespace {
 Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 constexpr const char* kFooter =
-    R"(Destination: SRC arrives as DIR/subdir/NAME below the receiver's directory DIR; "SRC/" sends what is in SRC.
+    R"(Over ssh: udtx-recv is started on HOST, with a key for this transfer, and PATH is as for scp: a directory takes what
+comes, what does not exist becomes its new name, what ends in '/' is made. udtx:// dials a udtx-recv that listens.
+
+Destination of udtx://: SRC arrives as DIR/subdir/NAME below the receiver's directory DIR; "SRC/" sends what is in SRC.
 With "-" as SRC, standard input arrives as the file that the URL's path names. The default port is 7011.
 
   udtx-send keygen FILE              make a key that both ends share (mode 0600); a source of that name is ./keygen
@@ -23,14 +26,30 @@ With "-" as SRC, standard input arrives as the file that the URL's path names. T
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";
 
+/// Where to: over ssh or by a URL, each with flags of its own.
+Result<void> take_place(SendCommand& command, const std::string& text) {
+    if (!looks_like_ssh(text)) {
+        auto url = parse_url(text);
+        if (!url) return url.error();
+        command.url = std::move(*url);
+        const auto flag = command.ssh.typed(command.common.origins);
+        return flag ? usage(*flag + " is for [user@]HOST:PATH, over ssh, and not for udtx://") : Result<void>();
+    }
+    auto target = parse_ssh_target(text);
+    if (!target) return target.error();
+    command.remote = std::move(*target);
+    if (command.common.psk_file_text.empty() && command.common.identity_text.empty()) return {};
+    return usage(
+        "over ssh a key is made for each transfer: --psk-file and --identity are for udtx:// (ssh's key is -i)");
+}
+
 /// The last positional is the destination.
 Result<void> take_destination(SendCommand& command) {
-    if (command.sources.empty()) return usage("nothing to send: udtx-send [flags] SRC... udtx://HOST:PORT/[subdir]");
+    if (command.sources.empty())
+        return usage("nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]");
     const std::string last = command.sources.back();
     command.sources.pop_back();
-    auto url = parse_url(last);
-    if (!url) return url.error();
-    command.url = std::move(*url);
+    if (const auto taken = take_place(command, last); !taken) return taken;
     if (command.sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
     for (const std::string& source : command.sources) {
         if (looks_like_url(source)) {
@@ -39,8 +58,9 @@ Result<void> take_destination(SendCommand& command) {
         if (source.empty()) return usage("a source is an empty string");
         if (source == "-" && command.sources.size() > 1) return usage("'-' (standard input) must be the only source");
     }
-    if (command.streaming() && command.url.path.empty()) {
-        return usage("standard input needs a name: udtx-send - udtx://HOST:PORT/NAME");
+    const std::string& path = command.remote ? command.remote->path : command.url.path;
+    if (command.streaming() && (path.empty() || (command.remote && path.ends_with('/')))) {
+        return usage("standard input needs a name: udtx-send - udtx://HOST:PORT/NAME, or HOST:NAME over ssh");
     }
     return {};
 }
@@ -109,9 +129,10 @@ Result<void> check_paths(SendCommand& command) {
 
 Result<void> check(SendCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
+    if (const auto checked = command.ssh.check(); !checked) return checked;
     if (const auto taken = take_destination(command); !taken) return taken;
     if (const auto checked = check_paths(command); !checked) return checked;
-    if (command.pin.empty() != command.common.identity_text.empty()) {
+    if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --pin go together: own key, and the receiver's public key");
     }
     return {};
@@ -143,12 +164,13 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_option("-m,--min-rate", command.common.min_rate_text, "At least so many bits per second, congestion or not")
         ->type_name("RATE")
         ->group("Transport");
+    command.ssh.add_to(app);
     add_path_options(app, command);
     app.add_flag("-r,--recursive")->description("Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
         ->type_name("NAME")
         ->group("Copying");
-    app.add_option("ARGUMENTS", command.sources, "SRC... udtx://HOST:PORT/[subdir]")
+    app.add_option("ARGUMENTS", command.sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);

@@ -1,11 +1,14 @@
 // Command line of udtx-send.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/command_line.hpp"
 #include "common/common_options.hpp"
+#include "common/ssh_options.hpp"
+#include "common/ssh_target.hpp"
 #include "common/url.hpp"
 #include "udtx-send/paths.hpp"
 
@@ -21,8 +24,11 @@ struct SendCommand {
     std::string coupling_text = "detect";
     std::string scheduler = TransportConfig().scheduler;
 
+    SshOptions ssh;
+
     std::vector<PathRequest> paths;
-    Url url;
+    std::optional<SshTarget> remote;  ///< started over ssh
+    Url url;                          ///< without `remote`
 
     /// One path carries all while it works.
     [[nodiscard]] bool failover() const { return multipath_text == "failover"; }

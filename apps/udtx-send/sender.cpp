@@ -5,31 +5,27 @@
 #include <utility>
 
 #include "common/dial_handler.hpp"
-#include "common/progress_display.hpp"
+#include "common/explain.hpp"
+#include "common/landing.hpp"
+#include "common/remote_end.hpp"
 #include "common/show_report.hpp"
+#include "common/supervisor.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
-#include "transfer/transfer_number.hpp"
-#include "udtx-send/explain.hpp"
+#include "udtx-send/send_options.hpp"
 #include "udtx-send/sources.hpp"
 
 namespace udtx::apps {
 namespace {
 
-/// So long the receiver has to tidy up and to say what it has ...
+/// So long the receiver has to tidy up and to say what it has: Ctrl-C ends the sender within 2 s, heard or not.
 constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
-/// ... and so long we have after that to close without its answer.
-constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
-static_assert(kAnswerWithin + kCloseWithin < std::chrono::seconds(2),
-              "Ctrl-C ends the sender within 2 s, heard or not");
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// After the confirmation only the receiver waits for something, our close: time for three copies of it.
 constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
-/// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
-constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 
 FinalReport failure(const SendCommand& command, const Error& error) {
     FinalReport report;
@@ -69,103 +65,20 @@ Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, 
     return plans;
 }
 
-bool resumable(const SendCommand& command) { return !command.common.no_resume && !command.streaming(); }
-
-transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources) {
-    transfer::SendOptions options;
-    if (resumable(command)) options.transfer = transfer::transfer_number(sources, command.url.path);
-    options.sources = std::move(sources);
-    options.destination = command.url.path;
-    options.preserve = command.common.preserve;
-    options.hash =
-        command.common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
-    return options;
+/// The destination as typed: what makes this command the same as another.
+std::string where_of(const SendCommand& command) {
+    const auto& remote = command.remote;
+    return remote ? remote->login() + ':' + remote->path : command.url.path;
 }
 
-/// One transfer under way: waits for its end, a signal or the end of patience.
-class Supervisor {
-  public:
-    Supervisor(const SendRun& run, DialHandler& dial, const transfer::SendJob& job, const std::atomic<bool>& done)
-        : run_(run),
-          dial_(dial),
-          job_(job),
-          done_(done),
-          display_(run.terminal,
-                   ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
-                   DataEnd::sender, run.command.common.verbose) {}
-
-    /// False when the transfer had to be left behind unfinished.
-    [[nodiscard]] bool wait() {
-        while (!done_) {
-            const auto signal = run_.signals.wait(std::chrono::milliseconds(100));
-            const Instant now = io::monotonic_now();
-            if (signal && !interrupt(*signal, now)) return false;
-            if (given_up_ && now >= given_up_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
-            if (given_up_ && now >= given_up_at_ + kAnswerWithin + kCloseWithin) return false;
-            const auto progress = job_.progress();
-            show(now, progress);
-            watch(now, progress);
-        }
-        end_ = io::monotonic_now();
-        display_.finish();
-        return true;
-    }
-    [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
-    /// Why the transfer was ended from here, if it was.
-    [[nodiscard]] const std::optional<Error>& given_up() const noexcept { return given_up_; }
-    [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
-    [[nodiscard]] Duration elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
-
-  private:
-    void show(Instant now, const transfer::Progress& progress) {
-        std::optional<ConnectionStats> stats;
-        if (display_.with_paths()) {
-            stats = dial_.final_stats();
-            dial_.sample_stats();  // for the next time
-        }
-        display_.update(now - start_, progress, run_.command.streaming(), stats);
-    }
-
-    /// False: leave at once.
-    bool interrupt(int signal, Instant now) {
-        const auto wish = interruption_.on_signal(signal, now);
-        if (wish == Interruption::Wish::wind_up) {
-            give_up(now, ErrorCode::interrupted,
-                    std::string("interrupted by ") + signal_name(signal) + " at the sender");
-        }
-        return wish != Interruption::Wish::leave;
-    }
-
-    void give_up(Instant now, ErrorCode code, std::string reason) {
-        if (!given_up_) given_up_at_ = now;
-        given_up_ = Error{code, std::move(reason)};
-        ask_to_end();
-    }
-    /// The first time in good order, the second time at once.
-    void ask_to_end() { dial_.abort(given_up_->code, given_up_->message); }
-
-    void watch(Instant now, const transfer::Progress& progress) {
-        const auto& limit = run_.command.common.timeout;
-        // The handshake has its own limit, and a pipe may rest for as long as its writer likes.
-        if (given_up_ || progress.phase == transfer::Phase::connect || (run_.command.streaming() && !limit)) return;
-        const Duration patience = limit.value_or(kDefaultPatience);
-        if (stall_.idle(now - start_, progress) < patience) return;
-        give_up(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
-    }
-
-    const SendRun& run_;
-    DialHandler& dial_;
-    const transfer::SendJob& job_;
-    const std::atomic<bool>& done_;
-    ProgressDisplay display_;
-    StallWatch stall_;
-    Instant start_ = io::monotonic_now();
-    std::optional<Instant> end_;
-    Interruption interruption_;
-    std::optional<Error> given_up_;
-    Instant given_up_at_{};
-    bool closed_ = false;
-};
+transfer::SendOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
+    transfer::SendOptions options = send_options(command, sources, where_of(command));
+    if (!command.remote) return options;
+    // The receiver was started for that very place; a stream says how it is called there.
+    const std::string& path = command.remote->path;
+    options.destination = command.streaming() ? path.substr(path.rfind('/') + 1) : std::string();
+    return options;
+}
 
 void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& missing) {
     if (missing.empty()) return;
@@ -174,11 +87,59 @@ void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& m
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
+/// Where the receiver is, and what is shared with it.
+struct Route {
+    Credentials credentials;
+    std::vector<Address> addresses;
+    std::unique_ptr<RemoteEnd> remote;  ///< over ssh: it lives as long as the transfer
+};
+
+Result<Route> route_by_url(const SendCommand& command) {
+    auto credentials = sender_credentials(command);
+    if (!credentials) return credentials.error();
+    auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
+    if (addresses) return Route{std::move(*credentials), std::move(*addresses), nullptr};
+    const bool v4 = command.common.addresses == io::AddressChoice::v4_only;
+    const bool any = command.common.addresses == io::AddressChoice::any;
+    const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
+    return Error{addresses.error().code, addresses.error().message + hint};
+}
+
+Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& sources) {
+    const SendCommand& command = run.command;
+    RemoteStart start{"udtx-recv", *command.remote, command.ssh, command.common.addresses, {}};
+    // Where some of the sources are missing, what was asked for still counts.
+    const SourceShape shape = command.sources.size() == 1 ? shape_of(sources) : SourceShape::several;
+    start.request.add("shape", std::string(to_string(shape)));
+    start.request.add("destination", command.remote->path);
+    start.request.add("transfer", std::to_string(number_of(command, sources, where_of(command))));
+    for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
+    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
+    if (!remote) return remote.error();
+    if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty()) {
+        run.log.detail(command.remote->host + ": " + advice);
+    }
+    return Route{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote)};
+}
+
+DialContext context_of(const SendRun& run, const Route& route, const DialHandler& dial) {
+    const TransportConfig config = run.command.common.transport();
+    DialContext context{
+        run.command.url, dial.connected(), !run.command.pin.empty(), config.handshake_timeout, {}, false};
+    if (route.remote) {
+        context.ssh_host = run.command.remote->host;
+        context.heard = route.remote->heard();
+        context.url.host = host_text(route.addresses.front());
+        context.url.port = route.remote->port();
+    }
+    return context;
+}
+
 const char* how_to_go_on(const SendCommand& command, const DialHandler& dial) {
     return resumable(command) && dial.connected() ? "; the same command continues from here" : "";
 }
 
-void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial, int signal) {
+void say_error(FinalReport& report, const SendRun& run, const Route& route, const DialHandler& dial, int signal) {
     const Result<void>& status = report.outcome.status;
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
@@ -186,10 +147,9 @@ void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial,
         report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
                        how_to_go_on(run.command, dial);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
-        const TransportConfig config = run.command.common.transport();
-        const DialContext context{run.command.url, dial.connected(), !run.command.pin.empty(),
-                                  config.handshake_timeout};
-        report.error = explain(status.error(), context);
+        report.error = explain(status.error(), context_of(run, route, dial));
+        // Over ssh something listens there for sure: what refuses datagrams is on the way.
+        if (route.remote && !dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
         close_books(report);
         if (dial.connected() && status.error().code != ErrorCode::authentication)
             report.error += "; " + describe_delivery(report) + how_to_go_on(run.command, dial);
@@ -198,7 +158,7 @@ void say_error(FinalReport& report, const SendRun& run, const DialHandler& dial,
     }
 }
 
-FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const DialHandler& dial,
+FinalReport make_report(const SendRun& run, const Route& route, const Supervisor& supervisor, const DialHandler& dial,
                         const transfer::SendJob& job, const std::vector<transfer::FailedFile>& missing) {
     FinalReport report;
     report.elapsed = supervisor.elapsed();
@@ -213,13 +173,47 @@ FinalReport make_report(const SendRun& run, const Supervisor& supervisor, const 
     report.congestion = run.command.common.congestion_in_use();
     report.code = exit_code_for(report.outcome);
     add_missing(report, missing);
-    say_error(report, run, dial, supervisor.signal());
+    say_error(report, run, route, dial, supervisor.signal());
+    return report;
+}
+
+/// One connection's worth of a transfer.
+FinalReport send_over(const SendRun& run, const Route& route, const CheckedSources& sources, LeaveSender leave) {
+    const SendCommand& command = run.command;
+    auto transport = Transport::make(route.credentials, command.transport());
+    if (!transport) return failure(command, transport.error());
+    io::Driver& driver = (*transport)->driver();
+    auto candidates = dial_plan(command, route.addresses);
+    if (!candidates) return failure(command, candidates.error());
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
+    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
+
+    std::atomic<bool> done{false};
+    auto job = transfer::SendJob::create(what_to_send(command, sources.usable), [&done, &run] {
+        done = true;
+        run.signals.wake();
+    });
+    if (!job) return failure(command, job.error());
+    const auto dial =
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
+    dial->dial();
+    Supervisor supervisor(
+        {command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin}, *dial, **job,
+        done);
+    (*transport)->start();
+    if (!supervisor.wait()) leave(run, make_report(run, route, supervisor, *dial, **job, sources.failed));
+    dial->sample_stats();
+    const bool confirmed = (*job)->result().status.ok();
+    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
+    FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
+    // A disk thread may sit in a read of standard input that nobody can end.
+    if (report.code == ExitCode::interrupted) leave(run, report);
     return report;
 }
 
 }  // namespace
 
-FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const FinalReport&)) {
+FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     const SendCommand& command = run.command;
     CheckedSources sources = check_sources(command.sources);
     const bool only_one = command.sources.size() == 1;  // then the error line says it
@@ -234,44 +228,9 @@ FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const F
         report.outcome.failed = std::move(sources.failed);
         return report;
     }
-    const auto credentials = sender_credentials(command);
-    if (!credentials) return failure(command, credentials.error());
-    auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
-    if (!addresses) {
-        const bool v4 = command.common.addresses == io::AddressChoice::v4_only;
-        const bool any = command.common.addresses == io::AddressChoice::any;
-        const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
-        return failure(command, {addresses.error().code, addresses.error().message + hint});
-    }
-    auto transport = Transport::make(*credentials, command.transport());
-    if (!transport) return failure(command, transport.error());
-    io::Driver& driver = (*transport)->driver();
-    auto candidates = dial_plan(command, *addresses);
-    if (!candidates) return failure(command, candidates.error());
-    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
-    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
-
-    std::atomic<bool> done{false};
-    auto job = transfer::SendJob::create(send_options(command, std::move(sources.usable)), [&done, &run] {
-        done = true;
-        run.signals.wake();
-    });
-    if (!job) return failure(command, job.error());
-    const auto dial =
-        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
-    dial->dial();
-    Supervisor supervisor(run, *dial, **job, done);
-    (*transport)->start();
-    if (!supervisor.wait()) {
-        leave(run, make_report(run, supervisor, *dial, **job, sources.failed));
-    }
-    dial->sample_stats();
-    const bool confirmed = (*job)->result().status.ok();
-    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
-    FinalReport report = make_report(run, supervisor, *dial, **job, sources.failed);
-    // A disk thread may sit in a read of standard input that nobody can end.
-    if (report.code == ExitCode::interrupted) leave(run, report);
-    return report;
+    const auto route = command.remote ? route_by_ssh(run, sources.usable) : route_by_url(command);
+    if (!route) return failure(command, route.error());
+    return send_over(run, *route, sources, leave);
 }
 
 }  // namespace udtx::apps

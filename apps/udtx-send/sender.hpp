@@ -16,8 +16,9 @@ struct SendRun {
     SignalWatch& signals;
 };
 
+using LeaveSender = void (*)(const SendRun&, const FinalReport&);
 /// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption and when
 /// a transfer does not wind up in time. Returns the report otherwise.
-[[nodiscard]] FinalReport run_sender(const SendRun& run, void (*leave)(const SendRun&, const FinalReport&));
+[[nodiscard]] FinalReport run_sender(const SendRun& run, LeaveSender leave);
 
 }  // namespace udtx::apps

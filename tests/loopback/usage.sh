@@ -25,7 +25,7 @@ wrong_send "--min-rate: .*'slow'" --min-rate slow "$work/file" $url
 wrong_send "--checksum: 'md5'" --checksum md5 "$work/file" $url
 wrong_send "exclude" -4 -6 "$work/file" $url
 wrong_send "exclude" -q -v "$work/file" $url
-wrong_send "not udtx://" "$work/file" host:dir
+wrong_send "nor udtx://" "$work/file" ./host:dir
 wrong_send "port" "$work/file" udtx://127.0.0.1:0/
 wrong_send "brackets" "$work/file" udtx://::1/
 wrong_send "no source" $url

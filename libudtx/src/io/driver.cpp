@@ -210,6 +210,8 @@ Result<Address> Driver::local_address() const {
     return impl_->socket()->local_address();
 }
 
+bool Driver::heard() const noexcept { return impl_->heard(); }
+
 std::string Driver::buffer_advice() const {
     return impl_->socket() == nullptr ? std::string() : impl_->socket()->buffer_advice();
 }

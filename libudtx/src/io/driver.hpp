@@ -42,6 +42,8 @@ class Driver {
     /// Also says what is wrong with the configuration; without it nothing may be dialled.
     Result<void> open(const Address& bind);
     [[nodiscard]] Result<Address> local_address() const;
+    /// Any datagram has come; any thread.
+    [[nodiscard]] bool heard() const noexcept;
     /// See DatagramSocket::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
 

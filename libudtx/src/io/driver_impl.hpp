@@ -27,6 +27,7 @@ class Driver::Impl {
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);
     void listen(std::size_t max_connections, AcceptCallback accept);
+    [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
     void on_refused(RefusedCallback refused) { refused_ = std::move(refused); }
     void run();
     void stop();
@@ -92,6 +93,7 @@ class Driver::Impl {
     bool waiting_readable_ = false;
     bool waiting_writable_ = false;
     bool readable_ = false;
+    std::atomic<bool> heard_{false};
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     std::optional<Instant> armed_for_;

@@ -72,6 +72,7 @@ bool Driver::Impl::receive() {
             readable_ = false;
             break;
         }
+        if (!heard()) heard_.store(true, std::memory_order_relaxed);
         const Instant now = monotonic_now();
         for (const proto::RxDatagram& datagram : batch) endpoint_.handle_datagram(now, datagram);
         // A handler that drains its streams between batches keeps the windows open.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "transfer/confined_dir.hpp"
 #include "transfer/job.hpp"
@@ -21,9 +22,12 @@
 namespace udtx::transfer {
 
 struct ReceiveOptions {
-    std::string directory;     ///< nothing is written outside of it; must exist
-    bool to_stream = false;    ///< write the one incoming stream to `stream_fd` and touch no file
-    int stream_fd = 1;         ///< not closed by the job
+    std::string directory;   ///< nothing is written outside of it; must exist
+    bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
+    int stream_fd = 1;       ///< not closed by the job
+    /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
+    /// is.
+    std::string rename{};
     bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
     Role role = Role::server;  ///< our end of the connection
 };
@@ -71,6 +75,8 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
     Result<void> announce(const Extent& extent);
+    /// As it is to be called here.
+    [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> path) const;
     /// Between the last extent and this offset, if they do not meet.
     void note_hole(std::uint64_t end);
     /// Checks that an extent of the current file comes after the last one and inside of the file.

@@ -115,7 +115,9 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     if (current_) return broken("an entry inside of a file");
     if (auto checked = check_path(m.path); !checked) return checked;
     ++next_index_;
-    queue_.push_now(op::BeginEntry{m}, 0);
+    message::Entry entry = m;
+    entry.path = renamed(std::move(entry.path));
+    queue_.push_now(op::BeginEntry{std::move(entry)}, 0);
     if (m.type != EntryType::file) return {};
     report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
     current_ = CurrentFile{m.index, m.size, 0, m.whole};
@@ -143,7 +145,9 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
 
 Result<void> ReceiveJob::handle(const message::Query& m) {
     if (offer_->transfer == 0) return broken("a query in a transfer that is not to be resumed");
-    queue_.push_now(op::Query{m}, 0);
+    message::Query query = m;
+    query.path = renamed(std::move(query.path));
+    queue_.push_now(op::Query{std::move(query)}, 0);
     return {};
 }
 
@@ -154,6 +158,11 @@ Result<void> ReceiveJob::place(const Extent& extent, std::uint64_t longest) {
     note_hole(extent.offset);
     current_->announced_to = extent.offset + extent.length;
     return {};
+}
+
+std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) const {
+    if (!options_.rename.empty() && !path.empty()) path.front() = options_.rename;
+    return path;
 }
 
 void ReceiveJob::note_hole(std::uint64_t end) {

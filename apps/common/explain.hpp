@@ -14,6 +14,8 @@ struct DialContext {
     bool connected = false;
     bool identity = false;  ///< pinned keys instead of a shared one
     Duration patience{};    ///< how long the handshake was waited for
+    std::string ssh_host;   ///< started there over ssh, and listens for sure; empty: not so
+    bool heard = false;     ///< datagrams came there
 };
 [[nodiscard]] std::string explain(const Error& error, const DialContext& context);
 

@@ -1,0 +1,128 @@
+#include "common/bootstrap_channel.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "common/bootstrap_key.hpp"
+#include "common/descriptors.hpp"
+#include "io/monotonic_clock.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// Whoever starts us has the request ready.
+constexpr Duration kRequestWithin = std::chrono::seconds(30);
+
+Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
+
+Result<BootstrapRequest> understand(BootstrapFields fields) {
+    const auto key = parse_key(fields.get("key"));
+    if (!key) return broken("has no key");
+    PortRange ports;
+    if (const std::string text = fields.get("ports"); !text.empty()) {
+        const auto parsed = parse_port_range(text);
+        if (!parsed) return parsed.error();
+        ports = *parsed;
+    }
+    return BootstrapRequest{Credentials::from_psk(*key), ports, std::move(fields)};
+}
+
+}  // namespace
+
+Result<BootstrapRequest> BootstrapChannel::open() {
+    static_cast<void>(write_all(out_, own_greeting()));
+    const Instant deadline = io::monotonic_now() + kRequestWithin;
+    BootstrapFieldReader reader;
+    bool greeted = false;
+    while (io::monotonic_now() < deadline) {
+        while (const auto line = next_line()) {
+            if (!greeted) {
+                const auto greeting = parse_greeting(*line);
+                if (!greeting) return broken("does not begin as it should; '--bootstrap' is for udtx over ssh only");
+                if (const auto same = check_greeting(*greeting); !same) {
+                    return Error{same.error().code, "the other side " + same.error().message};
+                }
+                greeted = true;
+                continue;
+            }
+            auto block = reader.feed(*line);
+            if (!block) return block.error();
+            if (block->has_value()) return understand(std::move(**block));
+        }
+        if (closed_) return broken("ended too early");
+        if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
+        pollfd entry{in_, POLLIN, 0};
+        if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+    }
+    return Error{ErrorCode::timeout, "nothing was asked for over ssh; '--bootstrap' is for udtx over ssh only"};
+}
+
+void BootstrapChannel::answer(const BootstrapFields& fields) const {
+    // If nobody reads it, closed() will tell.
+    static_cast<void>(write_all(out_, fields.to_text()));
+}
+
+void BootstrapChannel::fail(const Error& error) const {
+    BootstrapFields fields;
+    fields.add("error", std::to_string(static_cast<int>(exit_code_for(error.code))));
+    fields.add("message", error.message);
+    answer(fields);
+}
+
+bool BootstrapChannel::closed() {
+    pollfd entry{in_, POLLIN, 0};
+    while (!closed_ && ::poll(&entry, 1, 0) > 0) {
+        if (!read_more()) closed_ = true;
+        buffer_.clear();  // nothing is said after the request
+    }
+    return closed_;
+}
+
+bool BootstrapChannel::read_more() {
+    std::array<char, 4096> block{};
+    const ssize_t n = ::read(in_, block.data(), block.size());
+    if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+std::optional<std::string> BootstrapChannel::next_line() {
+    const std::size_t end = buffer_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    std::string line = buffer_.substr(0, end);
+    buffer_.erase(0, end + 1);
+    return line;
+}
+
+Result<void> open_port(io::Driver& driver, PortRange ports, io::AddressChoice addresses) {
+    Result<void> opened = Error{ErrorCode::network, "no port"};
+    for (unsigned port = ports.first; port <= ports.last; ++port) {
+        const auto wildcards = io::resolve("", static_cast<std::uint16_t>(port), addresses);
+        if (!wildcards) return wildcards.error();
+        for (const Address& address : *wildcards) {
+            opened = driver.open(address);
+            if (opened) return opened;
+        }
+    }
+    if (ports.first == ports.last) return opened;
+    return Error{ErrorCode::network, "no UDP port of " + to_string(ports) + " is free"};
+}
+
+std::string address_of_ssh() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    if (text == nullptr) return {};
+    // "client port server port"
+    std::string rest = text;
+    for (int i = 0; i < 2; ++i) {
+        const std::size_t space = rest.find(' ');
+        if (space == std::string::npos) return {};
+        rest.erase(0, space + 1);
+    }
+    return rest.substr(0, rest.find_first_of(" %"));
+}
+
+}  // namespace udtx::apps

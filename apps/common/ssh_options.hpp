@@ -1,0 +1,45 @@
+// How the other side is started: the flags for ssh, and the command line that they make.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/origins.hpp"
+#include "common/port_range.hpp"
+#include "common/ssh_target.hpp"
+#include "io/resolve.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+struct SshOptions {
+    // As typed; check() turns them into what follows.
+    std::string port_text;
+    std::string identity;
+    std::string command_text = "ssh";
+    std::string remote_bin;  ///< empty: the program's own name
+    std::string udp_port_text;
+
+    std::vector<std::string> command;  ///< of --ssh, taken apart
+    PortRange udp_ports;
+
+    void add_to(CLI::App& app);
+    Result<void> check();
+    /// The first of the flags that was typed, and not set by a file.
+    [[nodiscard]] std::optional<std::string> typed(const Origins& origins) const;
+    /// Is --ssh OpenSSH's client, as far as its name tells?
+    [[nodiscard]] bool is_openssh() const;
+};
+
+/// Into words at white space; quotes and backslashes as in a shell, nothing else is special.
+Result<std::vector<std::string>> split_command(const std::string& text);
+
+/// What starts `program` at the other side. Nothing secret is in it.
+[[nodiscard]] std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target,
+                                                      io::AddressChoice addresses, const std::string& program);
+/// Asks OpenSSH what it makes of host name and configuration, without connecting.
+[[nodiscard]] std::vector<std::string> query_command(const SshOptions& options, const SshTarget& target);
+
+}  // namespace udtx::apps

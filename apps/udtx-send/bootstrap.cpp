@@ -1,0 +1,157 @@
+#include "udtx-send/bootstrap.hpp"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/bootstrap_channel.hpp"
+#include "common/landing.hpp"
+#include "common/one_transfer.hpp"
+#include "common/supervisor.hpp"
+#include "common/transport.hpp"
+#include "os/unique_fd.hpp"
+#include "transfer/send_job.hpp"
+#include "transfer/transfer_number.hpp"
+#include "udtx-send/options.hpp"
+#include "udtx-send/send_options.hpp"
+#include "udtx-send/sources.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+
+struct Assignment {
+    SendCommand command;
+    CheckedSources sources;
+    SourceShape shape = SourceShape::several;
+    UniqueFd stream;  ///< of the one file that goes to standard output there
+    transfer::SendOptions what;
+};
+
+/// A name that exists stands for itself, others are patterns as in a shell.
+void expand(const std::string& typed, std::vector<std::string>& out) {
+    const std::string path = typed.empty() ? "." : expand_home(typed);
+    struct stat info {};
+    glob_t found{};
+    if (::lstat(path.c_str(), &info) != 0 && ::glob(path.c_str(), 0, nullptr, &found) == 0) {
+        out.insert(out.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    } else {
+        out.push_back(path);
+    }
+    ::globfree(&found);
+    // "-" is standard input, and that is ours.
+    if (out.back() == "-") out.back() = "./-";
+}
+
+Result<void> open_stream(Assignment& assignment) {
+    const std::vector<std::string>& usable = assignment.sources.usable;
+    if (usable.size() != 1 || shape_of(usable) != SourceShape::file) {
+        return Error{ErrorCode::file_io, "standard output takes one file"};
+    }
+    assignment.stream.reset(::open(usable.front().c_str(), O_RDONLY | O_CLOEXEC));
+    if (!assignment.stream) {
+        return Error{ErrorCode::file_io, usable.front() + ": " + std::generic_category().message(errno)};
+    }
+    assignment.shape = SourceShape::stream;
+    assignment.what.sources = {"-"};
+    assignment.what.destination = "stream";
+    assignment.what.stream_fd = assignment.stream.get();
+    assignment.what.transfer = 0;
+    return {};
+}
+
+Result<Assignment> understand(const BootstrapRequest& request) {
+    Assignment assignment;
+    std::vector<std::string> sources;
+    for (const std::string& typed : request.fields.all("source")) expand(typed, sources);
+    if (sources.empty()) return Error{ErrorCode::protocol, "the request over ssh names no source"};
+    // What the user set there for this side, as if it had been typed here.
+    std::vector<std::string> arguments = request.fields.all("argument");
+    arguments.insert(arguments.end(), {"--config", "none", "--"});
+    arguments.insert(arguments.end(), sources.begin(), sources.end());
+    arguments.emplace_back("udtx://bootstrap/");
+    const auto parsed = parse_send_command(std::move(arguments), assignment.command);
+    if (!parsed) return parsed.error();
+
+    assignment.sources = check_sources(assignment.command.sources);
+    if (assignment.sources.usable.empty()) {
+        const transfer::FailedFile& first = assignment.sources.failed.front();
+        return Error{ErrorCode::file_io, first.path + ": " + first.reason};
+    }
+    const bool all = assignment.sources.failed.empty() && request.fields.all("source").size() == 1;
+    assignment.shape = all ? shape_of(assignment.sources.usable) : SourceShape::several;
+    const std::string where = request.fields.get("destination");
+    assignment.what = send_options(assignment.command, assignment.sources.usable, where);
+    assignment.what.destination.clear();
+    assignment.what.role = Role::server;
+    if (!request.fields.get("stream").empty()) {
+        if (const auto opened = open_stream(assignment); !opened) return opened.error();
+    }
+    return assignment;
+}
+
+BootstrapFields answer_for(const Assignment& assignment, io::Driver& driver, std::uint16_t port) {
+    BootstrapFields answer;
+    answer.add("port", std::to_string(port));
+    answer.add("address", address_of_ssh());
+    answer.add("advice", driver.buffer_advice());
+    answer.add("shape", std::string(to_string(assignment.shape)));
+    answer.add("transfer", std::to_string(assignment.what.transfer));
+    for (const transfer::FailedFile& file : assignment.sources.failed) {
+        answer.add("missing", file.path);
+        answer.add("reason", file.reason);
+    }
+    return answer;
+}
+
+ExitCode refuse(const BootstrapChannel& channel, const Error& error) {
+    channel.fail(error);
+    return exit_code_for(error.code);
+}
+
+}  // namespace
+
+ExitCode send_by_bootstrap() {
+    SignalWatch signals;
+    BootstrapChannel channel(signals);
+    const auto request = channel.open();
+    if (!request) return refuse(channel, request.error());
+    const auto assignment = understand(*request);
+    if (!assignment) return refuse(channel, assignment.error());
+    const CommonOptions& options = assignment->command.common;
+    auto transport = Transport::make(request->credentials, assignment->command.transport());
+    if (!transport) return refuse(channel, transport.error());
+    io::Driver& driver = (*transport)->driver();
+    if (const auto opened = open_port(driver, request->ports, options.addresses); !opened) {
+        return refuse(channel, opened.error());
+    }
+    const auto local = driver.local_address();
+    if (!local) return refuse(channel, local.error());
+    std::atomic<bool> done{false};
+    auto job = transfer::SendJob::create(assignment->what, [&done, &signals] {
+        done = true;
+        signals.wake();
+    });
+    if (!job) return refuse(channel, job.error());
+    const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
+    transfer->listen();
+    (*transport)->start();
+    channel.answer(answer_for(*assignment, driver, local->port));
+    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
+    const ExitCode code = transfer->code();
+    if (wound_up) (*transport)->stop(kDrainAtMost);
+    if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
+    return code;
+}
+
+}  // namespace udtx::apps

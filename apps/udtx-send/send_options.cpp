@@ -1,0 +1,27 @@
+#include "udtx-send/send_options.hpp"
+
+#include <utility>
+
+#include "transfer/transfer_number.hpp"
+
+namespace udtx::apps {
+
+bool resumable(const SendCommand& command) { return !command.common.no_resume && !command.streaming(); }
+
+std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources, const std::string& where) {
+    return resumable(command) ? transfer::transfer_number(sources, where) : 0;
+}
+
+transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
+                                   const std::string& where) {
+    transfer::SendOptions options;
+    options.transfer = number_of(command, sources, where);
+    options.sources = std::move(sources);
+    options.destination = where;
+    options.preserve = command.common.preserve;
+    options.hash =
+        command.common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
+    return options;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,71 @@
+# A receiver that was started over ssh lives for its transfer only; the key is nowhere to be seen; Ctrl-C, and UDP that
+# does not get through.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ssh_lib.sh"
+start_sshd
+mkdir "$work/dst"
+head -c 40000000 /dev/urandom >"$work/file"
+# Beside the receiver's process id, all that it was given.
+far_program recv "echo \$\$ >'$work/far.pid'; tr '\\0' '\\n' </proc/\$\$/environ >'$work/far.environ'" \
+    "exec '$recv' \"\$@\""
+to=("${ssh[@]}" --remote-bin "$work/recv")
+gone() { ! kill -0 "$(cat "$work/far.pid")" 2>/dev/null; }
+# The first 4 MiB are sent before the sender knows what there is.
+begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
+start_slow() {  # start_slow FLAGS...
+    rm -f "$work/far.pid"
+    "$send" "${to[@]}" "$@" --rate 24M --json "$work/file" "far:$work/dst" >"$work/send.out" 2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+    until_true 120 begun
+}
+
+# --- Ctrl-C ends both; the same command continues
+start_slow
+far=$(cat "$work/far.pid")
+{ ps -ww -o args= -p "$sender" "$far"; ps -ww -o args= --ppid "$sender"; } >"$work/ps.out"
+grep -q bootstrap "$work/ps.out" || fail "ssh and the receiver are not seen"
+[ "$(tr '\0' ' ' <"/proc/$far/cmdline")" = "$recv --bootstrap " ] || fail "the receiver has other arguments"
+! grep -qE '(^|[^0-9a-f])[0-9a-f]{64}([^0-9a-f]|$)' "$work/ps.out" "$work/far.environ" || fail "the key can be seen"
+kill -INT "$sender"
+wait_for 130 "$sender"
+said "interrupted by SIGINT.*the same command continues from here"
+until_true 120 gone
+[ ! -e "$work/dst/file" ] || fail "it was over before the interruption"
+expect 0 "$send" "${to[@]}" --json "$work/file" "far:$work/dst"
+cmp "$work/file" "$work/dst/file" || fail "not the same"
+[ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
+rm "$work/dst/file"
+
+# --- a sender that is killed takes the receiver with it
+start_slow --timeout 6
+kill -KILL "$sender"
+wait_for 137 "$sender"
+until_true 120 gone
+rm -rf "$work/dst"
+mkdir "$work/dst"
+
+# --- a datagram hole: the port that is named belongs to a socket that nobody reads
+make_key
+start_recv hole --psk-file "$work/psk" --dir "$work/dst"
+kill -STOP "$receiver"
+far_program blocked "echo \$\$ >'$work/far.pid'" "'$recv' \"\$@\" | sed -u 's/^port .*/port $port/'"
+expect 42 "$send" "${ssh[@]}" --remote-bin "$work/blocked" --timeout 2 "$work/file" "far:$work/dst"
+said "UDP from here to far is blocked: .*127\.0\.0\.1:$port/udp.*UDP port $port.*-O PORT"
+until_true 120 gone
+
+# --- a port that is taken, and a receiver whose ssh goes away before anybody dials
+expect 10 "$send" "${to[@]}" -O "$port" "$work/file" "far:$work/dst"
+said "far: .*$port"
+until_true 120 gone
+mkfifo "$work/in"
+"$recv" --bootstrap <"$work/in" >"$work/bootstrap.out" 2>&1 &
+receiver=$!
+receivers+=("$receiver")
+exec 9>"$work/in"
+sed -n 1p <<<"$(timeout 60 "$recv" --bootstrap </dev/null)" >&9 || true
+printf 'key %064d\nshape file\ndestination %s\ntransfer 0\nend\n' 0 "$work/dst/" >&9
+until_true 120 grep -q '^port [1-9]' "$work/bootstrap.out"
+kill -0 "$receiver" || fail "it does not wait"
+exec 9>&-
+wait_for 42 "$receiver"

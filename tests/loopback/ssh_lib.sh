@@ -1,0 +1,66 @@
+# A real ssh server on loopback, with keys and configuration of its own. Sourced after lib.sh.
+
+sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "there is no ssh server (Debian: openssh-server)"
+command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || skip "there is no ssh client (Debian: openssh-client)"
+
+# start_sshd: sets $sshd_pid and $ssh_config, in which the host is called "far".
+start_sshd() {
+    local dir=$work/ssh me ssh_port _
+    me=$(id -un)
+    mkdir -p "$dir"
+    chmod 700 "$dir"
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/host"
+    ssh-keygen -q -t ed25519 -N '' -f "$dir/user"
+    # As root it insists on this directory.
+    [ "$(id -u)" -ne 0 ] || [ -d /run/sshd ] || mkdir -m 755 /run/sshd 2>/dev/null || skip "/run/sshd cannot be made"
+    for _ in $(seq 20); do
+        ssh_port=$((20000 + RANDOM % 12000))
+        cat >"$dir/sshd_config" <<EOF
+ListenAddress 127.0.0.1:$ssh_port
+HostKey $dir/host
+AuthorizedKeysFile $dir/user.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+PidFile none
+MaxStartups 100
+EOF
+        "$sshd" -D -e -f "$dir/sshd_config" 2>"$work/sshd.log" &
+        sshd_pid=$!
+        for _ in $(seq 200); do
+            ! grep -q 'Server listening' "$work/sshd.log" || break 2
+            kill -0 "$sshd_pid" 2>/dev/null || break
+            sleep 0.05
+        done
+        sshd_pid=
+    done
+    [ -n "$sshd_pid" ] || skip "the ssh server does not start: $(tail -n 1 "$work/sshd.log")"
+    receivers+=("$sshd_pid")
+    cat >"$dir/config" <<EOF
+Host far
+    HostName 127.0.0.1
+    Port $ssh_port
+    User $me
+Host *
+    IdentityFile $dir/user
+    IdentitiesOnly yes
+    BatchMode yes
+    UserKnownHostsFile $dir/known
+    StrictHostKeyChecking accept-new
+    ConnectTimeout 60
+EOF
+    ssh_config=$dir/config
+    ssh=(--ssh "ssh -F '$ssh_config'")
+    timeout 120 ssh -F "$ssh_config" far true 2>"$work/ssh-login.err" ||
+        skip "this user cannot log in by ssh: $(tail -n 1 "$work/ssh-login.err")"
+}
+
+# far_program NAME LINE...: a script that ssh is to start there; the last line starts the tool, with "$@".
+far_program() {
+    local name=$1
+    shift
+    { echo '#!/bin/bash'; printf '%s\n' "$@"; } >"$work/$name"
+    chmod +x "$work/$name"
+}

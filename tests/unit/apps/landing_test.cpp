@@ -1,0 +1,109 @@
+#include "common/landing.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/resume_journal.hpp"
+
+using namespace udtx::apps;
+namespace fs = std::filesystem;
+
+namespace {
+
+void touch(const fs::path& path) { std::ofstream(path) << "x"; }
+
+constexpr SourceShape kAll[] = {SourceShape::file, SourceShape::directory, SourceShape::contents, SourceShape::several,
+                                SourceShape::stream};
+
+}  // namespace
+
+TEST_CASE("a directory takes what comes") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string dir = (root.path() / "dir").string();
+    fs::create_directory(dir);
+    for (const SourceShape shape : kAll) {
+        const auto landing = find_landing(dir, shape, 1);
+        REQUIRE(landing.ok() == (shape != SourceShape::stream));
+        if (!landing.ok()) continue;
+        CHECK(landing->directory == dir);
+        CHECK(landing->rename.empty());
+    }
+}
+
+TEST_CASE("what ends with a slash is made") {
+    const udtx::test::TemporaryDirectory root;
+    for (const SourceShape shape : kAll) {
+        const std::string dir = (root.path() / to_string(shape) / "deep/").string();
+        const auto landing = find_landing(dir, shape, 1);
+        REQUIRE(landing.ok() == (shape != SourceShape::stream));
+        CHECK(fs::is_directory(dir) == landing.ok());
+        if (landing.ok()) CHECK(landing->rename.empty());
+    }
+}
+
+TEST_CASE("what does not exist is the new name of the one thing that comes") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string parent = root.path().string();
+    for (const SourceShape shape : {SourceShape::file, SourceShape::directory, SourceShape::stream}) {
+        const auto landing = find_landing(parent + "/new", shape, 1);
+        REQUIRE(landing.ok());
+        CHECK(landing->directory == parent);
+        CHECK(landing->rename == "new");
+        CHECK_FALSE(find_landing(parent + "/no/new", shape, 1).ok());
+    }
+    CHECK_FALSE(fs::exists(parent + "/new"));
+    CHECK_FALSE(find_landing(parent + "/new", SourceShape::several, 1).ok());
+    const auto contents = find_landing(parent + "/new", SourceShape::contents, 1);
+    REQUIRE(contents.ok());
+    CHECK(contents->directory == parent + "/new");
+    CHECK(contents->rename.empty());
+}
+
+TEST_CASE("a file is replaced by a file only") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string file = (root.path() / "file").string();
+    touch(file);
+    for (const SourceShape shape : kAll) {
+        const auto landing = find_landing(file, shape, 1);
+        CHECK(landing.ok() == (shape == SourceShape::file || shape == SourceShape::stream));
+        if (landing.ok()) CHECK(landing->rename == "file");
+    }
+}
+
+TEST_CASE("a directory that an earlier run began to make is still the new name") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string dir = (root.path() / "new").string();
+    fs::create_directory(dir);
+    touch(root.path() / udtx::transfer::journal_name(77));
+    CHECK(find_landing(dir, SourceShape::directory, 77)->rename == "new");
+    CHECK(find_landing(dir, SourceShape::directory, 78)->rename.empty());
+    CHECK(find_landing(dir, SourceShape::file, 77)->rename.empty());
+    CHECK(find_landing(dir + "/", SourceShape::directory, 77)->rename.empty());
+}
+
+TEST_CASE("the shape of sources") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string base = root.path().string();
+    touch(base + "/file");
+    fs::create_directory_symlink(base, base + "/link");
+    CHECK(shape_of({base + "/file"}) == SourceShape::file);
+    CHECK(shape_of({base + "/link"}) == SourceShape::file);
+    CHECK(shape_of({base}) == SourceShape::directory);
+    CHECK(shape_of({base + "/."}) == SourceShape::contents);
+    CHECK(shape_of({base + "/"}) == SourceShape::contents);
+    CHECK(shape_of({".."}) == SourceShape::contents);
+    CHECK(shape_of({base, base}) == SourceShape::several);
+    CHECK(shape_of({"-"}) == SourceShape::stream);
+    for (const SourceShape shape : kAll) CHECK(parse_source_shape(to_string(shape)) == shape);
+    CHECK_FALSE(parse_source_shape("x"));
+}
+
+TEST_CASE("home directories") {
+    CHECK(expand_home("x/~") == "x/~");
+    CHECK(expand_home("") == "");
+    CHECK(expand_home("~root/x").ends_with("/x"));
+    CHECK_FALSE(expand_home("~root/x").starts_with('~'));
+    CHECK(expand_home("~no-such-user-here/x") == "~no-such-user-here/x");
+}

@@ -1,0 +1,107 @@
+#include "common/remote_end.hpp"
+
+#include "common/bootstrap_key.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+
+namespace {
+
+Address v4(std::uint8_t last) {
+    Address address;
+    address.family = Address::Family::v4;
+    address.ip = {192, 0, 2, last};
+    return address;
+}
+using Addresses = std::vector<Address>;
+
+}  // namespace
+
+TEST_CASE("the address that ssh reached is dialled") {
+    // One of the name's, whatever proxy is between.
+    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), false) == Addresses{v4(2)});
+    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(2), true) == Addresses{v4(2)});
+    // Behind a translator: the name's address is the one that leads there.
+    CHECK(addresses_to_dial({v4(1), v4(2)}, v4(9), false) == Addresses{v4(1), v4(2)});
+    // Behind a jump host the name may mean nothing here, or something else.
+    CHECK(addresses_to_dial({}, v4(9), true) == Addresses{v4(9)});
+    CHECK(addresses_to_dial({v4(1)}, v4(9), true) == Addresses{v4(1), v4(9)});
+    CHECK(addresses_to_dial({}, v4(9), false) == Addresses{v4(9)});
+    CHECK(addresses_to_dial({v4(1)}, std::nullopt, true) == Addresses{v4(1)});
+    CHECK(addresses_to_dial({}, std::nullopt, false).empty());
+
+    // A zone is known here only.
+    Address zoned = v4(1);
+    zoned.family = Address::Family::v6;
+    Address there = zoned;
+    zoned.scope = 3;
+    CHECK(addresses_to_dial({zoned}, there, false) == Addresses{zoned});
+}
+
+TEST_CASE("commands are taken apart as a shell would") {
+    using Words = std::vector<std::string>;
+    CHECK(split_command("ssh").value() == Words{"ssh"});
+    CHECK(split_command("  ssh\t-F 'a b'  -o \"x y\"z \\'q ''").value() ==
+          Words{"ssh", "-F", "a b", "-o", "x yz", "'q", ""});
+    CHECK(split_command("'a\\b' \"c\\\"d\"").value() == Words{"a\\b", "c\"d"});
+    CHECK_FALSE(split_command("").ok());
+    CHECK_FALSE(split_command("  ").ok());
+    CHECK_FALSE(split_command("ssh 'x").ok());
+}
+
+TEST_CASE("the command that starts the other side holds flags and no secret") {
+    SshOptions options;
+    options.port_text = "2222";
+    options.identity = "id file";
+    REQUIRE(options.check().ok());
+    const SshTarget target{"me", "far", "x y"};
+    const auto words = remote_command(options, target, io::AddressChoice::v6_only, "udtx-recv");
+    const std::vector<std::string> beginning{"ssh", "-p", "2222", "-i", "id file", "-6"};
+    CHECK(std::equal(beginning.begin(), beginning.end(), words.begin()));
+    REQUIRE(words.size() > 3);
+    CHECK(words[words.size() - 3] == "--");
+    CHECK(words[words.size() - 2] == "me@far");
+    CHECK(words.back() == "udtx-recv --bootstrap");
+
+    // Another program than OpenSSH's gets none of OpenSSH's flags.
+    options.command_text = "/opt/plink -batch";
+    options.remote_bin = "~/bin/udtx-recv";
+    REQUIRE(options.check().ok());
+    CHECK(remote_command(options, target, io::AddressChoice::any, "udtx-recv") ==
+          std::vector<std::string>{"/opt/plink", "-batch", "-p", "2222", "-i", "id file", "me@far",
+                                   "~/bin/udtx-recv --bootstrap"});
+}
+
+TEST_CASE("flags for ssh are checked") {
+    SshOptions ports;
+    ports.udp_port_text = "60000-60010";
+    REQUIRE(ports.check().ok());
+    CHECK(ports.udp_ports == PortRange{60000, 60010});
+    Origins origins;
+    CHECK(ports.typed(origins) == "--udp-port");
+    origins.note("--udp-port", "a file");
+    CHECK_FALSE(ports.typed(origins));
+    CHECK_FALSE(SshOptions().typed(Origins()));
+    for (const char* bad : {"0", "x", "22-23", "99999"}) {
+        SshOptions wrong;
+        wrong.port_text = bad;
+        CHECK_FALSE(wrong.check().ok());
+    }
+}
+
+TEST_CASE("keys and greetings") {
+    BootstrapKey key{};
+    for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 9);
+    CHECK(parse_key(key_to_text(key)) == key);
+    CHECK_FALSE(parse_key(""));
+    CHECK_FALSE(parse_key(std::string(64, 'g')));
+    CHECK_FALSE(parse_key(std::string(63, '0')));
+
+    const std::string line = own_greeting();
+    auto greeting = parse_greeting(std::string_view(line).substr(0, line.size() - 1));
+    REQUIRE(greeting);
+    CHECK(check_greeting(*greeting).ok());
+    ++greeting->transfer;
+    CHECK_FALSE(check_greeting(*greeting).ok());
+}
