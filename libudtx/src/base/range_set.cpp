@@ -22,6 +22,13 @@ std::size_t RangeSet::first_ending_after(std::uint64_t value) const noexcept {
 std::uint64_t RangeSet::insert(std::uint64_t begin, std::uint64_t end) {
     assert(begin <= end);
     if (begin == end) return 0;
+    // Most numbers follow the newest one. To copy that interval would wait for the store of its end, and so for all
+    // stores before it.
+    if (!empty() && ranges_.back().end == begin) {
+        ranges_.back().end = end;
+        total_ += end - begin;
+        return end - begin;
+    }
     std::size_t first = first_ending_after(begin);
     // An interval that ends exactly at `begin` merges as well.
     if (first > head_ && ranges_[first - 1].end == begin) --first;

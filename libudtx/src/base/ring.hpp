@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,13 +23,14 @@ class Ring {
     [[nodiscard]] T& operator[](std::uint64_t n) noexcept { return slots_[index(n)]; }
     [[nodiscard]] const T& operator[](std::uint64_t n) const noexcept { return slots_[index(n)]; }
 
-    void push_back(T value) {
+    void push_back(T value) { push_slot() = std::move(value); }
+    /// As it was left when the ring came round last, or new: to be filled in place.
+    [[nodiscard]] T& push_slot() {
         if (size() == slots_.size()) grow();
-        slots_[index(next_)] = std::move(value);
-        ++next_;
+        return slots_[index(next_++)];
     }
     void pop_front() {
-        slots_[index(first_)] = T{};
+        if constexpr (!std::is_trivially_destructible_v<T>) slots_[index(first_)] = T{};
         ++first_;
     }
 

@@ -126,7 +126,7 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     }
     const auto it = connections_.find(id);
     if (it == connections_.end()) return;
-    const auto connection = it->second.connection;
+    const std::shared_ptr<Connection>& connection = it->second.connection;  // goes in poll_transmit() only
     const bool was_connected = connection->connected();
     connection->handle_datagram(now, datagram);
     after_datagram(now, connection, was_connected);

@@ -10,6 +10,11 @@ void ArrivalSamples::on_newest(Instant time, PacketNumber number, bool after_gap
         keep(*newest_);
     }
     newest_ = Sample{time, number, after_gap};
+    // The rest of a batch, mostly: its numbers take the place of the first one, without a look at what was just stored.
+    if (count_ > 0 && !after_gap && kept_[count_ - 1].time == time && !kept_[count_ - 1].beside_gap) {
+        kept_[count_ - 1].number = number;
+        return;
+    }
     const bool due = count_ == 0 || number - kept_[count_ - 1].number >= kEvery;
     if (after_gap || due || kept_[count_ - 1].time == time) keep(*newest_);
 }

@@ -35,9 +35,13 @@ void LossRecovery::skip_number() {
     sent_.push_back(Slot{});
 }
 
-void LossRecovery::on_sent(SentPacket packet) {
-    assert(packet.number == sent_.next());
-    forget_finished(packet.sent);
+void LossRecovery::on_sent(const SentPacket& sent) {
+    assert(sent.number == sent_.next());
+    forget_finished(sent.sent);
+    Slot& slot = sent_.push_slot();
+    slot.state = State::outstanding;
+    SentPacket& packet = slot.packet;
+    packet = sent;
     if (packet.in_flight) {
         delivery_.on_sent(packet, bytes_in_flight_);
         bytes_in_flight_ += packet.bytes;
@@ -48,7 +52,6 @@ void LossRecovery::on_sent(SentPacket packet) {
         }
     }
     if (!packet.in_flight) ++quiet_;
-    sent_.push_back(Slot{.packet = packet, .state = State::outstanding, .lost_at = {}});
 }
 
 Result<void> LossRecovery::check(const wire::AckFrame& frame) const {

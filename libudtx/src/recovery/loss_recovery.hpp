@@ -58,7 +58,7 @@ class LossRecovery {
     /// Leaves next_number() unused for good; an acknowledgement of it is an attack (optimistic ACK).
     void skip_number();
     /// `packet.number` must be next_number().
-    void on_sent(SentPacket packet);
+    void on_sent(const SentPacket& sent);
 
     /// The receiver's clock is not known here: `out.arrivals` has delays less the stamp of the largest number.
     /// protocol error when a number never sent or skipped is acknowledged; then the outcome is empty.
