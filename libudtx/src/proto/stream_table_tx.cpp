@@ -76,14 +76,12 @@ void StreamTable::fill_stream_control(Stream& s, wire::Writer& out, SentPacket& 
 }
 
 bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet, std::uint64_t from) {
-    if (packet.range_count == recovery::kMaxRanges) return false;
-    const std::uint64_t credit = new_credit();
-    const auto probe = s.send.next(out.room(), credit, from);
-    if (!probe) return false;
-    const std::size_t header = wire::stream_header_bytes(s.id, probe->offset, out.room());
-    if (out.room() <= header) return false;
-    const auto piece = s.send.next(out.room() - header, credit, from);
+    if (packet.range_count == recovery::kMaxRanges || out.room() == 0) return false;
+    auto piece = s.send.next(out.room(), new_credit(), from);
     if (!piece) return false;
+    const std::size_t header = wire::stream_header_bytes(s.id, piece->offset, out.room());
+    if (out.room() <= header) return false;
+    piece->cut(out.room() - header);
     const auto room = wire::write_stream_header(out, s.id, piece->offset, piece->length, piece->fin);
     if (!room.written || room.payload.size() != piece->length) return false;
     s.send.copy(piece->offset, room.payload);

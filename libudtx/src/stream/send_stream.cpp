@@ -79,6 +79,8 @@ void SendStream::copy(std::uint64_t offset, std::span<std::byte> out) const {
 void SendStream::on_sent(const Piece& piece) {
     if (piece.again) {
         lost_.erase(piece.offset, piece.offset + piece.length);
+    } else if (ahead_.empty() && piece.offset == sent_) {
+        sent_ += piece.length;
     } else {
         ahead_.insert(piece.offset, piece.offset + piece.length);
         if (!ahead_.empty() && ahead_.front().begin <= sent_) {

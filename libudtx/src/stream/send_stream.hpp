@@ -4,6 +4,7 @@
 // or on_lost() once for each range that on_sent() was told of.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,6 +33,14 @@ class SendStream {
         bool fin = false;
         bool again = false;        ///< was sent before
         std::uint64_t growth = 0;  ///< bytes by which highest() grows: what flow control counts
+
+        /// To at most so many bytes.
+        void cut(std::size_t most) noexcept {
+            if (length <= most) return;
+            growth -= std::min<std::uint64_t>(growth, length - most);
+            length = most;
+            fin = false;
+        }
     };
     /// What to send next, at most `room` bytes of payload. Lost ranges come first; of bytes never sent, the first ones
     /// at or beyond `from`, and as many as raise highest() by at most `new_credit` (connection-level flow control).

@@ -2,7 +2,9 @@
 // Inline: every field of every frame passes here.
 #pragma once
 
+#include <bit>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,13 +19,38 @@ inline constexpr std::uint64_t kVarintMax = (1ULL << 62U) - 1;
     return v < 64 ? 1 : v < 16384 ? 2 : v < (1ULL << 30U) ? 4 : 8;
 }
 
+template <std::unsigned_integral T>
+[[nodiscard]] inline T in_network_order(T v) noexcept {
+    if constexpr (std::endian::native == std::endian::big || sizeof(T) == 1) return v;
+    if constexpr (sizeof(T) == 2) return __builtin_bswap16(v);
+    if constexpr (sizeof(T) == 4) return __builtin_bswap32(v);
+    if constexpr (sizeof(T) == 8) return __builtin_bswap64(v);
+}
+template <std::unsigned_integral T>
+[[nodiscard]] inline T load_network(const std::byte* p) noexcept {
+    T v = 0;
+    std::memcpy(&v, p, sizeof v);
+    return in_network_order(v);
+}
+template <std::unsigned_integral T>
+inline void store_network(std::byte* p, T v) noexcept {
+    v = in_network_order(v);
+    std::memcpy(p, &v, sizeof v);
+}
+
 /// Big-endian integer of `n` bytes, at most 8.
 [[nodiscard]] inline std::uint64_t load_big_endian(const std::byte* p, std::size_t n) noexcept {
+    if (n == 8) return load_network<std::uint64_t>(p);
+    if (n == 4) return load_network<std::uint32_t>(p);
+    if (n == 2) return load_network<std::uint16_t>(p);
     std::uint64_t v = 0;
     for (std::size_t i = 0; i < n; ++i) v = (v << 8U) | std::to_integer<std::uint64_t>(p[i]);
     return v;
 }
 inline void store_big_endian(std::byte* p, std::uint64_t v, std::size_t n) noexcept {
+    if (n == 8) return store_network(p, v);
+    if (n == 4) return store_network(p, static_cast<std::uint32_t>(v));
+    if (n == 2) return store_network(p, static_cast<std::uint16_t>(v));
     for (std::size_t i = n; i > 0; --i, v >>= 8U) p[i - 1] = static_cast<std::byte>(v & 0xffU);
 }
 
