@@ -54,8 +54,9 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
     bool eliciting = false;
     if (!acks_.on_received(now, number, false)) return false;
+    wire::AckFrame ack;
     while (!in.empty()) {
-        const auto frame = wire::read_frame(in, ack_scratch_);
+        const auto frame = wire::read_frame(in, ack);
         if (!frame) return frame.error();
         eliciting = eliciting || std::holds_alternative<wire::CryptoFrame>(*frame) ||
                     std::holds_alternative<wire::PingFrame>(*frame);
@@ -215,6 +216,11 @@ std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, co
     return size;
 }
 
-void HandshakeLayer::discard() { discarded_ = true; }
+void HandshakeLayer::discard() {
+    discarded_ = true;
+    tls_.reset();
+    keys_ = {};
+    receive_ = {};
+}
 
 }  // namespace udtx::proto

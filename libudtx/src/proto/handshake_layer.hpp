@@ -44,9 +44,10 @@ class HandshakeLayer {
     std::size_t poll(Instant now, std::span<std::byte> out);
     /// A packet that carries only a CLOSE frame (and the TLS alert, if there is one).
     std::size_t make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close);
+    /// Frees what only the handshake needed; tls() is gone then.
     void discard();
 
-    [[nodiscard]] bool complete() const { return tls_->complete(); }
+    [[nodiscard]] bool complete() const { return discarded_ || tls_->complete(); }
     [[nodiscard]] bool discarded() const noexcept { return discarded_; }
     [[nodiscard]] crypto::Handshake& tls() noexcept { return *tls_; }
     [[nodiscard]] ConnectionId remote_id() const noexcept { return ids_.remote; }
@@ -77,7 +78,6 @@ class HandshakeLayer {
     recovery::LossRecovery recovery_;
     recovery::AckTracker acks_;
     recovery::Outcome outcome_;
-    wire::AckFrame ack_scratch_;
     std::optional<CloseReason> peer_close_;
     int probes_ = 0;  // packets to send although nothing new waits
     bool ack_owed_ = false;
