@@ -1,5 +1,6 @@
 #include "common/explain.hpp"
 
+#include "common/path_progress.hpp"
 #include "common/units.hpp"
 
 namespace udtx::apps {
@@ -31,6 +32,18 @@ std::string explain_over_ssh(const Error& error, const DialContext& context, con
 }
 
 }  // namespace
+
+DialContext context_over_ssh(RemoteEnd& remote, const std::string& host, bool connected,
+                             const TransportConfig& config) {
+    DialContext context;
+    context.connected = connected;
+    context.patience = config.handshake_timeout;
+    context.ssh_host = host;
+    context.heard = remote.heard();
+    context.url.host = host_text(remote.addresses().front());
+    context.url.port = remote.port();
+    return context;
+}
 
 std::string explain(const Error& error, const DialContext& context) {
     const std::string where = authority(context.url) + "/udp";

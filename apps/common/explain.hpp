@@ -3,7 +3,9 @@
 
 #include <string>
 
+#include "common/remote_end.hpp"
 #include "common/url.hpp"
+#include "udtx/config.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 
@@ -17,6 +19,9 @@ struct DialContext {
     std::string ssh_host;   ///< started there over ssh, and listens for sure; empty: not so
     bool heard = false;     ///< datagrams came there
 };
+/// Of an end that was started over ssh.
+[[nodiscard]] DialContext context_over_ssh(RemoteEnd& remote, const std::string& host, bool connected,
+                                           const TransportConfig& config);
 [[nodiscard]] std::string explain(const Error& error, const DialContext& context);
 
 }  // namespace udtx::apps

@@ -8,6 +8,7 @@
 #include "common/process.hpp"
 #include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
+#include "udtx-recv/pull.hpp"
 #include "udtx-recv/server.hpp"
 
 namespace udtx::apps {
@@ -53,7 +54,8 @@ ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::v
     if (!command.common.rate.is_infinite()) log.detail(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const RecvRun run{command, log, terminal, signals};
-    return show_end(run, run_receiver(run, [](const RecvRun& r, const FinalReport& f) { leave(r, f); }));
+    const auto leave_now = [](const RecvRun& r, const FinalReport& f) { leave(r, f); };
+    return show_end(run, command.pulls() ? run_pull(run, leave_now) : run_receiver(run, leave_now));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "udtx-recv/options.hpp"
 
+#include <array>
 #include <utility>
 
 #include "config/parse.hpp"
@@ -10,12 +11,15 @@ namespace {
 Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 constexpr const char* kFooter =
-    R"(Serves any number of senders until it is stopped; with --one-off, one of them. Everything lands below DIR.
+    R"(With --listen: serves any number of senders until it is stopped; with --one-off, one of them. Everything lands below DIR.
 With "-" what a sender reads from its standard input goes to standard output (and the object of --json to standard
 error). Port 0 picks a free port, which the first line on standard error names. Keys are made by 'udtx-send keygen'.
 
+Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, with a key for this transfer. DEST is as for
+scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
+
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
-41 integrity, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
+41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
 
 Result<void> check_target(RecvCommand& command) {
     const std::vector<std::string>& targets = command.targets;
@@ -31,9 +35,51 @@ Result<void> check_target(RecvCommand& command) {
     return {};
 }
 
+bool asks_to_pull(const std::vector<std::string>& targets) {
+    return !targets.empty() && targets.front() != "-" && looks_like_ssh(targets.front());
+}
+
+/// The last is where to, the others are on one host.
+Result<void> take_sources(RecvCommand& command) {
+    std::vector<std::string> texts = command.targets;
+    if (texts.size() < 2) return usage("where to? udtx-recv [flags] " + texts.front() + " DEST");
+    command.destination = texts.back();
+    texts.pop_back();
+    for (const std::string& text : texts) {
+        auto source = parse_ssh_target(text);
+        if (!source) return source.error();
+        if (!command.sources.empty() && source->login() != command.sources.front().login()) {
+            return usage("one run takes from one host: " + command.sources.front().login() + " or " + source->login());
+        }
+        command.sources.push_back(std::move(*source));
+    }
+    if (command.destination.empty()) return usage("the destination is an empty string");
+    if (looks_like_ssh(command.destination)) {
+        return usage("the destination " + command.destination + " is on another host: one end is here (./" +
+                     command.destination + " for a local name)");
+    }
+    command.to_stdout = command.destination == "-";
+    command.one_off = true;
+    const std::array<std::pair<const char*, bool>, 3> others{{{"--listen", !command.listen_text.empty()},
+                                                              {"--dir", !command.directory.empty()},
+                                                              {"--authorized-keys", !command.authorized_keys.empty()}}};
+    for (const auto& [flag, set] : others) {
+        if (set && !command.common.origins.has(flag)) {
+            return usage(std::string(flag) + " is for a receiver that listens, and not for [user@]HOST:SRC");
+        }
+    }
+    return command.common.check_no_keys();
+}
+
 Result<void> check(RecvCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
-    if (command.listen_text.empty()) return usage("--listen [ADDR]:PORT is missing");
+    if (const auto checked = command.ssh.check(); !checked) return checked;
+    if (asks_to_pull(command.targets)) return take_sources(command);
+    if (const auto flag = command.ssh.typed(command.common.origins)) {
+        return usage(*flag + " is for [user@]HOST:SRC... DEST, over ssh");
+    }
+    if (command.listen_text.empty())
+        return usage("--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST");
     auto listen = io::parse_host_port(command.listen_text);
     if (!listen) return usage("--listen: " + listen.error().message);
     command.listen = std::move(*listen);
@@ -46,6 +92,14 @@ Result<void> check(RecvCommand& command) {
 
 }  // namespace
 
+std::vector<std::string> RecvCommand::for_sender() const {
+    std::vector<std::string> words = common.for_other_side();
+    if (common.preserve) words.emplace_back("--preserve");
+    if (!common.rate_text.empty()) words.insert(words.end(), {"--rate", common.rate_text});
+    words.insert(words.end(), {"--cc", common.congestion});
+    return words;
+}
+
 void define_options(CLI::App& app, RecvCommand& command) {
     app.add_option("--listen", command.listen_text, "Where to listen: ADDR:PORT, [V6]:PORT or :PORT")
         ->type_name("[ADDR]:PORT");
@@ -56,7 +110,10 @@ void define_options(CLI::App& app, RecvCommand& command) {
                    "With --identity: public keys of the senders, one a line")
         ->type_name("FILE")
         ->group("Keys");
-    app.add_option("TARGET", command.targets, "'-' for standard output")
+    command.ssh.add_to(app);
+    app.add_flag("-p,--preserve", command.common.preserve, "Over ssh: keep modes and modification times")
+        ->group("Copying");
+    app.add_option("TARGETS", command.targets, "[user@]HOST:SRC... DEST; with --listen '-' for standard output")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
@@ -66,8 +123,8 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
     use_house_style(app);
     define_options(app, command);
-    const auto nobody = [] { return std::string(); };
-    const auto parsed = parse_configured(app, std::move(arguments), nobody);
+    const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
+    const auto parsed = parse_configured(app, std::move(arguments), source);
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;

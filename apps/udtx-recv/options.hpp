@@ -6,6 +6,8 @@
 
 #include "common/command_line.hpp"
 #include "common/common_options.hpp"
+#include "common/ssh_options.hpp"
+#include "common/ssh_target.hpp"
 #include "io/resolve.hpp"
 
 namespace udtx::apps {
@@ -18,8 +20,15 @@ struct RecvCommand {
     std::vector<std::string> targets;  ///< as typed
     bool one_off = false;
     bool to_stdout = false;  ///< "-"
+    SshOptions ssh;
 
     io::HostPort listen;
+    std::vector<SshTarget> sources;  ///< of a pull, all on one host; empty: others come and send
+    std::string destination;         ///< of a pull
+
+    [[nodiscard]] bool pulls() const { return !sources.empty(); }
+    /// The flags of a pull that are for the sender.
+    [[nodiscard]] std::vector<std::string> for_sender() const;
 };
 
 /// The flags and arguments, bound to `command`.

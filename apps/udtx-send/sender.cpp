@@ -124,14 +124,12 @@ Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& s
 
 DialContext context_of(const SendRun& run, const Route& route, const DialHandler& dial) {
     const TransportConfig config = run.command.common.transport();
-    DialContext context{
-        run.command.url, dial.connected(), !run.command.pin.empty(), config.handshake_timeout, {}, false};
-    if (route.remote) {
-        context.ssh_host = run.command.remote->host;
-        context.heard = route.remote->heard();
-        context.url.host = host_text(route.addresses.front());
-        context.url.port = route.remote->port();
-    }
+    if (route.remote) return context_over_ssh(*route.remote, run.command.remote->host, dial.connected(), config);
+    DialContext context;
+    context.url = run.command.url;
+    context.connected = dial.connected();
+    context.identity = !run.command.pin.empty();
+    context.patience = config.handshake_timeout;
     return context;
 }
 

@@ -1,0 +1,171 @@
+#include "udtx-recv/pull.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/dial_handler.hpp"
+#include "common/explain.hpp"
+#include "common/landing.hpp"
+#include "common/remote_end.hpp"
+#include "common/show_report.hpp"
+#include "common/supervisor.hpp"
+#include "common/transport.hpp"
+#include "io/path_plan.hpp"
+#include "transfer/receive_job.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// So long our own disk has to take what is complete and to lose what is not.
+constexpr Duration kWindUpWithin = std::chrono::seconds(5);
+constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+constexpr const char* kFailed = "not received";
+
+FinalReport failure(const RecvCommand& command, const Error& error) {
+    FinalReport report;
+    report.code = exit_code_for(error.code);
+    report.error = error.message;
+    report.congestion = command.common.congestion;
+    report.transfers = 0;
+    return report;
+}
+
+/// The same for each run of the same command: what the sender there takes for where things go.
+std::string identity_of(const RecvCommand& command) {
+    std::error_code ignored;
+    return std::filesystem::absolute(command.destination, ignored).lexically_normal().string();
+}
+
+Result<std::unique_ptr<RemoteEnd>> start_sender(const RecvRun& run) {
+    const RecvCommand& command = run.command;
+    RemoteStart start{"udtx-send", command.sources.front(), command.ssh, command.common.addresses, {}};
+    for (const SshTarget& target : command.sources) start.request.add("source", target.path);
+    start.request.add("destination", identity_of(command));
+    if (command.to_stdout) start.request.add("stream", "1");
+    for (std::string& argument : command.for_sender()) start.request.add("argument", std::move(argument));
+    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
+    if (!remote) return remote;
+    if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty()) {
+        run.log.detail(command.sources.front().host + ": " + advice);
+    }
+    return remote;
+}
+
+Result<transfer::ReceiveOptions> where_to(const RecvCommand& command, const BootstrapFields& reply) {
+    transfer::ReceiveOptions options;
+    options.role = Role::client;
+    options.resume = !command.common.no_resume;
+    options.to_stream = command.to_stdout;
+    if (command.to_stdout) return options;
+    const auto shape = parse_source_shape(reply.get("shape"));
+    if (!shape) return Error{ErrorCode::protocol, "the other side says not what it sends"};
+    auto landing = find_landing(command.destination, *shape, reply.number("transfer").value_or(0));
+    if (!landing) return landing.error();
+    options.directory = std::move(landing->directory);
+    options.rename = std::move(landing->rename);
+    return options;
+}
+
+void add_missing(FinalReport& report, const BootstrapFields& reply) {
+    const std::vector<std::string> missing = reply.all("missing");
+    const std::vector<std::string> reasons = reply.all("reason");
+    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) {
+        report.outcome.failed.push_back({missing[i], ErrorCode::file_io, "sender: " + reasons[i]});
+        ++report.outcome.failed_count;
+        if (report.code == ExitCode::ok) report.code = ExitCode::partial;
+    }
+}
+
+const char* how_to_go_on(const RecvCommand& command, const DialHandler& dial) {
+    const bool resumable = !command.common.no_resume && !command.to_stdout && dial.connected();
+    return resumable ? "; the same command continues from here" : "";
+}
+
+void say_error(FinalReport& report, const RecvRun& run, RemoteEnd& remote, const DialHandler& dial, int signal) {
+    const RecvCommand& command = run.command;
+    const Result<void>& status = report.outcome.status;
+    if (signal != 0 && !status.ok()) {
+        report.code = ExitCode::interrupted;
+        close_books(report);
+        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
+                       how_to_go_on(command, dial);
+    } else if (!status.ok() && status.error().code != ErrorCode::partial) {
+        report.error = explain(status.error(), context_over_ssh(remote, command.sources.front().host, dial.connected(),
+                                                                command.common.transport()));
+        if (!dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
+        close_books(report);
+        if (dial.connected()) report.error += "; " + describe_delivery(report) + how_to_go_on(command, dial);
+    } else if (report.code != ExitCode::ok) {
+        report.error = partial_message(report, kFailed, command.common.quiet);
+    }
+}
+
+FinalReport make_report(const RecvRun& run, RemoteEnd& remote, const Supervisor& supervisor, const DialHandler& dial,
+                        const transfer::Job& job) {
+    FinalReport report;
+    report.elapsed = supervisor.elapsed();
+    report.outcome = job.result();
+    report.outcome.exact = supervisor.ended();
+    report.streaming = run.command.to_stdout;
+    // Left behind before it had come to its end.
+    if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
+        report.outcome.status = *why;
+    }
+    report.progress = job.progress();
+    report.stats = dial.final_stats();
+    report.congestion = run.command.common.congestion;
+    report.code = exit_code_for(report.outcome);
+    add_missing(report, remote.reply());
+    say_error(report, run, remote, dial, supervisor.signal());
+    return report;
+}
+
+std::vector<proto::PathAddresses> candidates(const std::vector<Address>& addresses) {
+    std::vector<proto::PathAddresses> plans;
+    for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
+    return plans;
+}
+
+}  // namespace
+
+FinalReport run_pull(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
+    const RecvCommand& command = run.command;
+    const auto remote = start_sender(run);
+    if (!remote) return failure(command, remote.error());
+    auto options = where_to(command, (*remote)->reply());
+    if (!options) return failure(command, options.error());
+    // The sender there keeps to the cap that it was started with.
+    TransportConfig config = command.common.transport();
+    config.max_rate = Rate::infinite();
+    auto transport = Transport::make((*remote)->credentials(), config);
+    if (!transport) return failure(command, transport.error());
+    io::Driver& driver = (*transport)->driver();
+    auto ways = candidates((*remote)->addresses());
+    if (const auto opened = io::open_socket_for(driver, ways); !opened) return failure(command, opened.error());
+    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
+
+    std::atomic<bool> done{false};
+    auto job = transfer::ReceiveJob::create(std::move(*options), [&done, &run] {
+        done = true;
+        run.signals.wake();
+    });
+    if (!job) return failure(command, job.error());
+    const auto dial = std::make_shared<DialHandler>(driver, std::move(ways), false, **job, run.log);
+    dial->dial();
+    Supervisor supervisor(
+        {command.common, run.terminal, run.signals, DataEnd::receiver, command.to_stdout, kWindUpWithin}, *dial, **job,
+        done);
+    (*transport)->start();
+    if (!supervisor.wait()) leave(run, make_report(run, **remote, supervisor, *dial, **job));
+    (*transport)->stop(kDrainAtMost);
+    FinalReport report = make_report(run, **remote, supervisor, *dial, **job);
+    if (report.code == ExitCode::interrupted) leave(run, report);
+    return report;
+}
+
+}  // namespace udtx::apps

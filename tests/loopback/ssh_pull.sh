@@ -1,0 +1,74 @@
+# udtx-recv [user@]host:source... destination: the sender is started over ssh, and the receiver dials.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ssh_lib.sh"
+start_sshd
+home=$work/far-home
+mkdir -p "$home/tree/sub" "$work/out"
+far_program send "cd '$home' && export HOME='$home' && echo \$\$ >'$work/far.pid' && exec '$send' \"\$@\""
+from=("${ssh[@]}" --remote-bin "$work/send")
+gone() { ! kill -0 "$(cat "$work/far.pid")" 2>/dev/null; }
+
+head -c 300000 /dev/urandom >"$home/tree/one file"
+head -c 3000000 /dev/urandom >"$home/tree/sub/it's \"two\""
+echo a >"$home/a.txt"
+echo b >"$home/b.txt"
+chmod 640 "$home/a.txt"
+touch -d '2001-02-03 04:05:06' "$home/a.txt"
+
+# --- where things land, as with scp
+cd "$work/out"
+expect 0 "$recv" "${from[@]}" -p far:a.txt .
+cmp "$home/a.txt" a.txt || fail "one file"
+[ "$(stat -c '%a %Y' a.txt)" = "$(stat -c '%a %Y' "$home/a.txt")" ] || fail "-p did not reach the sender"
+expect 0 "$recv" "${from[@]}" far:a.txt renamed
+cmp "$home/a.txt" renamed || fail "a new name"
+expect 0 "$recv" "${from[@]}" 'far:~/tree' "it's a \"tree\""
+diff -r "$home/tree" "it's a \"tree\"" || fail "a tree under a new name"
+expect 0 "$recv" "${from[@]}" far:tree far:b.txt new/deep/
+diff -r "$home/tree" new/deep/tree || fail "several sources"
+cmp "$home/b.txt" new/deep/b.txt || fail "several sources"
+expect 0 "$recv" "${from[@]}" "far:tree/one file" "far:$home/tree/sub/" spaces/
+cmp "$home/tree/one file" "spaces/one file" || fail "spaces"
+cmp "$home/tree/sub/it's \"two\"" "spaces/it's \"two\"" || fail "the contents of a directory"
+mkdir patterns
+expect 0 "$recv" "${from[@]}" 'far:*.txt' patterns
+[ "$(ls patterns)" = "$(printf 'a.txt\nb.txt')" ] || fail "a pattern"
+expect 0 "$recv" "${from[@]}" "far:tree/sub/it's \"two\"" -
+cmp "$home/tree/sub/it's \"two\"" "$work/last.out" || fail "standard output"
+until_true 120 gone
+
+# --- what goes wrong there is told here
+expect 11 "$recv" "${from[@]}" far:missing .
+said "^udtx-recv: far: missing: No such file or directory$"
+[ "$(wc -l <"$work/last.err")" -eq 1 ] || fail "more than one line"
+expect 23 "$recv" "${from[@]}" far:a.txt far:missing patterns
+said "missing: sender: No such file or directory"
+expect 11 "$recv" "${from[@]}" far:a.txt no/such/name
+said "no/such: No such file or directory"
+until_true 120 gone
+expect 12 "$recv" "${ssh[@]}" --remote-bin "$work/none" far:a.txt .
+said "none: not found on far; install it or name it with --remote-bin"
+
+# --- Ctrl-C here ends both, and the same command continues, also under the new name of a tree
+head -c 40000000 /dev/urandom >"$home/tree/large"
+begun() { [ -n "$(find big -name '*.part' -size +8000k 2>/dev/null)" ] || [ -e big/large ]; }
+"$recv" "${from[@]}" --rate 24M far:tree big 2>"$work/last.err" &
+receiver=$!
+receivers+=("$receiver")
+until_true 120 begun
+kill -INT "$receiver"
+wait_for 130 "$receiver"
+said "interrupted by SIGINT.*the same command continues from here"
+until_true 120 gone
+[ ! -e big/large ] || fail "it was over before the interruption"
+expect 0 "$recv" "${from[@]}" --json far:tree big
+diff -r "$home/tree" big || fail "not the same"
+[ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
+
+# --- wrong use
+wrong() { expect 1 "$recv" "${@:2}"; said "$1"; }
+wrong "where to" far:a.txt
+wrong "one run takes from one host" far:a near:b .
+wrong "is on another host" far:a near:b
+wrong "--listen is for a receiver" --listen :0 far:a .
+wrong "--udp-port is for" -O 7000 --listen :0 --dir .
