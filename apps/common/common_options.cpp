@@ -53,6 +53,10 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
         ->group("Copying");
 
+    app.add_option("--receipt", receipt_text, "Write the hashes of all blocks to FILE, for 'udtx-recv verify FILE DIR'")
+        ->type_name("FILE")
+        ->group("Copying");
+
     const auto output = "Output";
     app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
     app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);

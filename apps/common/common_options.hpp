@@ -28,6 +28,7 @@ struct CommonOptions {
     std::string mtu_text = "auto";
     std::string checksum = "xxh128";
     std::string log_text;
+    std::string receipt_text;
     std::string congestion = TransportConfig().congestion;
     std::string policy_text = "fair";  // of the sender
     std::string min_rate_text;         // of the sender

@@ -10,6 +10,7 @@
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/pull.hpp"
 #include "udtx-recv/server.hpp"
+#include "udtx-recv/verify.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -71,6 +72,11 @@ int main(int argc, char** argv) {
         std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
         if (!arguments.empty() && arguments.front() == "--bootstrap") {
             return static_cast<int>(receive_by_bootstrap());
+        }
+        if (!arguments.empty() && arguments.front() == "verify") {
+            arguments.erase(arguments.begin());
+            Log log("udtx-recv", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_verify(log, std::move(arguments)));
         }
         return static_cast<int>(receive(terminal, standard, std::move(arguments)));
     } catch (const std::exception& e) {

@@ -18,6 +18,8 @@ error). Port 0 picks a free port, which the first line on standard error names. 
 Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, with a key for this transfer. DEST is as for
 scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
 
+  udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
+
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
 
@@ -84,6 +86,9 @@ Result<void> check(RecvCommand& command) {
     if (!listen) return usage("--listen: " + listen.error().message);
     command.listen = std::move(*listen);
     if (const auto checked = check_target(command); !checked) return checked;
+    if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
+        return usage("--receipt is of one transfer into a directory: it needs --one-off and --dir");
+    }
     if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --authorized-keys go together: own key, and whom to let in");
     }

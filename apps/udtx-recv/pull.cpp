@@ -11,6 +11,7 @@
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
+#include "common/receipt.hpp"
 #include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
@@ -133,7 +134,7 @@ std::vector<proto::PathAddresses> candidates(const std::vector<Address>& address
 
 }  // namespace
 
-FinalReport run_pull(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
+FinalReport run_pull(const RecvRun& run, void (*leave_process)(const RecvRun&, const FinalReport&)) {
     const RecvCommand& command = run.command;
     const auto remote = start_sender(run);
     if (!remote) return failure(command, remote.error());
@@ -149,6 +150,13 @@ FinalReport run_pull(const RecvRun& run, void (*leave)(const RecvRun&, const Fin
     if (const auto opened = io::open_socket_for(driver, ways); !opened) return failure(command, opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
 
+    const auto receipt = open_receipt(command.common.receipt_text);
+    if (!receipt) return failure(command, receipt.error());
+    options->receipt = receipt->get();
+    const auto leave = [&](const FinalReport& report) {
+        if (*receipt) (*receipt)->discard();
+        leave_process(run, report);
+    };
     std::atomic<bool> done{false};
     auto job = transfer::ReceiveJob::create(std::move(*options), [&done, &run] {
         done = true;
@@ -161,10 +169,12 @@ FinalReport run_pull(const RecvRun& run, void (*leave)(const RecvRun&, const Fin
         {command.common, run.terminal, run.signals, DataEnd::receiver, command.to_stdout, kWindUpWithin}, *dial, **job,
         done);
     (*transport)->start();
-    if (!supervisor.wait()) leave(run, make_report(run, **remote, supervisor, *dial, **job));
+    if (!supervisor.wait()) leave(make_report(run, **remote, supervisor, *dial, **job));
     (*transport)->stop(kDrainAtMost);
     FinalReport report = make_report(run, **remote, supervisor, *dial, **job);
-    if (report.code == ExitCode::interrupted) leave(run, report);
+    if (report.code == ExitCode::interrupted) leave(report);
+    finish_receipt(
+        receipt->get(), [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
     return report;
 }
 

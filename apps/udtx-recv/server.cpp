@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/progress_display.hpp"
+#include "common/receipt.hpp"
 #include "common/show_report.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
@@ -95,9 +96,10 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
 
 class Server {
   public:
-    Server(const RecvRun& run, io::Driver& driver)
+    Server(const RecvRun& run, io::Driver& driver, transfer::ReceiptWriter* receipt)
         : run_(run),
           driver_(driver),
+          receipt_(receipt),
           display_(run.terminal,
                    ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
                    DataEnd::receiver, run.command.common.verbose) {
@@ -149,6 +151,7 @@ class Server {
         options.directory = run_.command.directory;
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
+        options.receipt = receipt_;
         auto session = Session::make(driver_, connection, std::move(options), [this] { run_.signals.wake(); });
         if (!session) {
             run_.log.error(session.error().message);
@@ -202,6 +205,8 @@ class Server {
         }
         for (const auto& session : over) {
             FinalReport report = report_of(run_.command, *session);
+            finish_receipt(
+                receipt_, [&](const std::string& path) { return session->job().open_delivered(path); }, report);
             display_.finish();
             if (!run_.command.one_off) show(run_, report, session->peer());
             add(std::move(report));
@@ -259,6 +264,7 @@ class Server {
 
     const RecvRun& run_;
     io::Driver& driver_;
+    transfer::ReceiptWriter* receipt_;  // of --one-off
     ProgressDisplay display_;
     Instant start_ = io::monotonic_now();
     std::optional<Instant> deadline_;
@@ -295,7 +301,9 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     if (!local) return failure(command, local.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
 
-    Server server(run, driver);
+    const auto receipt = open_receipt(command.common.receipt_text);
+    if (!receipt) return failure(command, receipt.error());
+    Server server(run, driver, receipt->get());
     server.listen();
     (*transport)->start();
     run.log.info("listening on " + to_string(*local) + "/udp, writing to " +
@@ -303,7 +311,10 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     const bool wound_up = server.serve();
     FinalReport report = server.report();
     if (wound_up) (*transport)->stop(kDrainAtMost);
-    if (!wound_up || report.code == ExitCode::interrupted) leave(run, report);
+    if (!wound_up || report.code == ExitCode::interrupted) {
+        if (*receipt) (*receipt)->discard();
+        leave(run, report);
+    }
     (*transport)->stop(kDrainAtMost);
     return report;
 }

@@ -132,6 +132,9 @@ Result<void> check(SendCommand& command) {
     if (const auto checked = command.ssh.check(); !checked) return checked;
     if (const auto taken = take_destination(command); !taken) return taken;
     if (const auto checked = check_paths(command); !checked) return checked;
+    if (command.streaming() && !command.common.receipt_text.empty()) {
+        return usage("--receipt is for files: what comes from '-' has no blocks to come back to");
+    }
     if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --pin go together: own key, and the receiver's public key");
     }

@@ -7,6 +7,7 @@
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
+#include "common/receipt.hpp"
 #include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
@@ -176,7 +177,8 @@ FinalReport make_report(const SendRun& run, const Route& route, const Supervisor
 }
 
 /// One connection's worth of a transfer.
-FinalReport send_over(const SendRun& run, const Route& route, const CheckedSources& sources, LeaveSender leave) {
+FinalReport send_over(const SendRun& run, const Route& route, const CheckedSources& sources,
+                      LeaveSender leave_process) {
     const SendCommand& command = run.command;
     auto transport = Transport::make(route.credentials, command.transport());
     if (!transport) return failure(command, transport.error());
@@ -186,8 +188,16 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
+    const auto receipt = open_receipt(command.common.receipt_text);
+    if (!receipt) return failure(command, receipt.error());
+    const auto leave = [&](const FinalReport& report) {
+        if (*receipt) (*receipt)->discard();
+        leave_process(run, report);
+    };
     std::atomic<bool> done{false};
-    auto job = transfer::SendJob::create(what_to_send(command, sources.usable), [&done, &run] {
+    transfer::SendOptions options = what_to_send(command, sources.usable);
+    options.receipt = receipt->get();
+    auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;
         run.signals.wake();
     });
@@ -199,13 +209,15 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
         {command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin}, *dial, **job,
         done);
     (*transport)->start();
-    if (!supervisor.wait()) leave(run, make_report(run, route, supervisor, *dial, **job, sources.failed));
+    if (!supervisor.wait()) leave(make_report(run, route, supervisor, *dial, **job, sources.failed));
     dial->sample_stats();
     const bool confirmed = (*job)->result().status.ok();
     (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
     FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
     // A disk thread may sit in a read of standard input that nobody can end.
-    if (report.code == ExitCode::interrupted) leave(run, report);
+    if (report.code == ExitCode::interrupted) leave(report);
+    finish_receipt(
+        receipt->get(), [&](const std::string& path) { return (*job)->open_source(path); }, report);
     return report;
 }
 

@@ -19,6 +19,7 @@ OutgoingPacker::OutgoingPacker(OutgoingQueue& queue, LateWaker& waker)
 
 void OutgoingPacker::message(const Message& message) {
     if (control_.bytes().size() >= kMaxControlBytes) flush();
+    if (receipt_ != nullptr) receipt_->note(message);
     control_.put(message);
 }
 

@@ -10,6 +10,7 @@
 #include "transfer/bounded_queue.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/messages.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
 
 namespace udtx::transfer {
 
@@ -27,6 +28,8 @@ class OutgoingPacker {
   public:
     OutgoingPacker(OutgoingQueue& queue, LateWaker& waker);
 
+    /// Every message is noted there as well.
+    void copy_to(ReceiptWriter* receipt) { receipt_ = receipt; }
     void message(const Message& message);
     /// Room for file data, never empty; fill it from the front, then advance().
     [[nodiscard]] std::span<std::byte> space();
@@ -40,6 +43,7 @@ class OutgoingPacker {
   private:
     OutgoingQueue& queue_;
     LateWaker& waker_;
+    ReceiptWriter* receipt_ = nullptr;
     ChunkPool pool_;
     MessageWriter control_;
     Chunk chunk_;

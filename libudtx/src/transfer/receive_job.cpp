@@ -1,6 +1,9 @@
 #include "transfer/receive_job.hpp"
 
+#include <fcntl.h>
+
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "transfer/close_codes.hpp"
@@ -78,6 +81,18 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (finish_) waker_.wake();
 }
 
+UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
+    int error = ENOENT;
+    UniqueFd fd;
+    if (base_ && offer_) {
+        std::vector<std::string> whole = offer_->destination;
+        whole.push_back(path);
+        fd = base_->open_at(join_path(whole), O_RDONLY, 0, error);
+    }
+    errno = error;
+    return fd;
+}
+
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     ReceiveFeedback::News news = feedback_.take();
     worker_idle_ = worker_idle_ || news.worker_idle;
@@ -85,7 +100,10 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
     if (news.resume) send(now, connection, *news.resume);
     for (message::Answer& answer : news.answers) send(now, connection, std::move(answer));
-    for (message::FileFailed& failed : news.failed) send(now, connection, failed);
+    for (message::FileFailed& failed : news.failed) {
+        if (options_.receipt != nullptr) options_.receipt->note(failed);
+        send(now, connection, failed);
+    }
     if (news.fatal) fail(now, connection, *news.fatal);
     if (ended_) return;
     if (winding_up_) return say_stopped(now, connection);

@@ -13,6 +13,7 @@
 #include "transfer/job.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/piece_assembler.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/receive_feedback.hpp"
 #include "transfer/receive_ops.hpp"
 #include "transfer/stop_event.hpp"
@@ -28,8 +29,9 @@ struct ReceiveOptions {
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
     /// is.
     std::string rename{};
-    bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
-    Role role = Role::server;  ///< our end of the connection
+    bool resume = true;                ///< continue what an earlier run left, and leave something for a later one
+    Role role = Role::server;          ///< our end of the connection
+    ReceiptWriter* receipt = nullptr;  ///< notes what comes; outlives the job
 };
 
 /// One job serves one connection and one transfer. The DoneCallback comes after the connection's end.
@@ -39,6 +41,9 @@ class ReceiveJob final : public Job {
     static Result<std::unique_ptr<ReceiveJob>> create(ReceiveOptions options, DoneCallback done);
     /// Ends as after a lost connection: temporary files go.
     ~ReceiveJob() override;
+
+    /// A file of this transfer by its path below the destination; none and errno if there is none.
+    [[nodiscard]] UniqueFd open_delivered(const std::string& path) const;
 
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 
@@ -61,6 +66,8 @@ class ReceiveJob final : public Job {
     /// Reads both ordered streams as far as the writer keeps up, then hands over what has become whole.
     void advance(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
+    /// For the receipt, under the names that things have here.
+    void note(const Message& message);
     /// To a message that was not taken.
     void give_answer(Instant now, proto::Connection& connection, const Error& error);
     void read_data(Instant now, proto::Connection& connection);

@@ -39,6 +39,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
             if (auto handled = handle(**next); !handled) return give_answer(now, connection, handled.error());
+            note(**next);
             if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
             if (ended_ || winding_up_) return;
         }
@@ -46,6 +47,15 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
         if (got.bytes == 0) return;
         incoming_.feed(std::span(block).first(got.bytes));
     }
+}
+
+void ReceiveJob::note(const Message& message) {
+    if (options_.receipt == nullptr) return;
+    const auto* entry = std::get_if<message::Entry>(&message);
+    if (entry == nullptr) return options_.receipt->note(message);
+    message::Entry here = *entry;
+    here.path = renamed(std::move(here.path));
+    options_.receipt->note(here);
 }
 
 void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {

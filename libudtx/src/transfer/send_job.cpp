@@ -1,6 +1,9 @@
 #include "transfer/send_job.hpp"
 
+#include <fcntl.h>
+
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "transfer/close_codes.hpp"
@@ -31,6 +34,17 @@ SendJob::~SendJob() {
     for (std::thread& thread : threads_) thread.join();
 }
 
+UniqueFd SendJob::open_source(const std::string& path) const {
+    int error = ENOENT;
+    for (const SourceRoot& root : roots_) {
+        if (!root.leaf.empty() && path != root.leaf && !path.starts_with(root.leaf + "/")) continue;
+        UniqueFd fd = root.directory.open_at(path, O_RDONLY, 0, error);
+        if (fd) return fd;
+    }
+    errno = error;
+    return {};
+}
+
 void SendJob::start(Instant now, proto::Connection& connection) {
     if (data_ || settled_) return;
     if (options_.role == Role::client && !control_) {
@@ -48,6 +62,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     offer.hash = options_.hash;
     offer.destination = split_path(options_.destination);
     offer.transfer = stream_ ? 0 : options_.transfer;
+    if (options_.receipt != nullptr) options_.receipt->note(offer);
     MessageWriter out;
     out.put(std::move(offer));
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
@@ -70,6 +85,7 @@ void SendJob::start_threads() {
     scanner_.emplace(roots_, scanned_, report_);
     reader_.emplace(roots_, options_.hash, scanned_, outgoing_, waker_, report_,
                     options_.transfer == 0 ? nullptr : &answers_);
+    reader_->copy_to(options_.receipt);
     threads_.emplace_back([this] { scanner_->run(); });
     threads_.emplace_back([this] { reader_->run(); });
 }
@@ -172,6 +188,7 @@ Result<void> SendJob::handle(const message::Accept& m) {
 
 Result<void> SendJob::handle(const message::FileFailed& m) {
     ++receiver_failures_;
+    if (options_.receipt != nullptr) options_.receipt->note(m);
     if (reader_) reader_->skip(m.index);
     report_.fail({m.path, error_code_for(m.code), "receiver: " + m.reason});
     return {};

@@ -32,8 +32,9 @@ struct SendOptions {
     /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
     std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    Role role = Role::client;  ///< our end of the connection: the dialling one opens the control stream
-    int stream_fd = 0;         ///< not closed by the job
+    Role role = Role::client;          ///< our end of the connection: the dialling one opens the control stream
+    int stream_fd = 0;                 ///< not closed by the job
+    ReceiptWriter* receipt = nullptr;  ///< notes what is sent; outlives the job
 };
 
 /// When the receiver has confirmed, the job closes the connection with code 0.
@@ -42,6 +43,9 @@ class SendJob final : public Job {
     /// Looks at the sources: invalid_argument or file_io names the one that is missing, unreadable or doubled.
     static Result<std::unique_ptr<SendJob>> create(SendOptions options, DoneCallback done);
     ~SendJob() override;
+
+    /// A source file by the path under which it was announced; none and errno if there is none.
+    [[nodiscard]] UniqueFd open_source(const std::string& path) const;
 
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 

@@ -23,6 +23,7 @@ class SourceReader {
     /// All outlive the reader. `answers`: null when nothing is to be resumed.
     SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned, OutgoingQueue& out,
                  LateWaker& waker, JobReport& report, ResumeAnswers* answers);
+    void copy_to(ReceiptWriter* receipt) { packer_.copy_to(receipt); }
     /// Until the scanner's queue is closed and empty, or the outgoing queue was closed.
     void run();
     /// Any thread: the receiver gave up on this entry; its rest need not be sent.

@@ -1,0 +1,23 @@
+#include "common/receipt.hpp"
+
+#include <utility>
+
+namespace udtx::apps {
+
+Result<std::unique_ptr<transfer::ReceiptWriter>> open_receipt(const std::string& path) {
+    if (path.empty()) return std::unique_ptr<transfer::ReceiptWriter>();
+    auto receipt = transfer::ReceiptWriter::create(path);
+    if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
+    return receipt;
+}
+
+void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& open_kept, FinalReport& report) {
+    const auto& status = report.outcome.status;
+    if (receipt == nullptr || (!status.ok() && status.error().code != ErrorCode::partial)) return;
+    const auto finished = receipt->finish(open_kept);
+    if (finished || report.code != ExitCode::ok) return;
+    report.code = exit_code_for(finished.error().code);
+    report.error = "everything was delivered, but " + finished.error().message;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,109 @@
+#include "udtx-recv/verify.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "common/json_writer.hpp"
+#include "common/process.hpp"
+#include "common/units.hpp"
+#include "transfer/receipt/receipt_check.hpp"
+
+namespace udtx::apps {
+namespace {
+
+struct VerifyCommand {
+    std::string receipt;
+    std::string directory;
+    bool json = false;
+};
+
+constexpr const char* kFooter =
+    R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
+Each difference is a line on standard output. What the receipt does not name is not looked at.
+
+Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
+itself is damaged.)";
+
+Result<EarlyText> parse(std::vector<std::string> arguments, VerifyCommand& command) {
+    CLI::App app("Compares a directory with the receipt of a transfer, block by block.", "udtx-recv verify");
+    use_house_style(app);
+    std::vector<std::string> names;
+    app.add_flag("--json", command.json, "Print one JSON object at the end");
+    app.add_option("ARGUMENTS", names, "RECEIPT DIR")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kFooter);
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    if (names.size() != 2) {
+        return Error{ErrorCode::invalid_argument,
+                     "verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR"};
+    }
+    command.receipt = names[0];
+    command.directory = names[1];
+    return EarlyText();
+}
+
+Result<transfer::Receipt> load(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in.is_open()) return Error{ErrorCode::file_io, "cannot read " + path + ": " + std::strerror(errno)};
+    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    auto receipt = transfer::parse_receipt(text);
+    if (!receipt) return Error{receipt.error().code, path + ": " + receipt.error().message};
+    return receipt;
+}
+
+std::string summary(const transfer::CheckCounts& counts) {
+    const std::string all =
+        format_count(counts.files) + (counts.files == 1 ? " file, " : " files, ") + format_bytes(counts.bytes);
+    if (counts.different == 0) return all + ": all as the receipt says";
+    return format_count(counts.different) + " of " + format_count(counts.entries) +
+           (counts.entries == 1 ? " entry differs (" : " entries differ (") + all + ")";
+}
+
+ExitCode code_of(const transfer::CheckCounts& counts) {
+    if (counts.different == 0) return ExitCode::ok;
+    return counts.unreadable == counts.different ? ExitCode::file_io : ExitCode::integrity;
+}
+
+}  // namespace
+
+ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
+    VerifyCommand command;
+    const auto parsed = parse(std::move(arguments), command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    const auto receipt = load(command.receipt);
+    if (!receipt) {
+        return finish_early(log, exit_code_for(receipt.error().code), receipt.error().message, command.json);
+    }
+    const auto base = transfer::ConfinedDir::open(command.directory);
+    if (!base) return finish_early(log, exit_code_for(base.error().code), base.error().message, command.json);
+
+    std::vector<std::string> lines;
+    const auto counts =
+        transfer::check_receipt(*receipt, *base, [&](const std::string& line) { lines.push_back(line); });
+    const ExitCode code = code_of(counts);
+    if (code == ExitCode::ok) {
+        log.info(summary(counts));
+    } else {
+        log.error(summary(counts));
+    }
+    if (!command.json) {
+        std::string text;
+        for (const std::string& line : lines) text += line + "\n";
+        return print_output(log, text, code);
+    }
+    JsonWriter json;
+    json.begin_object().key("exit_code").number(static_cast<int>(code));
+    json.key("entries").number(counts.entries).key("files").number(counts.files).key("bytes").number(counts.bytes);
+    json.key("different").number(counts.different).key("differences").begin_array();
+    for (const std::string& line : lines) json.string(line);
+    json.end_array().end_object();
+    return print_output(log, json.text() + "\n", code);
+}
+
+}  // namespace udtx::apps

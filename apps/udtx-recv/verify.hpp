@@ -1,0 +1,16 @@
+// udtx-recv verify RECEIPT DIR
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/exit_codes.hpp"
+#include "common/log.hpp"
+
+namespace udtx::apps {
+
+/// `arguments` without the first word. Differences go to standard output, one a line.
+[[nodiscard]] ExitCode run_verify(Log& log, std::vector<std::string> arguments);
+
+}  // namespace udtx::apps

@@ -1,0 +1,124 @@
+#include "transfer/receipt/receipt_check.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "transfer/names.hpp"
+#include "transfer/receipt/block_hasher.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+class Checker {
+  public:
+    Checker(const Receipt& receipt, const ConfinedDir& base, const std::function<void(const std::string&)>& tell)
+        : receipt_(receipt), base_(base), tell_(tell) {}
+
+    void check(const ReceiptEntry& entry) {
+        ++counts_.entries;
+        const bool same = entry.type == EntryType::file        ? check_file(entry)
+                          : entry.type == EntryType::directory ? check_directory(entry)
+                                                               : check_link(entry);
+        if (!same) ++counts_.different;
+    }
+    [[nodiscard]] const CheckCounts& counts() const noexcept { return counts_; }
+
+  private:
+    bool differs(const ReceiptEntry& entry, const std::string& how) {
+        tell_(escape_name(entry.path) + ": " + how);
+        return false;
+    }
+    bool cannot(const ReceiptEntry& entry, int error) {
+        if (error == ENOENT || error == ENOTDIR) return differs(entry, "missing");
+        ++counts_.unreadable;
+        return differs(entry, std::string("cannot be read: ") + std::strerror(error));
+    }
+
+    bool check_directory(const ReceiptEntry& entry) {
+        int error = 0;
+        if (base_.open_directory(entry.path, error)) return true;
+        if (error == ENOTDIR || error == ELOOP) return differs(entry, "is no directory");
+        return cannot(entry, error);
+    }
+
+    bool check_link(const ReceiptEntry& entry) {
+        const auto [directory, leaf] = split_leaf(entry.path);
+        int error = 0;
+        const UniqueFd parent = base_.open_directory(directory, error);
+        if (!parent) return cannot(entry, error);
+        std::array<char, PATH_MAX> target{};
+        const ssize_t length = ::readlinkat(parent.get(), leaf.c_str(), target.data(), target.size());
+        if (length < 0 && errno == EINVAL) return differs(entry, "is no symbolic link");
+        if (length < 0) return cannot(entry, errno);
+        if (std::string_view(target.data(), static_cast<std::size_t>(length)) == entry.target) return true;
+        return differs(entry, "leads elsewhere");
+    }
+
+    bool check_file(const ReceiptEntry& entry) {
+        ++counts_.files;
+        counts_.bytes += entry.size;
+        int error = 0;
+        // O_NONBLOCK: a FIFO that took the file's name must not be waited for.
+        const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
+        if (!fd && error == ELOOP) return differs(entry, "is no regular file");
+        if (!fd) return cannot(entry, error);
+        struct stat status = {};
+        if (::fstat(fd.get(), &status) != 0) return cannot(entry, errno);
+        if (!S_ISREG(status.st_mode)) return differs(entry, "is no regular file");
+        const auto size = static_cast<std::uint64_t>(status.st_size);
+        bool same = true;
+        if (size != entry.size) {
+            same = differs(entry, "has " + std::to_string(size) + " bytes, not " + std::to_string(entry.size));
+        }
+        return check_content(entry, fd.get(), size) && same;
+    }
+
+    /// The blocks that are there, also of a file of another size: they need not be sent again.
+    bool check_content(const ReceiptEntry& entry, int fd, std::uint64_t size) {
+        BlockHasher hasher(receipt_.hash, fd, size);
+        bool same = true;
+        std::uint64_t from = 0;
+        for (const ProvenPiece& piece : entry.pieces) {
+            same = check_hole(entry, hasher, from, piece.offset) && same;
+            from = piece.offset + piece.length;
+            if (from > size) return differs(entry, "nothing stands from byte " + std::to_string(piece.offset) + " on");
+            const auto digest = hasher.hash(piece.offset, piece.length);
+            if (!digest) return cannot(entry, hasher.error());
+            if (*digest != piece.digest) same = differs(entry, span_text(piece.offset, from) + " differ");
+        }
+        return check_hole(entry, hasher, from, std::min(entry.size, size)) && same;
+    }
+    bool check_hole(const ReceiptEntry& entry, BlockHasher& hasher, std::uint64_t from, std::uint64_t to) {
+        if (to <= from) return true;
+        const auto zero = hasher.is_zero(from, to - from);
+        if (!zero) return cannot(entry, hasher.error());
+        return *zero || differs(entry, span_text(from, to) + " differ");
+    }
+    static std::string span_text(std::uint64_t from, std::uint64_t to) {
+        return "bytes " + std::to_string(from) + " to " + std::to_string(to - 1);
+    }
+
+    const Receipt& receipt_;
+    const ConfinedDir& base_;
+    const std::function<void(const std::string&)>& tell_;
+    CheckCounts counts_;
+};
+
+}  // namespace
+
+CheckCounts check_receipt(const Receipt& receipt, const ConfinedDir& base,
+                          const std::function<void(const std::string&)>& tell) {
+    Checker checker(receipt, base, tell);
+    for (const ReceiptEntry& entry : receipt.entries) checker.check(entry);
+    return checker.counts();
+}
+
+}  // namespace udtx::transfer

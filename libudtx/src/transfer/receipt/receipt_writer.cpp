@@ -1,0 +1,155 @@
+#include "transfer/receipt/receipt_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "transfer/file_io.hpp"
+#include "transfer/names.hpp"
+#include "transfer/receipt/block_hasher.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256U << 10U;
+constexpr const char* kTemporarySuffix = ".udtx-part";
+
+void add(std::deque<Extent>& pieces, const Extent& extent) {
+    for (std::uint64_t done = 0; done < extent.length;) {
+        const std::uint64_t length = piece_length(extent.offset + done, extent.length - done);
+        pieces.push_back({extent.offset + done, length});
+        done += length;
+    }
+}
+
+std::string piece_text(const ProvenPiece& piece) {
+    return "piece\t" + std::to_string(piece.offset) + "\t" + std::to_string(piece.length) + "\t" + piece.digest.hex();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
+    std::string temporary = path + kTemporarySuffix;
+    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (!fd) return io_error("cannot write the receipt", temporary, errno);
+    return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(path), std::move(temporary), std::move(fd)));
+}
+
+ReceiptWriter::ReceiptWriter(std::string path, std::string temporary, UniqueFd fd)
+    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+
+ReceiptWriter::~ReceiptWriter() { discard(); }
+
+void ReceiptWriter::discard() noexcept {
+    if (!finished_) ::unlink(temporary_.c_str());
+}
+
+void ReceiptWriter::note(const Message& message) {
+    const std::lock_guard lock(mutex_);
+    if (const auto* offer = std::get_if<message::Offer>(&message)) {
+        hashes_.emplace(offer->hash);
+        return line("udtx-receipt\t1\t" + std::string(to_string(offer->hash)));
+    }
+    if (!hashes_) return;
+    if (const auto* digests_of_file = std::get_if<message::Digests>(&message)) return digests(*digests_of_file);
+    if (const auto* extents = std::get_if<message::Extents>(&message)) return announce(extents->extents);
+    if (const auto* kept = std::get_if<message::Kept>(&message)) return announce(kept->extents);
+    if (const auto* next = std::get_if<message::Entry>(&message)) return entry(*next);
+    if (const auto* end = std::get_if<message::FileEnd>(&message)) return end_file(*end);
+    if (const auto* failed = std::get_if<message::FileFailed>(&message)) failed_.push_back(failed->index);
+}
+
+void ReceiptWriter::entry(const message::Entry& m) {
+    const std::string path = join_path(m.path);
+    switch (m.type) {
+        case EntryType::directory:
+            return line("dir\t" + std::to_string(m.index) + "\t" + escape_field(path));
+        case EntryType::symlink:
+            return line("link\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
+        case EntryType::file:
+            break;
+    }
+    file_ = m;
+    unhashed_.clear();
+    file_line(m.index, path, m.size);
+    if (m.whole && m.size > 0) add(unhashed_, {0, m.size});
+}
+
+void ReceiptWriter::announce(std::span<const Extent> extents) {
+    for (const Extent& extent : extents) add(unhashed_, extent);
+}
+
+void ReceiptWriter::digests(const message::Digests& m) {
+    for (const Digest& digest : m.digests) {
+        if (unhashed_.empty()) return;  // the receiver's job ends such a transfer
+        const Extent piece = unhashed_.front();
+        unhashed_.pop_front();
+        line(piece_text({piece.offset, piece.length, digest}));
+    }
+}
+
+void ReceiptWriter::end_file(const message::FileEnd& m) {
+    if (m.status == FileStatus::ok) return digest_line(m.index, m.digest);
+    if (m.status == FileStatus::kept) kept_.push_back({file_.index, join_path(file_.path), file_.size});
+}
+
+void ReceiptWriter::file_line(std::uint64_t index, const std::string& path, std::uint64_t size) {
+    line("file\t" + std::to_string(index) + "\t" + escape_field(path) + "\t" + std::to_string(size));
+}
+
+void ReceiptWriter::digest_line(std::uint64_t index, const Digest& digest) {
+    line("digest\t" + digest.hex());
+    hashes_->root.add(index, digest);
+}
+
+Result<void> ReceiptWriter::hash_kept(const Kept& kept, int fd) {
+    BlockHasher hasher(hashes_->hash, fd, kept.size);
+    FileDigest digest(hashes_->hash, kept.size);
+    file_line(kept.index, kept.path, kept.size);
+    while (const auto piece = hasher.next()) {
+        digest.add(piece->offset, piece->length, piece->digest);
+        line(piece_text(*piece));
+    }
+    if (hasher.error() != 0) return io_error("cannot read for the receipt", kept.path, hasher.error());
+    digest_line(kept.index, digest.finish());
+    return {};
+}
+
+Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
+    const std::lock_guard lock(mutex_);
+    if (!hashes_) return Error{ErrorCode::file_io, "there is nothing to write a receipt of"};
+    for (const Kept& kept : kept_) {
+        const UniqueFd fd = open_kept(kept.path);
+        if (!fd) return io_error("cannot open for the receipt", kept.path, errno);
+        if (auto hashed = hash_kept(kept, fd.get()); !hashed) return hashed;
+    }
+    for (const std::uint64_t index : failed_) line("failed\t" + std::to_string(index));
+    line("root\t" + hashes_->root.finish().hex());
+    // Its own line is the one that the last digest does not cover.
+    buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";
+    write_out();
+    if (error_ == 0) error_ = sync_data(fd_.get());
+    if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) error_ = errno;
+    if (error_ != 0) return io_error("cannot write the receipt", path_, error_);
+    finished_ = true;
+    return {};
+}
+
+void ReceiptWriter::line(std::string_view text) {
+    const std::size_t from = buffer_.size();
+    buffer_.append(text).push_back('\n');
+    hashes_->all.update(std::as_bytes(std::span(buffer_).subspan(from)));
+    if (buffer_.size() >= kBufferBytes) write_out();
+}
+
+void ReceiptWriter::write_out() {
+    if (error_ == 0) error_ = write_all_at(fd_.get(), std::as_bytes(std::span(buffer_)), written_);
+    written_ += buffer_.size();
+    buffer_.clear();
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,84 @@
+// Writes a receipt while a transfer runs, from the messages that announce its content: both ends see the same ones.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/unique_fd.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/receipt/receipt.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// Finds a file that was kept from an earlier run; none if it cannot be opened.
+using OpenKept = std::function<UniqueFd(const std::string& path)>;
+
+class ReceiptWriter {
+  public:
+    /// file_io: `path` cannot be written. Nothing stands under that name before finish().
+    static Result<std::unique_ptr<ReceiptWriter>> create(std::string path);
+    ~ReceiptWriter();
+    ReceiptWriter(const ReceiptWriter&) = delete;
+    ReceiptWriter& operator=(const ReceiptWriter&) = delete;
+
+    /// OFFER, what follows it in the sender's order, and FILE_FAILED of the receiver; others are ignored. Any thread.
+    void note(const Message& message);
+    /// After the confirmation: hashes the files that were kept and gives the receipt its name.
+    Result<void> finish(const OpenKept& open_kept);
+    /// Nothing stays behind; for processes that end without destructors.
+    void discard() noexcept;
+
+  private:
+    struct Kept {
+        std::uint64_t index = 0;
+        std::string path;
+        std::uint64_t size = 0;
+    };
+
+    /// What needs to know the hash, from OFFER on.
+    struct Hashes {
+        explicit Hashes(HashAlgorithm algorithm) : hash(algorithm), all(algorithm), root(algorithm) {}
+        HashAlgorithm hash;
+        Hasher all;
+        RootDigest root;
+    };
+
+    ReceiptWriter(std::string path, std::string temporary, UniqueFd fd);
+    void entry(const message::Entry& m);
+    void announce(std::span<const Extent> extents);
+    void digests(const message::Digests& m);
+    void end_file(const message::FileEnd& m);
+    void file_line(std::uint64_t index, const std::string& path, std::uint64_t size);
+    void digest_line(std::uint64_t index, const Digest& digest);
+    /// As it stands on the disk.
+    Result<void> hash_kept(const Kept& kept, int fd);
+    void line(std::string_view text);
+    void write_out();
+
+    std::string path_;
+    std::string temporary_;
+    UniqueFd fd_;
+    std::mutex mutex_;  // guards what follows
+    std::optional<Hashes> hashes_;
+    std::string buffer_;
+    int error_ = 0;
+    std::uint64_t written_ = 0;
+
+    message::Entry file_;          // the latest
+    std::deque<Extent> unhashed_;  // its pieces without a digest
+    std::vector<Kept> kept_;
+    std::vector<std::uint64_t> failed_;
+    bool finished_ = false;
+};
+
+}  // namespace udtx::transfer

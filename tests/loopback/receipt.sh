@@ -1,0 +1,74 @@
+# Receipts: both ends write the same one, udtx-recv verify finds every kind of difference and names the block.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir -p "$work/src/d" "$work/dst"
+head -c 5000000 /dev/urandom >"$work/src/big"
+head -c 3000 /dev/urandom >"$work/src/d/a b"
+: >"$work/src/empty"
+ln -s big "$work/src/link"
+truncate -s 8M "$work/src/sparse" && printf x | dd of="$work/src/sparse" bs=1 seek=6000000 conv=notrunc status=none
+printf 'y' >"$work/src/"$'odd\tna\\me\nz'
+
+transfer() {  # NAME SEND-ARGS...
+    local name=$1
+    shift
+    start_recv "$name" --psk-file "$work/psk" --dir "$work/dst" --one-off --receipt "$work/$name.recv"
+    expect 0 "$send" --psk-file "$work/psk" --receipt "$work/$name.send" "$@" "$work/src/" "udtx://127.0.0.1:$port/in/to"
+    wait_for 0 "$receiver"
+}
+verify() { expect "$1" "$recv" verify "$work/one.recv" "$work/dst/in/to"; }
+differs() { grep -qE -- "$1" "$work/last.out" || fail "verify does not say '$1': $(cat "$work/last.out")"; }
+
+transfer one
+cmp "$work/one.send" "$work/one.recv" || fail "the receipts of the two ends differ"
+verify 0
+said "5 files.*all as the receipt says"
+# Sent again, what stands there is not sent, and the receipt is whole all the same.
+transfer sha --checksum sha256
+cmp "$work/sha.send" "$work/sha.recv" || fail "the receipts of the two ends differ with SHA-256"
+grep -q "sha256" "$work/sha.recv" || fail "the receipt does not name its hash"
+expect 0 "$recv" verify "$work/sha.recv" "$work/src"
+
+to=$work/dst/in/to
+printf '\377\376\375' | dd of="$to/big" bs=1 seek=2097152 conv=notrunc status=none
+verify 41
+differs '^big: bytes 2097152 to 3145727 differ'
+[ "$(wc -l <"$work/last.out")" -eq 1 ] || fail "more than one block differs"
+cp "$work/src/big" "$to/big"
+printf z | dd of="$to/sparse" bs=1 seek=100 conv=notrunc status=none
+truncate -s 2999 "$to/d/a b"
+ln -sf elsewhere "$to/link"
+rm "$to/empty"
+verify 41
+differs '^sparse: bytes .* differ'
+differs '^d/a b: has 2999 bytes, not 3000'
+differs '^link: leads elsewhere'
+differs '^empty: missing'
+expect 41 "$recv" verify --json "$work/one.recv" "$to"
+[ "$(json_field "$work/last.out" different)" -eq 4 ] || fail "--json"
+rm -r "$to/d" && mkfifo "$to/d"
+verify 41
+differs '^d: is no directory'
+
+# A receipt that was changed or cut is no evidence.
+sed 's/^file\t\([0-9]*\)\tempty/file\t\1\tother/' "$work/one.recv" >"$work/forged"
+expect 41 "$recv" verify "$work/forged" "$to"
+said "changed after it was written"
+head -n -1 "$work/one.recv" >"$work/cut"
+expect 41 "$recv" verify "$work/cut" "$to"
+said "its end is missing"
+expect 11 "$recv" verify "$work/nowhere" "$to"
+expect 11 "$recv" verify "$work/one.recv" "$work/nowhere"
+expect 1 "$recv" verify "$work/one.recv"
+said "RECEIPT DIR"
+
+# A transfer that does not end leaves no receipt.
+! "$send" --psk-file "$work/psk" --timeout 1 --receipt "$work/none" "$work/src" udtx://127.0.0.1:9/ 2>"$work/last.err" ||
+    fail "nobody listens there"
+[ -z "$(ls "$work" | grep '^none')" ] || fail "a receipt of nothing"
+expect 11 "$send" --psk-file "$work/psk" --receipt "$work/no/dir" "$work/src" udtx://127.0.0.1:9/
+said "--receipt: cannot write"
+expect 1 "$send" --psk-file "$work/psk" --receipt "$work/x" - udtx://127.0.0.1:9/x
+said "--receipt is for files"
+expect 1 "$recv" --psk-file "$work/psk" --listen 127.0.0.1:0 --dir "$work/dst" --receipt "$work/x"
+said "--one-off"

@@ -1,0 +1,155 @@
+#include "transfer/receipt/receipt.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/receipt/block_hasher.hpp"
+#include "transfer/receipt/receipt_check.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using udtx::test::TemporaryDirectory;
+
+namespace {
+
+constexpr HashAlgorithm kHash = HashAlgorithm::xxh3_128;
+
+std::vector<std::byte> pattern(std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 7 + 1) % 251);
+    return bytes;
+}
+
+Digest hash_of(std::span<const std::byte> bytes) {
+    Hasher hasher(kHash);
+    hasher.update(bytes);
+    return hasher.finish();
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// A transfer of one file of 2.5 MiB in two messages of digests, one kept, one that failed, and a directory.
+struct Rig {
+    Rig() {
+        auto made = ReceiptWriter::create(path);
+        REQUIRE(made);
+        writer = std::move(*made);
+        writer->note(message::Offer{});
+        message::Entry first;
+        first.type = EntryType::directory;
+        first.path = {"d\t1"};
+        writer->note(first);
+        FileDigest file(kHash, data.size());
+        writer->note(entry(1, "f", data.size()));
+        for (std::uint64_t i = 0; i < 3; ++i) {
+            const std::uint64_t at = i * kPieceBytes;
+            const auto piece = std::span(data).subspan(at, piece_length(at, data.size() - at));
+            file.add(at, piece.size(), hash_of(piece));
+            writer->note(message::Digests{1, i, {hash_of(piece)}});
+        }
+        writer->note(message::FileEnd{1, FileStatus::ok, file.finish()});
+        writer->note(entry(2, "kept", 5));
+        writer->note(message::FileEnd{2, FileStatus::kept, {}});
+        writer->note(entry(3, "lost", 0));
+        writer->note(message::FileEnd{3, FileStatus::ok, FileDigest(kHash, 0).finish()});
+        writer->note(message::FileFailed{3, 0, "lost", "disk"});
+        write_file(directory_path + "/kept", std::span(data).first(5));
+        write_file(directory_path + "/f", data);
+        std::filesystem::create_directory(directory_path + "/d\t1");
+    }
+    static message::Entry entry(std::uint64_t index, const std::string& name, std::uint64_t size) {
+        message::Entry m;
+        m.index = index;
+        m.path = {name};
+        m.size = size;
+        m.whole = true;
+        return m;
+    }
+    std::string finished() {
+        const auto done = writer->finish([this](const std::string& name) {
+            return UniqueFd(::open((directory_path + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+        });
+        REQUIRE(done);
+        return read_file(path);
+    }
+    std::vector<std::string> differences(const std::string& text) {
+        const auto receipt = parse_receipt(text);
+        REQUIRE(receipt);
+        const auto base = ConfinedDir::open(directory_path);
+        REQUIRE(base);
+        std::vector<std::string> lines;
+        const auto counts = check_receipt(*receipt, *base, [&](const std::string& line) { lines.push_back(line); });
+        CHECK(counts.entries == 3);
+        CHECK(counts.files == 2);
+        CHECK(counts.different == std::min<std::size_t>(lines.size(), 1));
+        return lines;
+    }
+
+    TemporaryDirectory directory;
+    std::string directory_path = directory.path().string();
+    std::string path = directory_path + "/receipt";
+    std::vector<std::byte> data = pattern(kPieceBytes * 5 / 2);
+    std::unique_ptr<ReceiptWriter> writer;
+};
+
+}  // namespace
+
+TEST_CASE("A receipt of a transfer says what stands there, and finds the block that differs") {
+    Rig rig;
+    CHECK_FALSE(std::filesystem::exists(rig.path));
+    const std::string text = rig.finished();
+    CHECK(rig.differences(text).empty());
+
+    rig.data[kPieceBytes + 5] ^= std::byte{1};
+    write_file(rig.directory_path + "/f", rig.data);
+    CHECK(rig.differences(text) == std::vector<std::string>{"f: bytes 1048576 to 2097151 differ"});
+}
+
+TEST_CASE("A receipt that was changed anywhere, or cut anywhere, is refused") {
+    Rig rig;
+    const std::string text = rig.finished();
+    REQUIRE(parse_receipt(text));
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::string changed = text;
+        changed[i] = static_cast<char>(changed[i] ^ 1);
+        const auto parsed = parse_receipt(changed);
+        REQUIRE_FALSE(parsed);
+        REQUIRE(parsed.error().code == ErrorCode::integrity);
+        REQUIRE_FALSE(parse_receipt(std::string_view(text).substr(0, i)));
+    }
+    CHECK_FALSE(parse_receipt(text + "x\n"));
+}
+
+TEST_CASE("A receipt that is not finished, or of nothing, leaves no file") {
+    Rig rig;
+    rig.writer.reset();
+    CHECK_FALSE(std::filesystem::exists(rig.path));
+    CHECK_FALSE(std::filesystem::exists(rig.path + ".udtx-part"));
+
+    auto empty = ReceiptWriter::create(rig.path);
+    REQUIRE(empty);
+    CHECK_FALSE((*empty)->finish([](const std::string&) { return UniqueFd(); }));
+    CHECK_FALSE(ReceiptWriter::create(rig.directory_path + "/no/where"));
+}
+
+TEST_CASE("A kept file that cannot be read is an error, not a gap") {
+    Rig rig;
+    const auto done = rig.writer->finish([](const std::string&) {
+        errno = EACCES;
+        return UniqueFd();
+    });
+    REQUIRE_FALSE(done);
+    CHECK(done.error().code == ErrorCode::file_io);
+    CHECK_FALSE(std::filesystem::exists(rig.path));
+}
