@@ -51,7 +51,7 @@ class Meter:
     def watch(self):
         while self.process.returncode is None:
             for pid in descendants(self.pid):
-                self.peaks[pid] = max(peak_memory(pid), self.peaks.get(pid, 0))
+                self.peaks[pid] = max(memory(pid), self.peaks.get(pid, 0))
             time.sleep(0.02)
 
     @property
@@ -94,15 +94,15 @@ def descendants(pid):
     return found
 
 
-def peak_memory(pid):
-    """Bytes; 0 while the process is still a fork of this one."""
+def memory(pid, what="VmHWM"):
+    """Bytes, by default the peak; 0 while the process is still a fork of this one."""
     try:
         with open(f"/proc/{pid}/comm", encoding="ascii") as file:
             if file.read().startswith("python"):
                 return 0
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             for line in file:
-                if line.startswith("VmHWM:"):
+                if line.startswith(f"{what}:"):
                     return int(line.split()[1]) * 1024
     except OSError:
         pass
