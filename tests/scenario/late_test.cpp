@@ -72,6 +72,23 @@ TEST_CASE("an ordered stream fills two equal paths") {
     SIM_CHECK(s, resent(rig.client().stats()) <= 0.001);
 }
 
+TEST_CASE("an ordered stream fills two paths of 10 and 20 ms through a small receive window") {
+    // 280 datagrams: what both have on their way, the gap and the way back of the credit take 270 at 200 Mbit/s.
+    TransportConfig config;
+    config.stream_window = config.connection_window = 280 * 1434;
+    LinkParams later = kFast;
+    later.delay = 10ms;
+    MultipathRig rig({.name = "10 and 20 ms", .lines = {kFast, later}, .client = config, .server = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
+    s.run_for(1s);
+    const std::uint64_t before = bulk.receiver->received();
+    s.run_for(3s);
+    const double got = mbps(bulk.receiver->received() - before, 3s);
+    INFO(got);
+    SIM_CHECK(s, got >= 175.0);
+}
+
 TEST_CASE("one path's delay rises to a second for ten: the other stays full, and both are used after") {
     for (const std::uint64_t seed : {1U, 2U}) {
         MultipathRig rig({.name = "a second more one way", .lines = {kFifty, kFifty}, .seed = seed});

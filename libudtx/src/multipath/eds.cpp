@@ -60,7 +60,6 @@ std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forec
     }
     const std::uint64_t bytes = one.path->datagram_bytes;
     std::uint64_t hold = demand.limit;
-    if (demand.receive_window > 0) hold = std::min(hold, demand.data_acked + demand.receive_window);
     const auto most = static_cast<double>(demand.limit);
     const auto gap_bytes = static_cast<std::uint64_t>(std::min(gap, most));
     const std::uint64_t hole = std::max(kHoleDatagrams, gap_bytes / kHolesInGap / bytes) * bytes;

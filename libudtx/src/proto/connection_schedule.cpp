@@ -81,9 +81,11 @@ std::optional<Transmit> Connection::transmit_bound(Instant now, PathContext& p, 
 
 std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     for (const auto& p : paths_.all()) {
-        // Nothing comes between the packets of a pair.
+        // Nothing comes between the packets of a pair, which are as late as its first one: what they would hold up at
+        // the head of the stream is for faster paths.
         if (p->train_left == 0 || !streams_.data_pending()) continue;
-        if (auto t = transmit_data(now, *p, {.shared = false}, 1, out)) return t;
+        const multipath::Pick pick{.path = p->id, .from = p->train_from};
+        if (auto t = transmit_data(now, *p, {.shared = false, .pick = pick}, 1, out)) return t;
     }
     for (const auto& p : paths_.all()) {
         auto t = transmit_challenge(now, *p, out);

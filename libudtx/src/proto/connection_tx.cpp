@@ -201,6 +201,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
         if (opens) {
             const std::uint32_t most = train_due(now, p) ? kMaxTrain : 2U;
             p.train_left = std::clamp(p.congestion->probe_packets(), 2U, most);
+            p.train_from = plan.from;
         }
         if (opens || follows) {
             plan.size = mtu - p.train_left-- * kPairStep;

@@ -68,6 +68,7 @@ struct PathContext {
     // Packet pairs: every 16th packet opens one, at most one a millisecond, besides the first train
     // (docs/congestion.md).
     std::uint32_t train_left = 0;  ///< packets of the pair or train under way that are still to leave
+    std::uint64_t train_from = 0;  ///< stream offset from which on its packets take bytes, as the scheduler chose it
     Instant last_pair{};
     std::optional<Instant> last_train;
     std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)

@@ -20,7 +20,8 @@ bool StreamTable::data_pending() const {
 }
 
 bool StreamTable::limits_pending() const {
-    const bool limit = consumed_ + config_.connection_window >= max_data_ + config_.connection_window / 4;
+    const bool limit =
+        consumed_ + config_.connection_window >= max_data_ + config_.connection_window / stream::kCreditParts;
     return limit || max_data_lost_ || max_streams_due_;
 }
 
@@ -37,7 +38,7 @@ bool StreamTable::pending() const {
 
 void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
     const std::uint64_t limit = consumed_ + config_.connection_window;
-    if ((max_data_lost_ || limit >= max_data_ + config_.connection_window / 4) &&
+    if ((max_data_lost_ || limit >= max_data_ + config_.connection_window / stream::kCreditParts) &&
         wire::write_frame(out, wire::MaxDataFrame{std::max(max_data_, limit)})) {
         max_data_ = std::max(max_data_, limit);
         max_data_lost_ = false;

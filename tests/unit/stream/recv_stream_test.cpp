@@ -32,19 +32,19 @@ TEST_CASE("placed pieces are handed over once, whatever overlaps") {
     CHECK(s.done());
 }
 
-TEST_CASE("credit is given in quarters of the window and never beyond the end") {
+TEST_CASE("credit is given in sixteenths of the window and never beyond the end") {
     RecvStream s(StreamKind::ordered, 1000);
     CHECK_FALSE(s.limit_due());
-    REQUIRE(s.on_data(0, some(249), false, kNowhere));
+    REQUIRE(s.on_data(0, some(61), false, kNowhere));
     std::vector<std::byte> out(1000);
-    CHECK(s.read(out) == 249);
+    CHECK(s.read(out) == 61);
     CHECK_FALSE(s.limit_due());
-    REQUIRE(s.on_data(249, some(1), false, kNowhere));
+    REQUIRE(s.on_data(61, some(1), false, kNowhere));
     CHECK(s.read(out) == 1);
     CHECK(s.limit_due());
-    CHECK(s.advertise() == 1250);
+    CHECK(s.advertise() == 1062);
     CHECK_FALSE(s.limit_due());
-    REQUIRE(s.on_data(250, some(500), true, kNowhere));
+    REQUIRE(s.on_data(62, some(500), true, kNowhere));
     CHECK(s.read(out) == 500);
     CHECK_FALSE(s.limit_due());
 }
