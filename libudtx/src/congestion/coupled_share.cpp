@@ -6,6 +6,7 @@
 namespace udtx::congestion {
 
 void CoupledShare::on_sent(const CongestionSent& packet) {
+    if (sharers_ == 1) return inner_->on_sent(packet);
     CongestionSent whole = packet;
     whole.in_flight_before *= sharers_;
     inner_->on_sent(whole);

@@ -7,6 +7,7 @@
 
 #include "crypto/bytes.hpp"
 #include "crypto/wipe.hpp"
+#include "wire/cursor.hpp"
 
 namespace udtx::crypto {
 namespace {
@@ -25,10 +26,13 @@ constexpr PacketNumber kRetryNumber = std::numeric_limits<PacketNumber>::max();
 }  // namespace
 
 Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept {
-    Nonce nonce{};
-    const auto rest = put_big_endian(std::span<std::byte>(nonce), std::uint32_t{path.value});
-    put_big_endian(rest, number);
-    for (std::size_t i = 0; i < nonce.size(); ++i) nonce[i] ^= iv[i];
+    // In the pieces that ciphers read it in, 8 and 4 bytes: a load from what was stored in others waits for all stores
+    // before it, which are the packet's.
+    Nonce nonce;
+    const std::uint64_t high = std::uint64_t{path.value} << 32U | number >> 32U;
+    const auto low = static_cast<std::uint32_t>(number);
+    wire::store_network(nonce.data(), high ^ wire::load_network<std::uint64_t>(iv.data()));
+    wire::store_network(nonce.data() + 8, low ^ wire::load_network<std::uint32_t>(iv.data() + 8));
     return nonce;
 }
 

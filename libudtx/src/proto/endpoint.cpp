@@ -25,11 +25,11 @@ ConnectionId Endpoint::fresh_id() {
 
 std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) {
     const ConnectionId id = setup.local;
-    setup.on_touched = [this, id] { on_touched(id); };
-    auto connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
-    connections_.emplace(id, Entry{.connection = connection});
-    on_touched(id);
-    return connection;
+    Entry& entry = connections_[id];  // where it stays until remove()
+    setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
+    entry.connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
+    on_touched(id, entry);
+    return entry.connection;
 }
 
 std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
@@ -74,10 +74,7 @@ std::shared_ptr<Connection> Endpoint::poll_touched() {
     return nullptr;
 }
 
-void Endpoint::on_touched(ConnectionId id) {
-    const auto it = connections_.find(id);
-    if (it == connections_.end()) return;
-    Entry& entry = it->second;
+void Endpoint::on_touched(ConnectionId id, Entry& entry) {
     if (!entry.told) events_.push_back(id);
     entry.told = true;
     if (!entry.queued) ready_.push_back(id);

@@ -63,7 +63,7 @@ class Endpoint {
 
   private:
     struct Entry {
-        std::shared_ptr<Connection> connection;
+        std::shared_ptr<Connection> connection{};
         std::optional<Instant> deadline{};  // as filed in timers_
         bool told = false;                  // in events_
         bool queued = false;                // in ready_
@@ -75,7 +75,7 @@ class Endpoint {
     };
 
     std::shared_ptr<Connection> add(Instant now, Connection::Setup setup);
-    void on_touched(ConnectionId id);
+    void on_touched(ConnectionId id, Entry& entry);
     void file_deadline(ConnectionId id, Entry& entry);
     void remove(ConnectionId id);
     void after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected);

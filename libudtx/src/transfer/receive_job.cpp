@@ -76,9 +76,9 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (!data_) data_ = id;
     if (*data_ != id) return;
     assembler_.on_bytes(offset, bytes);
-    hand_over_pieces();
+    const bool any = hand_over_pieces();
     // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
-    if (finish_) waker_.wake();
+    if (finish_ && (any || assembler_.has_unannounced())) waker_.wake();
 }
 
 UniqueFd ReceiveJob::open_delivered(const std::string& path) const {

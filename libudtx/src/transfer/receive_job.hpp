@@ -88,7 +88,7 @@ class ReceiveJob final : public Job {
     void note_hole(std::uint64_t end);
     /// Checks that an extent of the current file comes after the last one and inside of the file.
     Result<void> place(const Extent& extent, std::uint64_t longest);
-    void hand_over_pieces();
+    bool hand_over_pieces();  // true: there were some
     Result<void> finish_if_complete();
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
     void send(Instant now, proto::Connection& connection, const Message& message);

@@ -214,12 +214,14 @@ Result<void> ReceiveJob::handle(const message::Finish& m) {
     return {};
 }
 
-void ReceiveJob::hand_over_pieces() {
+bool ReceiveJob::hand_over_pieces() {
+    const bool any = !assembler_.whole().empty();
     for (WholePiece& piece : assembler_.whole()) {
         const auto cost = static_cast<std::size_t>(piece.piece.length);
         queue_.push_now(op::WritePiece{std::move(piece)}, cost);
     }
     assembler_.whole().clear();
+    return any;
 }
 
 Result<void> ReceiveJob::finish_if_complete() {
