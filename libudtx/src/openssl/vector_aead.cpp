@@ -1,6 +1,7 @@
 #include "openssl/vector_aead.hpp"
 
 #define NO_COMPAT_IMB_API_053  // its former names are those of OpenSSL's functions
+#include <immintrin.h>
 #include <intel-ipsec-mb.h>
 #include <openssl/crypto.h>
 
@@ -8,6 +9,7 @@
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "openssl/handles.hpp"
@@ -44,6 +46,23 @@ const IMB_MGR* manager() {
     return once.get();
 }
 
+/// The nonce by one store: the library loads it at once, and what was stored in parts would have to reach the cache
+/// first, with all the stores before it.
+class WholeNonce {
+  public:
+    explicit WholeNonce(const crypto::Nonce& nonce) {
+        std::int64_t head = 0;
+        std::int32_t rest = 0;
+        std::memcpy(&head, nonce.data(), sizeof head);
+        std::memcpy(&rest, nonce.data() + sizeof head, sizeof rest);
+        _mm_store_si128(&bytes_, _mm_set_epi64x(rest, head));
+    }
+    [[nodiscard]] const std::uint8_t* data() const noexcept { return reinterpret_cast<const std::uint8_t*>(&bytes_); }
+
+  private:
+    __m128i bytes_;
+};
+
 class VectorAead final : public crypto::Aead {
   public:
     VectorAead(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
@@ -58,7 +77,7 @@ class VectorAead final : public crypto::Aead {
         std::uint8_t* const data = as_uchar(packet.data());
         std::uint8_t* const payload = data + header_bytes;
         const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
-        IMB_AES256_GCM_ENC(&manager_, &key_, &context_, payload, payload, payload_bytes, as_uchar(nonce.data()), data,
+        IMB_AES256_GCM_ENC(&manager_, &key_, &context_, payload, payload, payload_bytes, WholeNonce(nonce).data(), data,
                            header_bytes, payload + payload_bytes, crypto::kTagBytes);
     }
 
@@ -68,7 +87,7 @@ class VectorAead final : public crypto::Aead {
         std::uint8_t* const payload = data + header_bytes;
         const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
         std::array<std::uint8_t, crypto::kTagBytes> tag{};
-        IMB_AES256_GCM_DEC(&manager_, &key_, &context_, payload, payload, payload_bytes, as_uchar(nonce.data()), data,
+        IMB_AES256_GCM_DEC(&manager_, &key_, &context_, payload, payload, payload_bytes, WholeNonce(nonce).data(), data,
                            header_bytes, tag.data(), tag.size());
         return CRYPTO_memcmp(tag.data(), payload + payload_bytes, tag.size()) == 0;
     }

@@ -140,12 +140,7 @@ std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std:
     if (!bare && !plan.pair_second) maybe_skip_number(p);
     SentPacket packet;
     packet.number = p.recovery.next_number();
-    wire::Writer w(out.subspan(wire::kShortHeaderBytes, plan.size - wire::kShortHeaderBytes - wire::kTagBytes));
-    fill_payload(now, p, plan, w, packet);
-    if (w.size() == 0) return 0;
-    if (plan.pad) w.zeros(w.room());
-
-    const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
+    // The header first: the cipher begins with it, and would wait for all the stores of the payload before it.
     wire::ShortHeader header;
     header.destination = handshake_.remote_id();
     header.path = p.id;
@@ -153,6 +148,12 @@ std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std:
     header.key_phase = keys_->key_phase();
     header.pair_second = plan.pair_second;
     wire::write_short_header(header, out);
+
+    wire::Writer w(out.subspan(wire::kShortHeaderBytes, plan.size - wire::kShortHeaderBytes - wire::kTagBytes));
+    fill_payload(now, p, plan, w, packet);
+    if (w.size() == 0) return 0;
+    if (plan.pad) w.zeros(w.room());
+    const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
     keys_->seal(p.id, packet.number, out.first(size), wire::kShortHeaderBytes);
 
     packet.sent = now;
