@@ -37,6 +37,7 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_option("-l,--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
         ->type_name("RATE")
         ->group(transport_group);
+    rates.add_to(app, transport_group);
     app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
         ->type_name("SECONDS")
         ->group(transport_group);
@@ -61,22 +62,29 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
     app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
     app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
+    observing.add_to(app, output);
     app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
     app.add_option("--log", log_text, "Write messages with times to a file as well")->type_name("FILE")->group(output);
 }
 
 Result<void> CommonOptions::check_rates() {
+    if (const auto checked = rates.check(); !checked) return checked;
     if (!rate_text.empty()) {
         const auto parsed = parse_rate(rate_text);
         if (!parsed) return usage("--rate: " + parsed.error().message);
         rate = parsed.value();
+    }
+    if (rates.bwlimit) {
+        if (!rate_text.empty()) return usage("--rate and --bwlimit exclude each other");
+        rate = *rates.bwlimit;
     }
     if (!min_rate_text.empty()) {
         const auto parsed = parse_rate(min_rate_text);
         if (!parsed) return usage("--min-rate: " + parsed.error().message);
         min_rate = parsed.value();
         if (min_rate > rate) {
-            return usage("--min-rate " + min_rate_text + " is above --rate " + rate_text);
+            return usage("--min-rate " + min_rate_text + " is above --rate " +
+                         (rate_text.empty() ? format_rate(rate) : rate_text));
         }
     }
     constexpr std::array<std::pair<std::string_view, Policy>, 4> kPolicies{
@@ -97,12 +105,14 @@ Result<void> CommonOptions::check_rates() {
 }
 
 Result<void> CommonOptions::check() {
-    if (const auto rates = check_rates(); !rates) return rates;
+    if (const auto checked = check_rates(); !checked) return checked;
     if (!timeout_text.empty()) {
         const auto parsed = parse_seconds(timeout_text);
         if (!parsed) return usage("--timeout: " + parsed.error().message);
         timeout = parsed.value();
     }
+    if (const auto checked = observing.check(); !checked) return checked;
+    json = json || observing.json_stream;
     const auto mtu = parse_mtu(mtu_text);
     if (!mtu) return usage("--mtu: " + mtu.error().message);
     max_datagram = mtu.value();

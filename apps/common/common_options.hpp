@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "common/log.hpp"
+#include "common/observing_options.hpp"
 #include "common/origins.hpp"
+#include "common/rate_options.hpp"
 #include "io/resolve.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
@@ -41,7 +43,10 @@ struct CommonOptions {
     bool ipv4 = false;
     bool ipv6 = false;
 
-    Rate rate = Rate::infinite();
+    ObservingOptions observing;
+    RateOptions rates;
+
+    Rate rate = Rate::infinite();  ///< of --rate or --bwlimit
     Rate min_rate{};
     Policy policy = Policy::fair;
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer

@@ -52,6 +52,13 @@ void DialHandler::abort(ErrorCode code, const std::string& reason) {
     });
 }
 
+void DialHandler::set_max_rate(Rate rate) {
+    driver_.post([self = shared_from_this(), rate] {
+        self->max_rate_ = rate;
+        if (self->connection_) self->connection_->set_max_rate(rate);
+    });
+}
+
 void DialHandler::sample_stats() {
     driver_.post([self = shared_from_this()] {
         if (self->connection_) self->keep_stats(*self->connection_);
@@ -90,6 +97,7 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
             connected_ = true;
         }
         job_.set_waker(driver_.waker_for(connection));
+        if (max_rate_) connection.set_max_rate(*max_rate_);
         log_.detail("connected to " + to_string(connection.remote()));
         open_other_paths(now, connection);
     }

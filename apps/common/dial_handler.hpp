@@ -29,6 +29,8 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void dial();
     /// Any thread: ends the transfer, also while it is still being dialled.
     void abort(ErrorCode code, const std::string& reason);
+    /// Any thread: the cap from now on, also of connections that are still to come.
+    void set_max_rate(Rate rate);
     /// Any thread.
     [[nodiscard]] bool connected() const;
     /// Any thread: has the statistics of a connection that is not closed yet kept, soon.
@@ -54,6 +56,7 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     transfer::Job& job_;
     Log& log_;
     std::shared_ptr<proto::Connection> connection_;  // until it has closed
+    std::optional<Rate> max_rate_;
     bool aborted_ = false;
 
     mutable std::mutex mutex_;  // guards what follows

@@ -76,6 +76,14 @@ void write_paths(JsonWriter& json, const FinalReport& report) {
     json.end_array();
 }
 
+void write_limits(JsonWriter& json, const FinalReport& report) {
+    json.key("limited_by");
+    report.limits.empty() ? json.null() : json.string(name_of(report.limits.front().limit));
+    json.key("limits").begin_object();
+    for (const LimitShare& share : report.limits) json.key(name_of(share.limit)).number(share.share);
+    json.end_object();
+}
+
 void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
     json.key("status").string(code == ExitCode::ok ? "ok" : code == ExitCode::partial ? "partial" : "error");
     json.key("exit_code").number(static_cast<int>(code));
@@ -171,11 +179,40 @@ std::vector<std::string> path_lines(const FinalReport& report) {
     return lines;
 }
 
+std::vector<std::string> stats_lines(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const Totals totals = totals_of(report);
+    const PathStats& path = totals.first;
+    std::vector<std::string> lines;
+    lines.push_back("files delivered: " + format_count(outcome.files) + " (directories " +
+                    format_count(outcome.directories) + ", symlinks " + format_count(outcome.links) + ")");
+    lines.push_back("entries not delivered: " + format_count(outcome.failed_count));
+    lines.push_back("size of the files: " + format_count(outcome.bytes) + " bytes");
+    lines.push_back("sent: " + format_count(outcome.sent_bytes) +
+                    " bytes; there from an earlier run: " + format_count(outcome.kept_bytes) + " bytes");
+    lines.push_back("time: " + format_elapsed(report.elapsed) + "; rate: " + format_rate(goodput(report)) + " (" +
+                    format_byte_rate(goodput(report)) + ")");
+    if (!report.stats) return lines;
+    lines.push_back("packets sent: " + format_count(totals.sent_packets) + ", lost: " +
+                    format_count(totals.lost_packets) + ", sent again: " + format_count(totals.retransmitted_packets));
+    lines.push_back("RTT: " + format_milliseconds(path.smoothed_rtt) + ", shortest " +
+                    format_milliseconds(path.min_rtt) + ", variation " + format_milliseconds(path.rtt_variance));
+    lines.push_back("MTR: " + (path.congestion.mtr.is_zero() ? "not measured" : format_rate(path.congestion.mtr)) +
+                    "; datagrams of " + format_count(path.datagram_bytes) + " bytes; " + report.congestion + "; " +
+                    report.stats->cipher);
+    for (const LimitShare& share : report.limits) {
+        lines.push_back("limited by " + std::string(text_of(share.limit)) + ": " +
+                        format_elapsed(from_seconds(to_seconds(report.elapsed) * share.share)));
+    }
+    return lines;
+}
+
 std::string to_json(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
     const Totals totals = totals_of(report);
     JsonWriter json;
     json.begin_object();
+    json.key("event").string("end");
     write_status(json, report.code, report.error);
     json.key("bytes").number(outcome.bytes);
     json.key("files").number(outcome.files);
@@ -196,6 +233,7 @@ std::string to_json(const FinalReport& report) {
     json.key("cc").string(report.congestion);
     json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
     json.key("transfers").number(report.transfers);
+    write_limits(json, report);
     write_paths(json, report);
     write_failures(json, outcome);
     json.end_object();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/exit_codes.hpp"
+#include "common/limits.hpp"
 #include "transfer/report.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
@@ -22,6 +23,7 @@ struct FinalReport {
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
     std::string congestion;                ///< as the user set it
     bool streaming = false;                ///< one pipe and no files
+    std::vector<LimitShare> limits;        ///< what limited it, largest share first
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 
@@ -36,6 +38,8 @@ void close_books(FinalReport& report);
 [[nodiscard]] std::string summary_line(const FinalReport& report);
 /// "lost 0 of 1,234 packets, ..."; empty without statistics.
 [[nodiscard]] std::string transport_line(const FinalReport& report);
+/// What --stats prints.
+[[nodiscard]] std::vector<std::string> stats_lines(const FinalReport& report);
 /// One line for each path, where there are several.
 [[nodiscard]] std::vector<std::string> path_lines(const FinalReport& report);
 [[nodiscard]] std::string to_json(const FinalReport& report);

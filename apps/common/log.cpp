@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 
+#include <unistd.h>
+
 #include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 
 #include <atomic>
@@ -11,6 +14,7 @@
 #include <system_error>
 
 #include "common/descriptors.hpp"
+#include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "os/unique_fd.hpp"
 
@@ -24,12 +28,46 @@ struct Log::FileState {
 
 namespace {
 
+/// {"time":"2026-01-31T12:00:00.000+00:00","level":"info","program":"udtx-recv","pid":7,"message":"..."}
+class JsonFormatter final : public spdlog::formatter {
+  public:
+    void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+        spdlog::memory_buf_t time;
+        time_.format(message, time);
+        const auto level = spdlog::level::to_string_view(message.level);
+        JsonWriter json;
+        json.begin_object();
+        json.key("time").string({time.data(), time.size()});
+        json.key("level").string({level.data(), level.size()});
+        json.key("program").string({message.logger_name.data(), message.logger_name.size()});
+        json.key("pid").number(static_cast<int>(::getpid()));
+        json.key("message").string({message.payload.data(), message.payload.size()});
+        json.end_object();
+        out.append(json.text().data(), json.text().data() + json.text().size());
+    }
+    [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+        return std::make_unique<JsonFormatter>();
+    }
+
+  private:
+    spdlog::pattern_formatter time_{"%Y-%m-%dT%H:%M:%S.%e%z", spdlog::pattern_time_type::local, ""};
+};
+
 class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
   public:
     explicit TerminalSink(Terminal& terminal) : terminal_(terminal) {}
+    void use_json() {
+        set_formatter(std::make_unique<JsonFormatter>());
+        json_ = true;
+    }
 
   protected:
     void sink_it_(const spdlog::details::log_msg& message) override {
+        if (json_) {
+            spdlog::memory_buf_t line;
+            formatter_->format(message, line);
+            return terminal_.line({line.data(), line.size()});
+        }
         std::string text(message.logger_name.data(), message.logger_name.size());
         text += ": ";
         text.append(message.payload.data(), message.payload.size());
@@ -39,18 +77,26 @@ class TerminalSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   private:
     Terminal& terminal_;
+    bool json_ = false;
 };
 
 /// Writes each line at once: what happened just before a crash is what one looks for. `State` is Log::FileState.
 template <class State>
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   public:
-    explicit FileSink(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    FileSink(std::shared_ptr<State> state, bool json) : state_(std::move(state)), json_(json) {
+        if (json) {
+            set_formatter(std::make_unique<JsonFormatter>());
+        } else {
+            set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n[%P] %l: %v");
+        }
+    }
 
   protected:
     void sink_it_(const spdlog::details::log_msg& message) override {
         spdlog::memory_buf_t line;
         formatter_->format(message, line);
+        if (json_) line.push_back('\n');
         const int failed = write_all(state_->fd.get(), {line.data(), line.size()});
         int none = 0;
         if (failed != 0) state_->error.compare_exchange_strong(none, failed);
@@ -59,6 +105,7 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   private:
     std::shared_ptr<State> state_;
+    bool json_;
 };
 
 spdlog::level::level_enum least_shown(Log::Verbosity verbosity) {
@@ -82,6 +129,13 @@ Log::Log(const std::string& program, Terminal& terminal, Verbosity verbosity) {
     logger_->set_level(spdlog::level::debug);
 }
 
+void Log::use_json() {
+    json_ = true;
+    for (const auto& sink : logger_->sinks()) {
+        if (auto* const terminal = dynamic_cast<TerminalSink*>(sink.get())) terminal->use_json();
+    }
+}
+
 Result<void> Log::add_file(const std::filesystem::path& path, std::string_view first) {
     file_ = std::make_shared<FileState>();
     file_->path = path;
@@ -90,8 +144,7 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
         file_->error = errno;
         return file_status();
     }
-    const auto sink = std::make_shared<FileSink<FileState>>(file_);
-    sink->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %n[%P] %l: %v");
+    const auto sink = std::make_shared<FileSink<FileState>>(file_, json_);
     sink->set_level(spdlog::level::debug);
     sink->log(spdlog::details::log_msg(logger_->name(), spdlog::level::info, escape_message(first)));
     logger_->sinks().push_back(sink);

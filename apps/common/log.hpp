@@ -22,6 +22,8 @@ class Log {
 
     /// Messages start with `program` and a colon. The terminal outlives the log.
     Log(const std::string& program, Terminal& terminal, Verbosity verbosity);
+    /// From now on each message is one JSON object: time, level, program, pid, message. Before add_file().
+    void use_json();
     /// Appends to the file, beginning with `first`: whether it can be written is known at once.
     Result<void> add_file(const std::filesystem::path& path, std::string_view first);
     /// file_io: a message did not get into the file.
@@ -34,6 +36,7 @@ class Log {
 
   private:
     struct FileState;
+    bool json_ = false;
     std::shared_ptr<FileState> file_;
     std::shared_ptr<spdlog::logger> logger_;
 };

@@ -34,6 +34,7 @@ ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool 
 }
 
 Result<void> open_log(Log& log, const CommonOptions& options) {
+    if (options.observing.log_format_text == "json") log.use_json();
     if (options.log_text.empty()) return {};
     return log.add_file(options.log_text, "started, version " UDTX_VERSION);
 }
@@ -46,12 +47,15 @@ void check_log(Log& log, FinalReport& report) {
     log.error(report.error);
 }
 
+const char* program_version() noexcept { return UDTX_VERSION; }
+
 bool wants_json(const std::vector<std::string>& arguments) {
     const auto end = std::find(arguments.begin(), arguments.end(), "--");
-    return std::find(arguments.begin(), end, "--json") != end;
+    return std::any_of(arguments.begin(), end, [](const auto& a) { return a == "--json" || a == "--json-stream"; });
 }
 
 std::string describe_rate_cap(Rate rate) {
+    if (rate.is_infinite()) return "rate cap: none";
     return "rate cap: " + format_rate(rate) + " (" + format_byte_rate(rate) + ")";
 }
 

@@ -23,6 +23,7 @@ void forbid_core_dumps() noexcept;
 [[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
 /// A log that could not be written turns success into file_io.
 void check_log(Log& log, FinalReport& report);
+[[nodiscard]] const char* program_version() noexcept;
 /// For runs that fail before the command line is understood.
 [[nodiscard]] bool wants_json(const std::vector<std::string>& arguments);
 /// "rate cap: 500 Mbit/s (62.5 MB/s)"

@@ -35,7 +35,14 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
         const std::string line = transport_line(report);
         if (!line.empty() && options.transport) log.info(options.from + line);
         if (!line.empty() && !options.transport) log.detail(options.from + line);
+        // Of a receiver's many transfers each would have one.
+        if (const std::string limits = limit_line(report.limits); !limits.empty()) {
+            options.transport ? log.info(options.from + limits) : log.detail(options.from + limits);
+        }
         for (const std::string& path : path_lines(report)) log.detail(options.from + path);
+        if (options.stats) {
+            for (const std::string& stat : stats_lines(report)) log.info(options.from + stat);
+        }
     }
     if (!report.error.empty()) log.error(options.from + report.error);
 }

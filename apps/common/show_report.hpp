@@ -12,6 +12,7 @@ struct ShowOptions {
     std::string from;                      ///< put before each line: of which transfer it speaks
     const char* failed = "not delivered";  ///< put before each file that failed
     bool verbose = false;                  ///< lists all failures, not just some
+    bool stats = false;                    ///< all figures
     bool transport = true;                 ///< a line about the path; without, only with -v
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/process.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
 
@@ -42,13 +43,27 @@ bool Supervisor::wait() {
 Duration Supervisor::elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
 
 void Supervisor::show(Instant now, const transfer::Progress& progress) {
-    std::optional<ConnectionStats> stats;
-    if (display_.with_paths()) {
-        stats = dial_.final_stats();
-        dial_.sample_stats();  // for the next time
+    const auto cap = setup_.watch != nullptr ? setup_.watch->new_cap(now) : std::nullopt;
+    if (cap) {
+        setup_.log->info(describe_rate_cap(*cap));
+        dial_.set_max_rate(*cap);
     }
-    display_.update(now - start_, progress, setup_.streaming, stats);
+    const auto stats = dial_.final_stats();
+    dial_.sample_stats();  // for the next time
+    look(now, progress, stats);
+    display_.update(now - start_, progress, setup_.streaming, display_.with_paths() ? stats : std::nullopt);
 }
+
+void Supervisor::look(Instant now, const transfer::Progress& progress, const std::optional<ConnectionStats>& stats) {
+    if (setup_.watch == nullptr) return;
+    setup_.watch->look({.at = now - start_,
+                        .progress = progress,
+                        .stats = stats,
+                        .protocol = setup_.transport->thread_time(),
+                        .process = process_time()});
+}
+
+void Supervisor::look_back() { look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats()); }
 
 bool Supervisor::interrupt(int signal, Instant now) {
     const auto wish = interruption_.on_signal(signal, now);

@@ -10,6 +10,8 @@
 #include "common/progress_display.hpp"
 #include "common/signals.hpp"
 #include "common/terminal.hpp"
+#include "common/transfer_watch.hpp"
+#include "common/transport.hpp"
 #include "transfer/job.hpp"
 
 namespace udtx::apps {
@@ -24,12 +26,17 @@ class Supervisor {
         bool streaming = false;  ///< one pipe: it may rest for as long as its writer likes
         /// So long there is after an end that we asked for, to tidy up and to be told what was delivered.
         Duration wind_up_within{};
+        TransferWatch* watch = nullptr;  ///< of a sender
+        const Transport* transport = nullptr;
+        Log* log = nullptr;
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
     Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done);
 
     /// False when the transfer had to be left behind unfinished.
     [[nodiscard]] bool wait();
+    /// When all is over: what the last tick has missed.
+    void look_back();
     [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
     /// Why the transfer was ended from here, if it was.
     [[nodiscard]] const std::optional<Error>& given_up() const noexcept { return given_up_; }
@@ -38,6 +45,7 @@ class Supervisor {
 
   private:
     void show(Instant now, const transfer::Progress& progress);
+    void look(Instant now, const transfer::Progress& progress, const std::optional<ConnectionStats>& stats);
     /// False: leave at once.
     bool interrupt(int signal, Instant now);
     void give_up(Instant now, ErrorCode code, std::string reason);

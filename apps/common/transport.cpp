@@ -7,14 +7,16 @@
 
 namespace udtx::apps {
 
-Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credentials, const TransportConfig& config) {
+Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credentials, const TransportConfig& config,
+                                                   const io::Driver::Options& options) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
     if (!handshakes) return handshakes.error();
-    return std::unique_ptr<Transport>(new Transport(std::move(*handshakes), config));
+    return std::unique_ptr<Transport>(new Transport(std::move(*handshakes), config, options));
 }
 
-Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config)
-    : handshakes_(std::move(handshakes)), driver_(deps(), config) {}
+Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config,
+                     const io::Driver::Options& options)
+    : handshakes_(std::move(handshakes)), driver_(deps(), config, options) {}
 
 proto::EndpointDeps Transport::deps() {
     const auto speed = openssl::rate_ciphers(provider_, io::monotonic_now);
@@ -30,7 +32,20 @@ proto::EndpointDeps Transport::deps() {
 Transport::~Transport() { stop(Duration::zero()); }
 
 void Transport::start() {
-    thread_ = std::thread([this] { driver_.run(); });
+    thread_ = std::thread([this] {
+        {
+            const std::lock_guard lock(mutex_);
+            thread_time_.emplace();
+        }
+        driver_.run();
+        const std::lock_guard lock(mutex_);
+        thread_time_.reset();
+    });
+}
+
+Duration Transport::thread_time() const {
+    const std::lock_guard lock(mutex_);
+    return thread_time_ ? thread_time_->needed() : Duration();
 }
 
 void Transport::stop(Duration at_most) {

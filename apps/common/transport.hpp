@@ -3,12 +3,15 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "io/driver.hpp"
 #include "io/system_rng.hpp"
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
+#include "os/thread_time.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
@@ -19,7 +22,8 @@ namespace udtx::apps {
 /// that holds a Waker.
 class Transport {
   public:
-    static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config);
+    static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config,
+                                                   const io::Driver::Options& options = {});
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
@@ -27,11 +31,14 @@ class Transport {
     [[nodiscard]] io::Driver& driver() noexcept { return driver_; }
     /// Runs the driver on a thread of its own.
     void start();
+    /// What the driver's thread has needed so far; any thread.
+    [[nodiscard]] Duration thread_time() const;
     /// Lets closes reach the peers for at most `at_most`, then ends the thread. May be repeated.
     void stop(Duration at_most);
 
   private:
-    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config);
+    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config,
+              const io::Driver::Options& options);
     [[nodiscard]] proto::EndpointDeps deps();
 
     openssl::OpensslProvider provider_;
@@ -39,6 +46,8 @@ class Transport {
     std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
     io::Driver driver_;
     std::thread thread_;
+    mutable std::mutex mutex_;  // guards what follows
+    std::optional<ThreadTime> thread_time_;
 };
 
 }  // namespace udtx::apps

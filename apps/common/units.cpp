@@ -108,6 +108,39 @@ Result<Rate> parse_rate(std::string_view text) {
     return Rate::bits_per_second(bps);
 }
 
+Result<Rate> parse_bwlimit(std::string_view text) {
+    constexpr std::string_view kRemedy = "give KiB per second such as 1000, 1.5M (of 1024) or 2MB (of 1000)";
+    std::string_view rest = text;
+    const auto drop = [&rest](std::string_view unit) {
+        if (rest.size() <= unit.size() || !equal_ignoring_case(rest.substr(rest.size() - unit.size()), unit)) {
+            return false;
+        }
+        rest.remove_suffix(unit.size());
+        return true;
+    };
+    const bool binary = drop("iB");
+    const bool bytes = !binary && drop("B");
+    constexpr std::string_view kPrefixes = "kmgt";
+    double scale = bytes ? 1.0 : 1024.0;
+    if (!rest.empty()) {
+        const char last = static_cast<char>(std::tolower(static_cast<unsigned char>(rest.back())));
+        if (const std::size_t power = kPrefixes.find(last); power != std::string_view::npos) {
+            scale = std::pow(bytes ? 1000.0 : 1024.0, static_cast<double>(power + 1));
+            rest.remove_suffix(1);
+        } else if (binary) {
+            return bad("limit", text, kRemedy);
+        }
+    }
+    const auto number = plain_number(rest);
+    if (!number) return bad("limit", text, kRemedy);
+    if (*number <= 0.0) return Rate::infinite();
+    const double bytes_per_second = *number * scale;
+    if (bytes_per_second < 1000.0 || bytes_per_second > 1.25e14) {
+        return bad("limit", text, "it must lie between 1000 B and 125 TB per second");
+    }
+    return Rate::bytes_per_second(bytes_per_second);
+}
+
 Result<Duration> parse_seconds(std::string_view text) {
     const auto number = plain_number(text);
     if (!number || *number < 0.1 || *number > 315360000.0) return bad("time", text, "give seconds, at least 0.1");

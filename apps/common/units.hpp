@@ -13,6 +13,8 @@ namespace udtx::apps {
 
 /// "500M", "1.5G", "64k", "9600", "500Mbit", "500Mbit/s", "1Gbps": bits per second, prefixes k M G T of 1000.
 Result<Rate> parse_rate(std::string_view text);
+/// rsync's --bwlimit: "1000" KiB/s, "1.5M" or "1.5MiB" of 1024, "2MB" of 1000, "64B"; 0: no limit.
+Result<Rate> parse_bwlimit(std::string_view text);
 /// Seconds, fractions allowed, from 0.1 to ten years.
 Result<Duration> parse_seconds(std::string_view text);
 /// UDP payload bound of an "--mtu" value, which counts the IP and UDP headers: "auto" or 1280 to 65535.

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "common/descriptors.hpp"
+#include "common/doctor.hpp"
 #include "common/process.hpp"
 #include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
@@ -38,6 +39,17 @@ ExitCode show_end(const RecvRun& run, FinalReport report) {
     _exit(static_cast<int>(show_end(run, report)));
 }
 
+ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
+    Log log("udtx-recv", terminal, Log::Verbosity::normal);
+    DoctorCommand command;
+    const auto parsed = parse_doctor(std::move(arguments), false, command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    const std::vector<Finding> findings = examine_host(command);
+    const std::string text = command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+    return print_output(log, text, ExitCode::ok);
+}
+
 ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
     RecvCommand command;
     const bool json = wants_json(arguments);
@@ -52,7 +64,7 @@ ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::v
         return finish_early(log, ExitCode::file_io, "standard output is closed: give '-' a file or a pipe to write",
                             false);
     }
-    if (!command.common.rate.is_infinite()) log.detail(describe_rate_cap(command.common.rate));
+    if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const RecvRun run{command, log, terminal, signals};
     const auto leave_now = [](const RecvRun& r, const FinalReport& f) { leave(r, f); };
@@ -77,6 +89,9 @@ int main(int argc, char** argv) {
             arguments.erase(arguments.begin());
             Log log("udtx-recv", terminal, Log::Verbosity::normal);
             return static_cast<int>(run_verify(log, std::move(arguments)));
+        }
+        if (!arguments.empty() && arguments.front() == "doctor") {
+            return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));
         }
         return static_cast<int>(receive(terminal, standard, std::move(arguments)));
     } catch (const std::exception& e) {

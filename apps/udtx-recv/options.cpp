@@ -1,8 +1,11 @@
 #include "udtx-recv/options.hpp"
 
 #include <array>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
+#include "common/units.hpp"
 #include "config/parse.hpp"
 
 namespace udtx::apps {
@@ -73,6 +76,23 @@ Result<void> take_sources(RecvCommand& command) {
     return command.common.check_no_keys();
 }
 
+/// "fd:3": the socket of a systemd unit, for one.
+Result<void> check_listen(RecvCommand& command) {
+    const std::string_view text = command.listen_text;
+    if (text.starts_with("fd:")) {
+        const char* const end = text.data() + text.size();
+        const auto [last, error] = std::from_chars(text.data() + 3, end, command.inherited_socket);
+        if (error != std::errc() || last != end || command.inherited_socket < 3) {
+            return usage("--listen: '" + command.listen_text + "' is not fd:N with N above 2");
+        }
+        return {};
+    }
+    auto listen = io::parse_host_port(command.listen_text);
+    if (!listen) return usage("--listen: " + listen.error().message);
+    command.listen = std::move(*listen);
+    return {};
+}
+
 Result<void> check(RecvCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
@@ -82,9 +102,12 @@ Result<void> check(RecvCommand& command) {
     }
     if (command.listen_text.empty())
         return usage("--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST");
-    auto listen = io::parse_host_port(command.listen_text);
-    if (!listen) return usage("--listen: " + listen.error().message);
-    command.listen = std::move(*listen);
+    if (const auto checked = check_listen(command); !checked) return checked;
+    if (!command.max_rate_text.empty()) {
+        const auto parsed = parse_rate(command.max_rate_text);
+        if (!parsed) return usage("--max-rate: " + parsed.error().message);
+        command.max_rate = *parsed;
+    }
     if (const auto checked = check_target(command); !checked) return checked;
     if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
         return usage("--receipt is of one transfer into a directory: it needs --one-off and --dir");
@@ -106,13 +129,17 @@ std::vector<std::string> RecvCommand::for_sender() const {
 }
 
 void define_options(CLI::App& app, RecvCommand& command) {
-    app.add_option("--listen", command.listen_text, "Where to listen: ADDR:PORT, [V6]:PORT or :PORT")
+    app.add_option("--listen", command.listen_text,
+                   "Where to listen: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for a socket that is open")
         ->type_name("[ADDR]:PORT");
     app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
+    app.add_option("--max-rate", command.max_rate_text,
+                   "At most so many bits per second from all senders together, in equal shares")
+        ->type_name("RATE");
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,
-                   "With --identity: public keys of the senders, one a line")
+                   "With --identity: public keys of the senders, one a line, with rights before them")
         ->type_name("FILE")
         ->group("Keys");
     command.ssh.add_to(app);

@@ -18,11 +18,14 @@ struct RecvCommand {
     std::string directory;
     std::string authorized_keys;
     std::vector<std::string> targets;  ///< as typed
+    std::string max_rate_text;
     bool one_off = false;
     bool to_stdout = false;  ///< "-"
     SshOptions ssh;
 
     io::HostPort listen;
+    int inherited_socket = -1;  ///< --listen fd:N
+    Rate max_rate = Rate::infinite();
     std::vector<SshTarget> sources;  ///< of a pull, all on one host; empty: others come and send
     std::string destination;         ///< of a pull
 

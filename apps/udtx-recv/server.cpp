@@ -1,23 +1,25 @@
 #include "udtx-recv/server.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <csignal>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "common/descriptors.hpp"
 #include "common/progress_display.hpp"
 #include "common/receipt.hpp"
 #include "common/show_report.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
+#include "udtx-recv/authorized_keys.hpp"
+#include "udtx-recv/server_watch.hpp"
 #include "udtx-recv/session.hpp"
+#include "udtx-recv/setup.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -28,42 +30,8 @@ constexpr Duration kInterruptGrace = std::chrono::seconds(5);
 constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
-constexpr std::size_t kMaxConnections = 64;
+constexpr std::size_t kMaxConnections = 1000;
 constexpr const char* kFailed = "not received";
-
-Error io_error(const std::string& what, int error) {
-    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
-}
-
-Result<void> check_directory(const RecvCommand& command) {
-    if (command.to_stdout) return {};
-    struct stat info {};
-    const std::string& directory = command.directory;
-    if (::stat(directory.c_str(), &info) != 0) return io_error("--dir " + directory, errno);
-    if (!S_ISDIR(info.st_mode)) return io_error("--dir " + directory, ENOTDIR);
-    if (::access(directory.c_str(), W_OK | X_OK) != 0)
-        return io_error("--dir " + directory + " cannot be written", errno);
-    return {};
-}
-
-Result<Credentials> receiver_credentials(const RecvCommand& command) {
-    auto credentials = load_credentials(command.common);
-    if (!credentials || command.authorized_keys.empty()) return credentials;
-    const auto trusted = credentials->trust_file(command.authorized_keys);
-    return trusted ? credentials : key_error(trusted.error(), "--authorized-keys");
-}
-
-/// The first address of the name on which a socket can be opened.
-Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
-    const auto addresses = io::resolve(command.listen.host, command.listen.port, command.common.addresses);
-    if (!addresses) return addresses.error();
-    Result<void> opened;
-    for (const Address& address : *addresses) {
-        opened = driver.open(address);
-        if (opened) return opened;
-    }
-    return opened;
-}
 
 FinalReport failure(const RecvCommand& command, const Error& error) {
     FinalReport report;
@@ -81,6 +49,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.progress = session.job().progress();
     report.elapsed = session.elapsed();
     report.stats = session.final_stats();
+    report.limits = session.observed().limits;
     report.congestion = command.common.congestion;
     report.code = exit_code_for(report.outcome);
     report.streaming = command.to_stdout;
@@ -96,9 +65,11 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
 
 class Server {
   public:
-    Server(const RecvRun& run, io::Driver& driver, transfer::ReceiptWriter* receipt)
+    Server(const RecvRun& run, Transport& transport, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt)
         : run_(run),
-          driver_(driver),
+          transport_(transport),
+          driver_(transport.driver()),
+          keys_(keys),
           receipt_(receipt),
           display_(run.terminal,
                    ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
@@ -107,6 +78,15 @@ class Server {
         total_.transfers = 0;
     }
 
+    Result<void> watch() {
+        return watch_.start(
+            run_.log, [this] { return current(); },
+            [this](const std::string& line) {
+                if (run_.command.to_stdout) return run_.terminal.line(line);
+                (void)write_all(STDOUT_FILENO, line + "\n");
+            });
+    }
+    void stop_watching() { watch_.stop(); }
     void listen() {
         driver_.listen(kMaxConnections, [this](proto::Connection& connection) { return accept(connection); });
         driver_.on_refused([this](const Address& remote, const proto::CloseReason& why) { refused(remote, why); });
@@ -120,9 +100,10 @@ class Server {
             if (signal && !interrupt(*signal, now)) return false;
             reap();
             const auto sessions = current();
-            if (sessions.empty() && (interruption_.signal() != 0 || (run_.command.one_off && total_.transfers > 0)))
-                return true;
+            const bool ending = interruption_.signal() != 0 || draining_since_;
+            if (sessions.empty() && (ending || (run_.command.one_off && total_.transfers > 0))) return true;
             if (deadline_ && now >= *deadline_) return false;
+            watch_.tick(now, now - start_, sessions, transport_.thread_time());
             display(now, sessions);
             for (const auto& session : sessions) watch(*session, now);
         }
@@ -135,6 +116,9 @@ class Server {
             total_.code = ExitCode::interrupted;
             close_books(total_);
             total_.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_interruption();
+        } else if (draining_since_) {
+            total_.code = ExitCode::ok;  // each transfer had its own
+            total_.error.clear();
         }
         return total_;
     }
@@ -147,19 +131,26 @@ class Server {
             return std::make_shared<RefusingHandler>(ErrorCode::refused,
                                                      "the receiver serves one transfer only (--one-off)");
         }
+        const KeyRights* const rights = keys_.find(connection.peer_key());
+        if (rights != nullptr && !rights->write) {
+            return std::make_shared<RefusingHandler>(ErrorCode::refused, "this key may not write here");
+        }
         transfer::ReceiveOptions options;
-        options.directory = run_.command.directory;
+        options.directory = rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
-        auto session = Session::make(driver_, connection, std::move(options), [this] { run_.signals.wake(); });
+        auto session = Session::make(
+            driver_, connection, std::move(options), [this] { run_.signals.wake(); },
+            rights == nullptr ? Rate::infinite() : rights->rate, told_);
         if (!session) {
             run_.log.error(session.error().message);
             return std::make_shared<RefusingHandler>(session.error().code, session.error().message);
         }
         accepted_ = true;
         sessions_.push_back(*session);
-        run_.log.detail("serving " + (*session)->peer());
+        const bool named = rights != nullptr && !rights->name.empty();
+        run_.log.detail("serving " + (*session)->peer() + (named ? " (" + rights->name + ")" : ""));
         return std::move(*session);
     }
 
@@ -170,6 +161,7 @@ class Server {
 
     /// A handshake that failed at our end; protocol thread.
     void refused(const Address& remote, const proto::CloseReason& why) {
+        watch_.refused();
         const std::string line = "refused " + to_string(remote) + ": " + why.message;
         // Anyone may try a thousand times a second; a client that went away midway is no news.
         const Instant now = io::monotonic_now();
@@ -182,6 +174,7 @@ class Server {
 
     /// False: leave at once.
     bool interrupt(int signal, Instant now) {
+        if (signal == SIGTERM && !run_.command.one_off && drain(now)) return true;
         const auto wish = interruption_.on_signal(signal, now);
         if (wish != Interruption::Wish::wind_up) return wish == Interruption::Wish::nothing;
         deadline_ = now + kInterruptGrace;
@@ -190,6 +183,20 @@ class Server {
         for (const auto& session : sessions_) {
             session->abort(now, ErrorCode::interrupted,
                            std::string("interrupted by ") + signal_name(signal) + " at the receiver");
+        }
+        return true;
+    }
+
+    /// The first TERM: nobody is let in any more, and who is in goes on to the end. True when that is all it asks for.
+    bool drain(Instant now) {
+        if (interruption_.signal() != 0) return false;
+        if (draining_since_) return now - *draining_since_ < Interruption::kOneGesture;
+        draining_since_ = now;
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+        if (!sessions_.empty()) {
+            run_.log.info("SIGTERM: no new transfers; " + format_count(sessions_.size()) +
+                          " under way go on to their end, another SIGTERM ends them");
         }
         return true;
     }
@@ -205,12 +212,24 @@ class Server {
         }
         for (const auto& session : over) {
             FinalReport report = report_of(run_.command, *session);
+            display_.finish();
+            if (session->is_probe()) {
+                run_.log.info(session->peer() + " has measured the line to here");
+                forget_probe();
+                continue;
+            }
             finish_receipt(
                 receipt_, [&](const std::string& path) { return session->job().open_delivered(path); }, report);
-            display_.finish();
+            watch_.ended(report);
             if (!run_.command.one_off) show(run_, report, session->peer());
             add(std::move(report));
         }
+    }
+
+    /// A receiver of one transfer goes on waiting for it.
+    void forget_probe() {
+        const std::lock_guard lock(mutex_);
+        accepted_ = !sessions_.empty();
     }
 
     void add(FinalReport report) {
@@ -248,10 +267,7 @@ class Server {
         }
         // The paths of several senders would not fit below one line.
         std::optional<ConnectionStats> stats;
-        if (display_.with_paths() && sessions.size() == 1) {
-            stats = sessions.front()->final_stats();
-            sessions.front()->sample_stats();  // for the next time
-        }
+        if (display_.with_paths() && sessions.size() == 1) stats = sessions.front()->final_stats();
         display_.update(now - start_, sum, run_.command.to_stdout, stats);
     }
 
@@ -263,11 +279,15 @@ class Server {
     }
 
     const RecvRun& run_;
+    Transport& transport_;
     io::Driver& driver_;
+    const AuthorizedKeys& keys_;
     transfer::ReceiptWriter* receipt_;  // of --one-off
+    const Rate told_ = ServerWatch::first_cap(run_.command);
     ProgressDisplay display_;
     Instant start_ = io::monotonic_now();
     std::optional<Instant> deadline_;
+    std::optional<Instant> draining_since_;
     Interruption interruption_;
     FinalReport total_;
     std::optional<Instant> last_refusal_;  // protocol thread
@@ -276,24 +296,33 @@ class Server {
     bool closing_ = false;
     bool accepted_ = false;
     std::vector<std::shared_ptr<Session>> sessions_;
+
+    ServerWatch watch_{run_.command};  // goes first: its threads ask for what is above
 };
 
 }  // namespace
 
 void show(const RecvRun& run, const FinalReport& report, const std::string& peer) {
     const std::string from = peer.empty() ? std::string() : "from " + peer + ": ";
-    show_report(run.log, report, {from, kFailed, run.command.common.verbose, false});
+    show_report(run.log, report,
+                {from, kFailed, run.command.common.verbose, run.command.common.observing.stats, false});
 }
 
 FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
     const RecvCommand& command = run.command;
-    if (const auto checked = check_directory(command); !checked) return failure(command, checked.error());
-    const auto credentials = receiver_credentials(command);
+    if (const auto checked = command.to_stdout ? Result<void>() : check_directory(command.directory); !checked) {
+        return failure(command, {checked.error().code, "--dir: " + checked.error().message});
+    }
+    AuthorizedKeys keys;
+    const auto credentials = receiver_credentials(command, keys);
     if (!credentials) return failure(command, credentials.error());
     // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
     TransportConfig config = command.common.transport();
-    config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
-    auto transport = Transport::make(*credentials, config);
+    config.max_rate = Rate::infinite();
+    config.max_receive_rate = ServerWatch::first_cap(command);
+    io::Driver::Options driver_options;
+    driver_options.socket.inherited = command.inherited_socket;
+    auto transport = Transport::make(*credentials, config, driver_options);
     if (!transport) return failure(command, transport.error());
     io::Driver& driver = (*transport)->driver();
     if (const auto opened = open_socket(driver, command); !opened) return failure(command, opened.error());
@@ -303,7 +332,8 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
 
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return failure(command, receipt.error());
-    Server server(run, driver, receipt->get());
+    Server server(run, **transport, keys, receipt->get());
+    if (const auto watched = server.watch(); !watched) return failure(command, watched.error());
     server.listen();
     (*transport)->start();
     run.log.info("listening on " + to_string(*local) + "/udp, writing to " +
@@ -311,6 +341,7 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     const bool wound_up = server.serve();
     FinalReport report = server.report();
     if (wound_up) (*transport)->stop(kDrainAtMost);
+    server.stop_watching();
     if (!wound_up || report.code == ExitCode::interrupted) {
         if (*receipt) (*receipt)->discard();
         leave(run, report);

@@ -1,5 +1,6 @@
 #include "udtx-recv/session.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -13,12 +14,19 @@ namespace {
 constexpr Duration kAnswerWithin = std::chrono::seconds(2);
 }  // namespace
 
-Session::Session(io::Driver& driver, proto::Connection& connection)
-    : driver_(driver), connection_(&connection), peer_(to_string(connection.remote())), start_(io::monotonic_now()) {}
+Session::Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate told)
+    : driver_(driver),
+      connection_(&connection),
+      peer_(to_string(connection.remote())),
+      start_(io::monotonic_now()),
+      most_(most),
+      cap_(told),
+      observer_(DataEnd::receiver, false, peer_) {}
 
 Result<std::shared_ptr<Session>> Session::make(io::Driver& driver, proto::Connection& connection,
-                                               transfer::ReceiveOptions options, std::function<void()> on_done) {
-    const std::shared_ptr<Session> self(new Session(driver, connection));
+                                               transfer::ReceiveOptions options, std::function<void()> on_done,
+                                               Rate most, Rate told) {
+    const std::shared_ptr<Session> self(new Session(driver, connection, most, told));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
     auto job = transfer::ReceiveJob::create(std::move(options),
                                             [done = self->done_, end = self->end_, tell = std::move(on_done)] {
@@ -28,6 +36,10 @@ Result<std::shared_ptr<Session>> Session::make(io::Driver& driver, proto::Connec
                                             });
     if (!job) return job.error();
     self->job_ = std::move(*job);
+    if (most < told) {
+        self->cap_ = most;
+        self->job_->set_cap(io::monotonic_now(), connection, most);
+    }
     return self;
 }
 
@@ -36,6 +48,28 @@ Duration Session::elapsed() const { return (done() ? end_->load() : io::monotoni
 std::optional<ConnectionStats> Session::final_stats() const {
     const std::lock_guard lock(mutex_);
     return stats_;
+}
+
+void Session::look(Instant now, Duration protocol) {
+    observer_.look({.at = now - start_,
+                    .progress = job_->progress(),
+                    .stats = final_stats(),
+                    .protocol = protocol,
+                    .process = process_time(),
+                    .writing = job_->written_for(),
+                    .cap = cap_});
+}
+
+void Session::keep_below(Rate rate) {
+    rate = std::min(rate, most_);
+    if (rate == cap_) return;
+    cap_ = rate;
+    driver_.post([weak = weak_from_this(), rate] {
+        const auto self = weak.lock();
+        if (self && self->connection_ != nullptr) {
+            self->job_->set_cap(io::monotonic_now(), *self->connection_, rate);
+        }
+    });
 }
 
 void Session::sample_stats() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "common/observer.hpp"
 #include "common/progress_display.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
@@ -18,8 +19,10 @@ namespace udtx::apps {
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
     /// `on_done` may be called on any thread. Protocol thread.
+    /// `most`: the rate of the peer's key; it was told `told` in the handshake.
     static Result<std::shared_ptr<Session>> make(io::Driver& driver, proto::Connection& connection,
-                                                 transfer::ReceiveOptions options, std::function<void()> on_done);
+                                                 transfer::ReceiveOptions options, std::function<void()> on_done,
+                                                 Rate most, Rate told);
 
     // --- any thread
     [[nodiscard]] bool done() const noexcept { return *done_; }
@@ -31,7 +34,16 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     /// Of the connection at its end, or when last sampled.
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
 
+    /// What look() saw last.
+    [[nodiscard]] Observation observed() const { return observer_.latest(); }
+    /// The peer only measures the line.
+    [[nodiscard]] bool is_probe() const noexcept { return job_->is_probe(); }
+
     // --- one thread, not the protocol thread
+    /// `protocol`: what the protocol thread has needed so far.
+    void look(Instant now, Duration protocol);
+    /// The sender is to keep to this rate from now on, or to that of its key where that is less.
+    void keep_below(Rate rate);
     /// Ends the transfer in good order; watch() sees to it that it does end.
     void abort(Instant now, ErrorCode code, const std::string& reason);
     /// Ends the transfer when nothing has moved for `patience`.
@@ -44,7 +56,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection);
+    Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate told);
 
     io::Driver& driver_;
     proto::Connection* connection_;  // null once it has closed; protocol thread
@@ -53,6 +65,9 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     Instant start_;
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
+    Rate most_;
+    Rate cap_;  // as the sender knows it
+    Observer observer_;
     StallWatch stall_;
     std::optional<Error> aborted_;  // why
     Instant aborted_at_{};

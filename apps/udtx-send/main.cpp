@@ -4,11 +4,14 @@
 #include <exception>
 #include <iostream>
 
+#include "common/control_commands.hpp"
 #include "common/descriptors.hpp"
+#include "common/doctor.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
 #include "udtx-send/bootstrap.hpp"
 #include "udtx-send/options.hpp"
+#include "udtx-send/probe.hpp"
 #include "udtx-send/sender.hpp"
 
 namespace udtx::apps {
@@ -16,7 +19,8 @@ namespace {
 
 ExitCode show(const SendRun& run, FinalReport report) {
     run.terminal.clear_status();
-    show_report(run.log, report, {{}, "not delivered", run.command.common.verbose, true});
+    show_report(run.log, report,
+                {{}, "not delivered", run.command.common.verbose, run.command.common.observing.stats, true});
     check_log(run.log, report);
     if (!run.command.common.json) return report.code;
     return print_output(run.log, to_json(report) + "\n", report.code);
@@ -40,6 +44,37 @@ ExitCode keygen(Log& log, std::vector<std::string> arguments) {
     return ExitCode::ok;
 }
 
+ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
+    Log log("udtx-send", terminal, Log::Verbosity::normal);
+    DoctorCommand command;
+    const auto parsed = parse_doctor(std::move(arguments), true, command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    SendCommand path;
+    if (!command.host.empty()) {
+        std::vector<std::string> flags = command.for_host;
+        const bool url = looks_like_url(command.host);
+        flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
+        const auto understood = parse_send_command(std::move(flags), path);
+        if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
+    }
+    const std::vector<Finding> findings = examine_host(command);
+    if (command.host.empty()) {
+        const std::string text =
+            command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+        return print_output(log, text, ExitCode::ok);
+    }
+    SignalWatch signals;
+    const SendRun run{path, log, terminal, signals};
+    const PathProbe probe = probe_path(run);
+    if (!command.json) {
+        const ExitCode printed = print_output(log, findings_text(findings), ExitCode::ok);
+        return printed == ExitCode::ok ? show_probe(run, probe) : printed;
+    }
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
+}
+
 ExitCode send(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
     SendCommand command;
     const bool json = wants_json(arguments);
@@ -54,9 +89,10 @@ ExitCode send(Terminal& terminal, const StandardDescriptors& standard, std::vect
         return finish_early(log, ExitCode::file_io, "standard input is closed: give '-' a file or a pipe to read",
                             json);
     }
-    if (!command.common.rate.is_infinite()) log.detail(describe_rate_cap(command.common.rate));
+    if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const SendRun run{command, log, terminal, signals};
+    if (command.probe_only) return show_probe(run, probe_path(run));
     return show(run, run_sender(run, [](const SendRun& r, const FinalReport& f) { leave(r, f); }));
 }
 
@@ -76,6 +112,13 @@ int main(int argc, char** argv) {
             arguments.erase(arguments.begin());
             Log log("udtx-send", terminal, Log::Verbosity::normal);
             return static_cast<int>(keygen(log, std::move(arguments)));
+        }
+        if (!arguments.empty() && arguments.front() == "doctor") {
+            return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));
+        }
+        if (!arguments.empty() && arguments.front() == "ctl") {
+            Log log("udtx-send", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_ctl(log, {arguments.begin() + 1, arguments.end()}));
         }
         return static_cast<int>(send(terminal, standard, std::move(arguments)));
     } catch (const std::exception& e) {

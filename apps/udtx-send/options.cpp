@@ -23,6 +23,8 @@ With "-" as SRC, standard input arrives as the file that the URL's path names. T
   udtx-send keygen FILE              make a key that both ends share (mode 0600); a source of that name is ./keygen
   udtx-send keygen --identity FILE   make an Ed25519 key pair: FILE and FILE.pub
 
+  udtx-send ctl PID rate 100M        change the cap of a running transfer; see udtx-send ctl --help
+
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";
 
@@ -50,6 +52,12 @@ Result<void> take_destination(SendCommand& command) {
     const std::string last = command.sources.back();
     command.sources.pop_back();
     if (const auto taken = take_place(command, last); !taken) return taken;
+    if (command.probe_only) {
+        if (command.remote)
+            return usage("--probe-only measures the path to a running udtx-recv: give udtx://HOST:PORT/");
+        return command.sources.empty() ? Result<void>()
+                                       : usage("--probe-only sends nothing: '" + command.sources[0] + "' is too much");
+    }
     if (command.sources.empty()) return usage("no source given: udtx-send [flags] SRC... " + last);
     for (const std::string& source : command.sources) {
         if (looks_like_url(source)) {
@@ -168,6 +176,9 @@ void define_options(CLI::App& app, SendCommand& command) {
         ->type_name("RATE")
         ->group("Transport");
     command.ssh.add_to(app);
+    app.add_flag("--probe-only", command.probe_only,
+                 "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and say what limits it")
+        ->group("Transport");
     add_path_options(app, command);
     app.add_flag("-r,--recursive")->description("Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")

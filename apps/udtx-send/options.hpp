@@ -22,6 +22,7 @@ struct SendCommand {
     std::string multipath_text = "aggregate";
     std::string reinject_text = "on";
     std::string coupling_text = "detect";
+    bool probe_only = false;
     std::string scheduler = TransportConfig().scheduler;
 
     SshOptions ssh;

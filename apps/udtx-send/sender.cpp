@@ -7,10 +7,12 @@
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
+#include "common/process.hpp"
 #include "common/receipt.hpp"
 #include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
+#include "common/transfer_watch.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
@@ -37,6 +39,8 @@ FinalReport failure(const SendCommand& command, const Error& error) {
     return report;
 }
 
+}  // namespace
+
 Result<Credentials> sender_credentials(const SendCommand& command) {
     auto credentials = load_credentials(command.common);
     if (!credentials || command.pin.empty()) return credentials;
@@ -48,7 +52,6 @@ Result<Credentials> sender_credentials(const SendCommand& command) {
     return error;
 }
 
-/// What to dial: the paths that were asked for, or else the receiver's addresses.
 Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, const std::vector<Address>& addresses) {
     std::vector<proto::PathAddresses> plans;
     if (command.paths.empty()) {
@@ -65,6 +68,8 @@ Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, 
     }
     return plans;
 }
+
+namespace {
 
 /// The destination as typed: what makes this command the same as another.
 std::string where_of(const SendCommand& command) {
@@ -180,7 +185,13 @@ FinalReport make_report(const SendRun& run, const Route& route, const Supervisor
 FinalReport send_over(const SendRun& run, const Route& route, const CheckedSources& sources,
                       LeaveSender leave_process) {
     const SendCommand& command = run.command;
-    auto transport = Transport::make(route.credentials, command.transport());
+    const std::string peer = route.remote ? command.remote->host : authority(command.url);
+    auto watch = TransferWatch::start(command.common, run.log, peer, command.streaming());
+    if (!watch) return failure(command, watch.error());
+    TransportConfig config = command.transport();
+    config.max_rate = (*watch)->first_cap(io::monotonic_now());
+    if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
+    auto transport = Transport::make(route.credentials, config);
     if (!transport) return failure(command, transport.error());
     io::Driver& driver = (*transport)->driver();
     auto candidates = dial_plan(command, route.addresses);
@@ -191,7 +202,9 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return failure(command, receipt.error());
     const auto leave = [&](const FinalReport& report) {
+        // The process may end in there.
         if (*receipt) (*receipt)->discard();
+        watch.value().reset();
         leave_process(run, report);
     };
     std::atomic<bool> done{false};
@@ -205,15 +218,21 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
     dial->dial();
-    Supervisor supervisor(
-        {command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin}, *dial, **job,
-        done);
+    Supervisor supervisor({command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(),
+                           kAnswerWithin, watch->get(), transport->get(), &run.log},
+                          *dial, **job, done);
+    const auto report_now = [&] {
+        FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
+        report.limits = (*watch)->latest().limits;
+        return report;
+    };
     (*transport)->start();
-    if (!supervisor.wait()) leave(make_report(run, route, supervisor, *dial, **job, sources.failed));
+    if (!supervisor.wait()) leave(report_now());
     dial->sample_stats();
     const bool confirmed = (*job)->result().status.ok();
     (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
-    FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
+    supervisor.look_back();
+    FinalReport report = report_now();
     // A disk thread may sit in a read of standard input that nobody can end.
     if (report.code == ExitCode::interrupted) leave(report);
     finish_receipt(

@@ -1,11 +1,17 @@
 // One run of udtx-send, from checked options to the report.
 #pragma once
 
+#include <vector>
+
 #include "common/final_report.hpp"
 #include "common/log.hpp"
 #include "common/signals.hpp"
 #include "common/terminal.hpp"
+#include "io/driver.hpp"
 #include "udtx-send/options.hpp"
+#include "udtx/address.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx::apps {
 
@@ -15,6 +21,12 @@ struct SendRun {
     Terminal& terminal;
     SignalWatch& signals;
 };
+
+/// Own key and pins.
+[[nodiscard]] Result<Credentials> sender_credentials(const SendCommand& command);
+/// What to dial: the paths that were asked for, or else the receiver's addresses.
+[[nodiscard]] Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command,
+                                                                  const std::vector<Address>& addresses);
 
 using LeaveSender = void (*)(const SendRun&, const FinalReport&);
 /// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption and when

@@ -22,6 +22,13 @@ wrong_send "add --rate" --policy fixed "$work/file" $url
 wrong_send "exclude" --policy fixed --rate 5M --min-rate 1M "$work/file" $url
 wrong_send "--min-rate 5M is above --rate 4M" -m 5M -l 4M "$work/file" $url
 wrong_send "--min-rate: .*'slow'" --min-rate slow "$work/file" $url
+wrong_send "--bwlimit: .*'slow'" --bwlimit slow "$work/file" $url
+wrong_send "exclude" --bwlimit 5000 --rate 5M "$work/file" $url
+wrong_send "--schedule: '25:00,5M'" --schedule 25:00,5M "$work/file" $url
+wrong_send "--host-rate: .*'fast'" --host-rate fast "$work/file" $url
+wrong_send "--metrics: .*'?nowhere" --metrics nowhere "$work/file" $url
+wrong_send "--log-format: 'xml'.*json" --log-format xml "$work/file" $url
+wrong_send "--probe-only" --probe-only "$work/file" $url
 wrong_send "--checksum: 'md5'" --checksum md5 "$work/file" $url
 wrong_send "exclude" -4 -6 "$work/file" $url
 wrong_send "exclude" -q -v "$work/file" $url
@@ -42,6 +49,8 @@ said "one file"
 wrong_recv "--listen" --dir "$work/dst"
 wrong_recv "--dir is missing" --listen 127.0.0.1:0
 wrong_recv "--listen" --listen 127.0.0.1:99999 --dir "$work/dst"
+wrong_recv "--listen: 'fd:x'" --listen fd:x --dir "$work/dst"
+wrong_recv "--max-rate: .*'fast'" --listen 127.0.0.1:0 --max-rate fast --dir "$work/dst"
 wrong_recv "'--directory'" --listen 127.0.0.1:0 --directory "$work/dst"
 wrong_recv "--one-off" --listen 127.0.0.1:0 -
 wrong_recv "exclude" --listen 127.0.0.1:0 --one-off --dir "$work/dst" -
@@ -59,3 +68,15 @@ for tool in "$send" "$recv"; do
     expect 0 "$tool" --version
     grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
 done
+
+# The doctor looks at this host; wrong words are named.
+expect 0 "$recv" doctor --json --dir "$work"
+json_field "$work/last.out" host | grep -q '"what":"UDP buffers: ' || fail "doctor tells nothing of buffers"
+expect 0 "$send" doctor --dir "$work"
+grep -q "AES-256-GCM" "$work/last.out" || fail "doctor tells nothing of ciphers"
+grep -q "disk of $work: writes" "$work/last.out" || fail "doctor tells nothing of the disk"
+expect 1 "$send" doctor --dri x
+said "'--dri'.*--dir"
+expect 1 "$send" doctor a:1 b:2
+said "one HOST:PORT"
+expect 1 "$recv" doctor 127.0.0.1:9

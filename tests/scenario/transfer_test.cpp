@@ -242,3 +242,26 @@ TEST_CASE("a stream goes from a pipe to a file and from a file to a pipe") {
         SIM_CHECK(s, arrived == content);
     }
 }
+
+TEST_CASE("no flush is told of while bytes are on the way, and no verification while files are missing") {
+    const TemporaryDirectory temp;
+    constexpr std::size_t kBytes = 8'000'000;
+    write_file(temp / "f", random_content(kBytes, 3));
+    fs::create_directory(temp / "dst");
+    Scenario s(symmetric("phases", line(0.01)));
+    TransferRig rig(s, {.sources = {(temp / "f").string()}, .destination = ""}, {.directory = (temp / "dst").string()});
+    std::uint64_t flushing = 0;
+    bool early = false;
+    const auto over = [&] {
+        const transfer::Progress progress = rig.sender->job().progress();
+        const bool flush = progress.phase == transfer::Phase::flush || progress.phase == transfer::Phase::verify;
+        flushing += flush ? 1 : 0;
+        early = early || (flush && s.server().session().stats().stream_bytes_received < kBytes);
+        early = early || (progress.phase == transfer::Phase::verify && progress.files_done < 1);
+        return progress.phase == transfer::Phase::done;
+    };
+    SIM_REQUIRE(s, s.run_until(over, 600s));
+    SIM_CHECK(s, flushing > 0);
+    SIM_CHECK(s, !early);
+    SIM_CHECK(s, rig.sender->job().result().status.ok());
+}

@@ -1,6 +1,8 @@
 // What a connection reports. Counters only grow; gauges are the value at the moment of the call.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +35,18 @@ enum class PathState : std::uint8_t {
     }
     return "";
 }
+
+/// What keeps the next byte from leaving.
+enum class SendHold : std::uint8_t {
+    host,         ///< nothing: it may leave as soon as this host comes round to it
+    application,  ///< nothing waits to be sent
+    credit,       ///< the peer takes no more: its flow control
+    cap,          ///< the rate that either end's user set as the most
+    network,      ///< window and pace of the congestion control
+};
+inline constexpr std::size_t kSendHolds = 5;
+/// By SendHold.
+using HoldTimes = std::array<Duration, kSendHolds>;
 
 struct PathStats {
     PathId id;
@@ -73,9 +87,11 @@ struct ConnectionStats {
     std::uint64_t stream_bytes_received = 0;  ///< stream payload, each byte once
     /// Sent, and not acknowledged together with all bytes before them: what is on its way, and what waits for it.
     std::uint64_t stream_bytes_outstanding = 0;
-    std::uint64_t duplicate_packets = 0;      ///< dropped by the replay window
+    std::uint64_t duplicate_packets = 0;  ///< dropped by the replay window
     std::uint64_t undecryptable_packets = 0;
     std::uint64_t key_updates = 0;
+    HoldTimes held{};                ///< since the handshake, up to when it was last looked at
+    SendHold hold = SendHold::host;  ///< since then
     std::string cipher;
     std::string congestion;
 };

@@ -58,6 +58,8 @@ class Handshake {
     virtual Result<Secret> export_secret(std::string_view label) = 0;
     /// The peer's transport parameters, authenticated by the transcript; empty until they came.
     [[nodiscard]] virtual std::span<const std::byte> peer_parameters() const = 0;
+    /// The public key by which the peer proved itself, once complete; empty with a pre-shared key.
+    [[nodiscard]] virtual std::span<const std::byte> peer_key() const { return {}; }
 };
 
 /// Creates handshakes with the credentials that the tool was given. `parameters` are our encoded transport

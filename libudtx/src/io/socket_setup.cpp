@@ -78,6 +78,29 @@ void forbid_fragments([[maybe_unused]] int fd, [[maybe_unused]] int family) {
 #endif
 }
 
+Result<void> bind_to(int fd, int family, const Address& address) {
+    const SocketAddress wanted = to_socket_address(address, family);
+    if (wanted.length == 0) return Error{ErrorCode::invalid_argument, "no address to bind to"};
+    if (::bind(fd, wanted.get(), wanted.length) == 0) return {};
+    const int error = errno;
+    std::string message = "cannot listen on " + to_string(address);
+    if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
+    return socket_error(message, error);
+}
+
+/// Of a socket that this process was started with.
+Result<int> family_of(int fd) {
+    int type = 0;
+    socklen_t length = sizeof type;
+    SocketAddress local;
+    local.length = sizeof local.storage;
+    const bool good = ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM &&
+                      ::getsockname(fd, local.get(), &local.length) == 0;
+    const int family = good ? local.get()->sa_family : AF_UNSPEC;
+    if (family == AF_INET || family == AF_INET6) return family;
+    return Error{ErrorCode::network, "descriptor " + std::to_string(fd) + " is no UDP socket"};
+}
+
 }  // namespace
 
 Address BoundSocket::reply_from() const noexcept {
@@ -114,24 +137,27 @@ bool is_reported_icmp(int error) noexcept {
 
 Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& options) {
     BoundSocket result;
-    result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
-    result.fd = UniqueFd(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
+    const bool inherited = options.inherited >= 0;
+    if (inherited) {
+        const auto family = family_of(options.inherited);
+        if (!family) return family.error();
+        result.family = *family;
+        result.fd = UniqueFd(options.inherited);
+    } else {
+        result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
+        result.fd = UniqueFd(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));
+    }
     const int fd = result.fd.get();
     if (fd < 0) return socket_error("cannot create a UDP socket", errno);
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         return socket_error("cannot set up a UDP socket", errno);
     }
-    if (result.family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (result.family == AF_INET6 && !inherited) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     forbid_fragments(fd, result.family);
     result.buffer_advice = enlarge_buffers(fd, options.buffer_bytes);
 
-    const SocketAddress wanted = to_socket_address(bind, result.family);
-    if (wanted.length == 0) return Error{ErrorCode::invalid_argument, "no address to bind to"};
-    if (::bind(fd, wanted.get(), wanted.length) != 0) {
-        const int error = errno;
-        std::string message = "cannot listen on " + to_string(bind);
-        if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
-        return socket_error(message, error);
+    if (!inherited) {
+        if (const auto bound = bind_to(fd, result.family, bind); !bound) return bound.error();
     }
     SocketAddress local;
     local.length = sizeof local.storage;

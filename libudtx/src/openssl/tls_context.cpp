@@ -112,6 +112,7 @@ int verify_peer(X509_STORE_CTX* store, void*) {
     const X509* const certificate = X509_STORE_CTX_get0_cert(store);
     const auto key = certificate == nullptr ? std::nullopt : raw_public_key(X509_get0_pubkey(certificate));
     if (!state.uses_psk() && key && state.credentials->trusted.contains(*key)) {
+        state.peer_key = key;
         X509_STORE_CTX_set_error(store, X509_V_OK);
         return 1;
     }

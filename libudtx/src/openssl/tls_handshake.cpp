@@ -69,6 +69,11 @@ class TlsHandshake final : public crypto::Handshake {
         return *state_.peer_parameters;
     }
 
+    std::span<const std::byte> peer_key() const override {
+        if (!complete() || !state_.peer_key) return {};
+        return state_.peer_key->bytes;
+    }
+
   private:
     Result<void> fail(Error error) {
         failed_ = std::move(error);

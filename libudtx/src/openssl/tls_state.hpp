@@ -20,6 +20,7 @@ struct TlsState {
     crypto::HandshakeFactory::SelectParameters select;  // servers
     std::vector<std::byte> own_parameters;
     std::optional<std::vector<std::byte>> peer_parameters;
+    std::optional<PublicKey> peer_key;
     std::optional<Error> failure;       // the cause as one of our callbacks saw it
     std::optional<int> received_alert;  // RFC 8446, section 6
 

@@ -34,6 +34,7 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
       started_(now),
       last_received_(now),
       last_sent_eliciting_(now),
+      own_rate_(config.max_rate),
       max_rate_(config.max_rate) {
     PathContext& first = paths_.first();
     first.options = setup_.path;
@@ -137,7 +138,17 @@ void Connection::stop_receiving(StreamId id, std::uint64_t code) {
 }
 
 void Connection::set_max_rate(Rate rate) {
-    max_rate_ = std::min(rate, peer_rate_);
+    own_rate_ = rate;
+    apply_rates();
+}
+
+void Connection::set_peer_rate(Rate rate) {
+    peer_rate_ = rate;
+    apply_rates();
+}
+
+void Connection::apply_rates() {
+    max_rate_ = std::min(own_rate_, peer_rate_);
     share_rates();
     touch();
 }
@@ -254,6 +265,8 @@ ConnectionStats Connection::stats() const {
     s.duplicate_packets = duplicate_packets_;
     s.undecryptable_packets = undecryptable_packets_;
     s.key_updates = keys_ ? keys_->key_updates() : 0;
+    s.held = holds_.held();
+    s.hold = holds_.why();
     s.cipher = std::string(crypto::to_string(cipher_));
     s.congestion = config_.congestion;
     return s;

@@ -18,6 +18,7 @@
 #include "multipath/scheduler.hpp"
 #include "proto/connection_types.hpp"
 #include "proto/handshake_layer.hpp"
+#include "proto/hold_meter.hpp"
 #include "proto/path_set.hpp"
 #include "proto/stream_table.hpp"
 #include "proto/stream_watch.hpp"
@@ -102,13 +103,17 @@ class Connection {
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
     /// Gives a path up for good; another one must be there to carry on.
     Result<void> remove_path(Instant now, PathId id);
-    /// Changes the cap of what leaves.
+    /// Changes the cap of what leaves: ours ...
     void set_max_rate(Rate rate);
+    /// ... and what the peer wants to receive at most, which it said in the handshake first.
+    void set_peer_rate(Rate rate);
 
     [[nodiscard]] bool connected() const noexcept { return state_ == State::established; }
     [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }  ///< may be destroyed
     [[nodiscard]] ConnectionStats stats() const;
     [[nodiscard]] const Address& remote() const noexcept { return paths_.first().remote; }
+    /// See crypto::Handshake::peer_key(); empty before the connection is established.
+    [[nodiscard]] std::span<const std::byte> peer_key() const noexcept { return peer_key_; }
     [[nodiscard]] Role role() const noexcept { return setup_.role; }
     [[nodiscard]] Instant started() const noexcept { return started_; }
     /// Something authentic has come from the peer.
@@ -141,6 +146,7 @@ class Connection {
     void dial_elsewhere();
     void settle_first_path(const RxDatagram& datagram);
     void share_rates();
+    void apply_rates();
     void enter(PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
@@ -189,6 +195,8 @@ class Connection {
         std::optional<std::uint64_t> challenge{};
         const wire::CloseFrame* close = nullptr;
     };
+    std::optional<Transmit> next_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out);
+    [[nodiscard]] SendHold hold_cause(Instant now);
     std::optional<Transmit> transmit_close(Instant now, std::span<std::byte> out);
     std::optional<Transmit> transmit_handshake(Instant now, std::span<std::byte> out);
     /// What a packet may carry beside what belongs to its path.
@@ -279,11 +287,14 @@ class Connection {
     CongestionFeedback congestion_feedback_;
     wire::AckFrame ack_scratch_;
     bool handshake_done_due_ = false;
+    std::vector<std::byte> peer_key_;
 
     Instant started_;
     Instant last_received_;
     Instant last_sent_eliciting_;
-    Rate max_rate_;
+    HoldMeter holds_;
+    Rate own_rate_;
+    Rate max_rate_;                      // the smaller one of own_rate_ and peer_rate_
     Rate peer_rate_ = Rate::infinite();  // what the peer wants to receive at most
 
     std::string close_text_;

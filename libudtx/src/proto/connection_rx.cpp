@@ -74,9 +74,10 @@ Result<void> Connection::establish(Instant now) {
     const auto peer = decode_parameters(handshake_.tls().peer_parameters());
     if (!peer) return peer.error();
     peer_ = *peer;
+    const auto key = handshake_.tls().peer_key();
+    peer_key_.assign(key.begin(), key.end());
     if (peer_.receive_rate > 0) {
-        peer_rate_ = Rate::bits_per_second(static_cast<double>(peer_.receive_rate));
-        set_max_rate(max_rate_);
+        set_peer_rate(Rate::bits_per_second(static_cast<double>(peer_.receive_rate)));
     }
     const auto cipher = setup_.role == Role::server ? choose_cipher(own_parameters(), peer_)
                                                     : Result<crypto::Cipher>(static_cast<crypto::Cipher>(peer_.cipher));

@@ -19,6 +19,24 @@ constexpr int kTriesUntilTold = 5;  // about 3 s of asking for a path
 }  // namespace
 
 std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+    auto t = next_transmit(now, max_segments, out);
+    if (state_ == State::established) holds_.enter(now, t ? SendHold::host : hold_cause(now));
+    return t;
+}
+
+/// Asked for when nothing leaves.
+SendHold Connection::hold_cause(Instant now) {
+    if (!streams_.data_pending()) return streams_.waits_for_credit() ? SendHold::credit : SendHold::application;
+    if (max_rate_.is_infinite()) return SendHold::network;
+    if (!paths_.single()) {
+        return total_.budget(now) < paths_.first().mtu.current() ? SendHold::cap : SendHold::network;
+    }
+    const PathContext& p = paths_.first();
+    const bool window = p.recovery.in_flight() + p.mtu.current() > p.congestion->window();
+    return !window && p.congestion->pacing_rate() >= max_rate_ ? SendHold::cap : SendHold::network;
+}
+
+std::optional<Transmit> Connection::next_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     if (state_ == State::drained) return std::nullopt;
     if (keys_ && keys_->seal_limit_reached()) {
         // The peer never acknowledged the current key phase, so no new key could be had (RFC 9001, section 6.6).

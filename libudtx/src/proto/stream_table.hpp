@@ -51,6 +51,8 @@ class StreamTable {
     [[nodiscard]] bool pending() const;
     /// Of stream payload, something waits.
     [[nodiscard]] bool data_pending() const;
+    /// Stream payload waits for the peer's flow control. To be asked while there is no data_pending().
+    [[nodiscard]] bool waits_for_credit() const;
     /// Of anything else, something waits.
     [[nodiscard]] bool control_pending() const;
     void fill(wire::Writer& out, recovery::SentPacket& packet) {

@@ -19,6 +19,10 @@ bool StreamTable::data_pending() const {
                        [this](const Stream* s) { return s->sends && s->send.pending(new_credit()); });
 }
 
+bool StreamTable::waits_for_credit() const {
+    return std::any_of(order_.begin(), order_.end(), [](const Stream* s) { return s->sends && s->send.waiting() > 0; });
+}
+
 bool StreamTable::limits_pending() const {
     const bool limit =
         consumed_ + config_.connection_window >= max_data_ + config_.connection_window / stream::kCreditParts;

@@ -21,6 +21,8 @@ enum class MessageType : std::uint8_t {
     stopped = 20,
     resume = 21,
     answer = 22,
+    load = 23,
+    cap = 24,
 };
 
 inline constexpr std::uint8_t kEntrySparse = 1;

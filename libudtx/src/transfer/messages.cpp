@@ -75,6 +75,14 @@ bool put_body(Writer& out, const message::Answer& m) {
     return ok;
 }
 
+bool put_body(Writer& out, const message::Load& m) {
+    return put_type(out, MessageType::load) && out.varint(m.disk) && out.varint(m.cpu);
+}
+
+bool put_body(Writer& out, const message::Cap& m) {
+    return put_type(out, MessageType::cap) && out.varint(m.bits_per_second);
+}
+
 bool put_body(Writer& out, const message::Digests& m) {
     bool ok = put_type(out, MessageType::digests) && out.varint(m.index) && out.varint(m.first) &&
               out.varint(m.digests.size());

@@ -14,12 +14,16 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 2;
+inline constexpr std::uint64_t kTransferVersion = 3;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
 
-enum class TransferMode : std::uint8_t { tree = 0, stream = 1 };
+enum class TransferMode : std::uint8_t {
+    tree = 0,
+    stream = 1,
+    probe = 2,  ///< an ordered stream that the receiver drops: only the line is of interest
+};
 enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2 };
 enum class FileStatus : std::uint8_t {
     ok = 0,
@@ -148,6 +152,15 @@ struct Resume {
     bool active = false;
     std::string note;  ///< for the user: why not, or what was found wrong; may be empty
 };
+/// What the receiver's side has spare: parts of a thousand of the time since the last one.
+struct Load {
+    std::uint64_t disk = 0;  ///< the writer was at work
+    std::uint64_t cpu = 0;   ///< the protocol thread was running or waiting for a processor
+};
+/// At most so much may come from now on, in place of what the handshake said.
+struct Cap {
+    std::uint64_t bits_per_second = 0;  ///< 0: no cap
+};
 struct Answer {
     std::uint64_t number = 0;  ///< of the query
     Holding has = Holding::nothing;
@@ -157,9 +170,10 @@ struct Answer {
 
 }  // namespace message
 
-using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
-                             message::Finish, message::Kept, message::Query, message::Accept, message::FileFailed,
-                             message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer>;
+using Message =
+    std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
+                 message::Kept, message::Query, message::Accept, message::FileFailed, message::Delivered,
+                 message::Confirm, message::Stopped, message::Resume, message::Answer, message::Load, message::Cap>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

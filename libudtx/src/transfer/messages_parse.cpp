@@ -6,10 +6,12 @@ namespace udtx::transfer {
 
 namespace {
 
+constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
+
 message::Offer parse_offer(Fields& in) {
     message::Offer m;
     m.version = in.varint();
-    m.mode = static_cast<TransferMode>(in.u8(1));
+    m.mode = static_cast<TransferMode>(in.u8(2));
     m.preserve = in.u8(1) != 0;
     const auto hash = hash_algorithm_from(in.u8());
     in.require(hash.has_value());
@@ -86,6 +88,13 @@ message::Answer parse_answer(Fields& in) {
         piece.digest = in.digest();
         m.pieces.push_back(piece);
     }
+    return m;
+}
+
+message::Load parse_load(Fields& in) {
+    message::Load m;
+    m.disk = in.varint(1000);
+    m.cpu = in.varint(1000);
     return m;
 }
 
@@ -182,6 +191,10 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_resume(in);
         case MessageType::answer:
             return parse_answer(in);
+        case MessageType::load:
+            return parse_load(in);
+        case MessageType::cap:
+            return message::Cap{in.varint(kMostBitsPerSecond)};
     }
     return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -15,6 +16,11 @@ namespace udtx::transfer {
 namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
+constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
+
+std::uint64_t thousandths(Duration part, Duration whole) {
+    return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
+}
 
 }  // namespace
 
@@ -115,7 +121,28 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
             send(now, connection, message::Delivered{so_far});
         }
     }
+    tell_load(now, connection);
     advance(now, connection);
+}
+
+void ReceiveJob::tell_load(Instant now, proto::Connection& connection) {
+    if (!thread_time_) thread_time_.emplace();
+    if (ended_ || (load_mark_ && now - load_mark_->at < kLoadInterval)) return;
+    const LoadMark mark{now, work_.busy(), thread_time_->needed()};
+    if (load_mark_) {
+        const Duration time = now - load_mark_->at;
+        send(now, connection,
+             message::Load{thousandths(mark.worked - load_mark_->worked, time),
+                           thousandths(mark.needed - load_mark_->needed, time)});
+    }
+    load_mark_ = mark;
+}
+
+void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
+    cap_ = cap;
+    if (ended_ || winding_up_ || !control_ || !accepted_sent_) return;
+    cap_.reset();
+    send(now, connection, message::Cap{cap.is_infinite() ? 0 : static_cast<std::uint64_t>(std::max(1.0, cap.bps()))});
 }
 
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
@@ -201,6 +228,7 @@ void ReceiveJob::on_closed(const proto::CloseReason& reason) {
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "sender: " : "";
     if (winding_up_ && !reason.application) set_status(*winding_up_);
+    if (probe_ && reason.orderly()) set_status({});
     set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
                                             : who + escape_line(reason.message)});
     stop_.stop();
@@ -231,8 +259,10 @@ void ReceiveJob::start_worker() {
     worker_idle_ = false;
     worker_over_ = false;  // no other thread looks at it yet
     worker_ = std::thread([this, offer = *offer_] {
-        const WorkerLinks links{queue_, feedback_, report_, stop_};
-        if (offer.mode == TransferMode::tree) {
+        const WorkerLinks links{queue_, feedback_, report_, stop_, work_};
+        if (offer.mode == TransferMode::probe) {
+            run_probe_worker(links);
+        } else if (offer.mode == TransferMode::tree) {
             run_tree_worker(*base_, offer, options_.resume, links);
         } else if (options_.to_stream) {
             run_pipe_worker(options_.stream_fd, offer, links);

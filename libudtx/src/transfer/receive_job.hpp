@@ -1,6 +1,7 @@
 // The receiving side of a transfer, on one connection.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "os/thread_time.hpp"
 #include "transfer/confined_dir.hpp"
 #include "transfer/job.hpp"
 #include "transfer/messages.hpp"
@@ -17,6 +19,7 @@
 #include "transfer/receive_feedback.hpp"
 #include "transfer/receive_ops.hpp"
 #include "transfer/stop_event.hpp"
+#include "transfer/work_clock.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -46,6 +49,13 @@ class ReceiveJob final : public Job {
     [[nodiscard]] UniqueFd open_delivered(const std::string& path) const;
 
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
+
+    /// Protocol thread: the sender is to keep to this rate from now on.
+    void set_cap(Instant now, proto::Connection& connection, Rate cap);
+    /// Any thread: the sender only measures the line; there is nothing to deliver.
+    [[nodiscard]] bool is_probe() const noexcept { return probe_; }
+    /// Any thread: so long the writer has been at work.
+    [[nodiscard]] Duration written_for() const noexcept { return work_.busy(); }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
@@ -93,6 +103,7 @@ class ReceiveJob final : public Job {
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
     void send(Instant now, proto::Connection& connection, const Message& message);
     [[nodiscard]] message::Totals totals();
+    void tell_load(Instant now, proto::Connection& connection);
     void start_worker();
     /// Ends the job for a cause of our own, in good order.
     void fail(Instant now, proto::Connection& connection, const Error& cause);
@@ -115,6 +126,7 @@ class ReceiveJob final : public Job {
     ReceiveFeedback feedback_{waker_};
     ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, too_far_ahead() the rest
     StopEvent stop_;
+    WorkClock work_;
     std::thread worker_;
 
     std::optional<StreamId> control_;
@@ -135,6 +147,15 @@ class ReceiveJob final : public Job {
     bool ended_ = false;
     std::optional<Instant> last_delivered_;
     message::Totals told_;
+    struct LoadMark {
+        Instant at;
+        Duration worked{};
+        Duration needed{};
+    };
+    std::optional<ThreadTime> thread_time_;  // of the protocol thread
+    std::optional<LoadMark> load_mark_;
+    std::optional<Rate> cap_;  // to be told as soon as there is somebody to tell
+    std::atomic<bool> probe_{false};
 
     std::mutex status_mutex_;  // guards what follows
     std::optional<Result<void>> status_;

@@ -41,6 +41,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
             if (auto handled = handle(**next); !handled) return give_answer(now, connection, handled.error());
             note(**next);
             if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
+            if (offer_ && cap_) set_cap(now, connection, *cap_);
             if (ended_ || winding_up_) return;
         }
         const auto got = connection.read(*control_, block);
@@ -66,7 +67,7 @@ void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const E
 
 void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
     while (!data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes) {
-        if (offer_->mode != TransferMode::stream) {
+        if (offer_->mode == TransferMode::tree) {
             return end(now, connection, broken("the data of a tree came on an ordered stream"));
         }
         Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
@@ -87,7 +88,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (!offer_) return broken("the sender did not begin with an offer");
     if (finish_) return broken("the sender went on after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
-    if (offer_->mode == TransferMode::stream) return broken("the sender sent files beside a stream");
+    if (offer_->mode != TransferMode::tree) return broken("the sender sent files beside a stream");
     if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
     if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
     if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
@@ -112,6 +113,7 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
     }
     offer_ = m;
+    probe_ = m.mode == TransferMode::probe;
     report_.edit([&](Progress& progress, Outcome&) {
         progress.phase = Phase::transfer;
         if (m.mode == TransferMode::stream) progress.files_total = 1;

@@ -76,6 +76,7 @@ std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& chec
         if (auto* finish = std::get_if<op::Finish>(&*next)) return finish->finish;
         const auto* bytes = std::get_if<op::StreamBytes>(&*next);
         if (bytes == nullptr) continue;
+        const WorkClock::Shift shift(links.work);
         if (Result<void> written = write(bytes->data.bytes(), check.bytes()); !written) {
             report_fatal(links, written.error());
             return std::nullopt;
@@ -86,6 +87,10 @@ std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& chec
 }
 
 }  // namespace
+
+void run_probe_worker(const WorkerLinks& links) {
+    while (links.queue.pop()) links.feedback.edit([](ReceiveFeedback::News&) {});  // room for more
+}
 
 void run_pipe_worker(int fd, const message::Offer& offer, const WorkerLinks& links) {
     struct stat st = {};

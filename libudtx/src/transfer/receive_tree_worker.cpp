@@ -136,7 +136,10 @@ void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, bool 
     TreeWriter writer(std::move(root).value(), {offer.preserve, offer.hash, random_number(), journal.get()},
                       callbacks_for(links));
     TreeWorker worker(writer, links);
-    while (auto next = links.queue.pop()) std::visit(worker, *next);
+    while (auto next = links.queue.pop()) {
+        const WorkClock::Shift shift(links.work);
+        std::visit(worker, *next);
+    }
     writer.abandon();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,17 @@ namespace udtx::transfer {
 enum class Phase : std::uint8_t {
     connect,   ///< waiting for the peer
     transfer,  ///< bytes are moving (the tree may still be scanned: see totals_final)
-    flush,     ///< every byte has left us or has come; disks are being synced
-    verify,    ///< waiting for the final confirmation
+    flush,     ///< every byte has come to the receiver, whose disk is at work
+    verify,    ///< every file is in place; what is missing is the final confirmation
     done,
 };
 [[nodiscard]] std::string_view to_string(Phase phase) noexcept;
+
+/// Parts of the time, 0 to 1.
+struct ReceiverLoad {
+    double disk = 0.0;  ///< its writer was at work
+    double cpu = 0.0;   ///< its protocol thread was running or waiting for a processor
+};
 
 /// One consistent snapshot; cheap enough for ten a second.
 struct Progress {
@@ -30,7 +37,8 @@ struct Progress {
     std::uint64_t bytes_total = 0;  ///< known so far; holes of sparse files do not count
     std::uint64_t bytes_kept = 0;   ///< not sent since they are there, or read to see whether they are
     bool totals_final = false;
-    std::string current_name;  ///< as it is in the file system: escape it before it meets a terminal
+    std::optional<ReceiverLoad> receiver;  ///< sender: the latest that the receiver said of itself
+    std::string current_name;              ///< as it is in the file system: escape it before it meets a terminal
 };
 
 struct FailedFile {

@@ -112,7 +112,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
         pump(now, connection);
     } else if (const auto* delivered = std::get_if<proto::event::StreamDelivered>(&event)) {
         if (data_ && delivered->id == *data_ && !settled_) {
-            report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
+            report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         }
     } else if (std::holds_alternative<proto::event::StreamStopped>(event)) {
         end(now, connection, Error{ErrorCode::protocol, "the receiver stopped a stream"});
@@ -146,10 +146,7 @@ void SendJob::pump(Instant now, proto::Connection& connection) {
     if (pipe_failed) return end(now, connection, Error{ErrorCode::file_io, report_.outcome().failed.front().reason});
     report_.edit([&](Progress& progress, Outcome&) {
         progress.bytes_sent = queued_bytes_;
-        if (finish_) {
-            progress.phase = Phase::flush;
-            progress.totals_final = true;
-        }
+        if (finish_) progress.totals_final = true;
     });
 }
 
@@ -162,7 +159,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
             auto next = incoming_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
-            if (auto handled = handle(**next); !handled) return end(now, connection, handled.error());
+            if (auto handled = handle(connection, **next); !handled) return end(now, connection, handled.error());
             if (last_word_) return end(now, connection, *last_word_);
         }
         if (got.end) return end(now, connection, Error{ErrorCode::protocol, "the receiver ended the control stream"});
@@ -170,7 +167,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
     }
 }
 
-Result<void> SendJob::handle(const Message& message) {
+Result<void> SendJob::handle(proto::Connection& connection, const Message& message) {
     if (const auto* accept = std::get_if<message::Accept>(&message)) return handle(*accept);
     if (const auto* failed = std::get_if<message::FileFailed>(&message)) return handle(*failed);
     if (const auto* delivered = std::get_if<message::Delivered>(&message)) return handle(*delivered);
@@ -178,6 +175,18 @@ Result<void> SendJob::handle(const Message& message) {
     if (const auto* stopped = std::get_if<message::Stopped>(&message)) return handle(*stopped);
     if (const auto* resume = std::get_if<message::Resume>(&message)) return handle(*resume);
     if (const auto* answer = std::get_if<message::Answer>(&message)) return handle(*answer);
+    if (const auto* load = std::get_if<message::Load>(&message)) {
+        report_.edit([&](Progress& progress, Outcome&) {
+            progress.receiver = {static_cast<double>(load->disk) / 1e3, static_cast<double>(load->cpu) / 1e3};
+        });
+        return {};
+    }
+    if (const auto* cap = std::get_if<message::Cap>(&message)) {
+        connection.set_peer_rate(cap->bits_per_second == 0
+                                     ? Rate::infinite()
+                                     : Rate::bits_per_second(static_cast<double>(cap->bits_per_second)));
+        return {};
+    }
     return Error{ErrorCode::protocol, "the receiver sent a sender's message"};
 }
 
@@ -198,6 +207,8 @@ void SendJob::note(const message::Totals& totals) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.files_done = totals.files;
         progress.bytes_done = totals.written_bytes;
+        const bool all = totals.files + totals.failures >= progress.files_total;
+        if (progress.phase == Phase::flush && all) progress.phase = Phase::verify;
         outcome.files = totals.files;
         outcome.directories = totals.directories;
         outcome.links = totals.links;

@@ -63,7 +63,7 @@ class SendJob final : public Job {
     /// Moves what the disk threads have ready into the streams, as far as they take it.
     void pump(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
-    Result<void> handle(const Message& message);
+    Result<void> handle(proto::Connection& connection, const Message& message);
     Result<void> handle(const message::Accept& m);
     Result<void> handle(const message::FileFailed& m);
     Result<void> handle(const message::Delivered& m);

@@ -46,6 +46,8 @@ std::vector<Message> samples() {
             message::Query{3, {"d", "name"}, 5'000'000, -7},
             message::Resume{true, "damaged at byte 9"},
             message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
+            message::Load{1000, 7},
+            message::Cap{50'000'000},
             message::Accept{1},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
@@ -125,6 +127,7 @@ TEST_CASE("values beyond their bounds are malformed") {
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
     CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5
     CHECK_FALSE(parse({22, 0, 4, 0, 0}));                                          // holding 4
+    CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));                                       // 1001 thousandths
 }
 
 TEST_CASE("an offer of another version is understood as far as its number") {

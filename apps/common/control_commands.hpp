@@ -1,0 +1,21 @@
+// What a control socket understands: "rate 100M", "rate off", "rate auto", "status".
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/control_socket.hpp"
+#include "common/exit_codes.hpp"
+#include "common/log.hpp"
+#include "common/rate_governor.hpp"
+
+namespace udtx::apps {
+
+/// Both outlive the handler.
+[[nodiscard]] ControlSocket::Handler control_handler(RateGovernor& rates, std::function<std::string()> status);
+
+/// `udtx-send ctl PID|SOCKET COMMAND...`, without the first word.
+[[nodiscard]] ExitCode run_ctl(Log& log, const std::vector<std::string>& arguments);
+
+}  // namespace udtx::apps

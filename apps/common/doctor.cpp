@@ -1,0 +1,75 @@
+#include "common/doctor.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "common/command_line.hpp"
+#include "common/json_writer.hpp"
+
+namespace udtx::apps {
+
+Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
+                                                DoctorCommand& command) {
+    CLI::App app("Looks for what slows transfers down on this host, and says how to mend it.",
+                 dials ? "udtx-send doctor" : "udtx-recv doctor");
+    use_house_style(app);
+    app.add_option("--dir", command.directory, "Directory whose disk is measured (default: this one)")
+        ->type_name("DIR");
+    app.add_flag("--json", command.json, "Print one JSON object");
+    std::string psk;
+    std::string identity;
+    std::string pin;
+    std::vector<std::string> hosts;
+    if (dials) {
+        app.add_option("--psk-file", psk, "As for a transfer")->type_name("FILE");
+        app.add_option("--identity", identity, "As for a transfer")->type_name("FILE");
+        app.add_option("--pin", pin, "As for a transfer")->type_name("KEY|FILE");
+        app.add_option("HOST:PORT", hosts, "Also measure the path to the udtx-recv there, as --probe-only does")
+            ->type_name("")
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    if (hosts.size() > 1) return Error{ErrorCode::invalid_argument, "doctor takes one HOST:PORT at most"};
+    if (!hosts.empty()) command.host = hosts.front();
+    const auto pass_on = [&command](const char* flag, const std::string& value) {
+        if (!value.empty()) command.for_host.insert(command.for_host.end(), {flag, value});
+    };
+    pass_on("--psk-file", psk);
+    pass_on("--identity", identity);
+    pass_on("--pin", pin);
+    return EarlyText();
+}
+
+std::vector<Finding> examine_host(const DoctorCommand& command) {
+    std::vector<Finding> all = examine_network();
+    const auto add = [&all](std::vector<Finding> more) {
+        for (Finding& finding : more) all.push_back(std::move(finding));
+    };
+    add(examine_clock());
+    add(examine_crypto());
+    add(examine_disk(command.directory));
+    return all;
+}
+
+std::string findings_text(const std::vector<Finding>& findings) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        text += (finding.good ? "good  " : "MEND  ") + finding.what + "\n";
+        if (!finding.remedy.empty()) text += "      " + finding.remedy + "\n";
+    }
+    return text;
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+    JsonWriter json;
+    json.begin_array();
+    for (const Finding& finding : findings) {
+        json.begin_object().key("good").boolean(finding.good).key("what").string(finding.what);
+        json.key("remedy").string(finding.remedy).end_object();
+    }
+    json.end_array();
+    return json.text();
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,40 @@
+// What of this host slows transfers down, and the commands that mend it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+struct Finding {
+    bool good = true;
+    std::string what;    ///< "UDP buffers: receive 208 KiB, send 208 KiB"
+    std::string remedy;  ///< a command or a piece of advice; empty when all is well
+};
+
+/// Socket buffers, offloads, MTU.
+[[nodiscard]] std::vector<Finding> examine_network();
+/// Timers, clock source, synchronisation.
+[[nodiscard]] std::vector<Finding> examine_clock();
+/// Writes and reads a temporary file for some seconds at most.
+[[nodiscard]] std::vector<Finding> examine_disk(const std::string& directory);
+[[nodiscard]] std::vector<Finding> examine_crypto();
+
+struct DoctorCommand {
+    std::string directory = ".";
+    bool json = false;
+    std::string host;                   ///< HOST:PORT; empty: this host only
+    std::vector<std::string> for_host;  ///< flags for the probe
+};
+/// Help text, if that was asked for. `dials`: the tool can be given a host.
+[[nodiscard]] Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
+                                                              DoctorCommand& command);
+/// Examines this host, prints what it found, and gives the text of --json's "host" where that is wanted instead.
+[[nodiscard]] std::vector<Finding> examine_host(const DoctorCommand& command);
+[[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
+[[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
+
+}  // namespace udtx::apps

@@ -1,0 +1,25 @@
+// What the user wants to see of a transfer beside the progress line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "io/resolve.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+struct ObservingOptions {
+    bool json_stream = false;
+    bool stats = false;
+    std::string metrics_text;
+    std::string log_format_text = "text";
+
+    std::optional<io::HostPort> metrics;
+
+    void add_to(CLI::App& app, const std::string& group);
+    Result<void> check();
+};
+
+}  // namespace udtx::apps

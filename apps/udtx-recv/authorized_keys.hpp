@@ -1,0 +1,41 @@
+// --authorized-keys: whose key opens what. One key a line, options before it as in OpenSSH's authorized_keys:
+//
+//     dir="alice",write,rate="200M" udtx-ed25519 BASE64 alice@lab
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "udtx/credentials.hpp"
+#include "udtx/rate.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+struct KeyRights {
+    std::string directory;  ///< below that of --dir; empty: all of it
+    bool read = true;
+    bool write = true;
+    Rate rate = Rate::infinite();  ///< of each of its connections
+    std::string name;              ///< the comment
+};
+
+class AuthorizedKeys {
+  public:
+    /// file_io: it cannot be read; malformed: the line that is wrong, and why.
+    static Result<AuthorizedKeys> load(const std::filesystem::path& path);
+    /// The same from text; `name` is for messages.
+    static Result<AuthorizedKeys> parse(std::string_view text, const std::string& name);
+
+    /// As a connection gives it; null: not authorized.
+    [[nodiscard]] const KeyRights* find(std::span<const std::byte> key) const;
+    [[nodiscard]] const std::map<PublicKey, KeyRights>& all() const noexcept { return keys_; }
+
+  private:
+    std::map<PublicKey, KeyRights> keys_;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,60 @@
+#include "udtx-recv/setup.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace udtx::apps {
+namespace {
+
+Error io_error(const std::string& what, int error) {
+    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
+}
+
+}  // namespace
+
+Result<void> check_directory(const std::string& directory) {
+    struct stat info {};
+    if (::stat(directory.c_str(), &info) != 0) return io_error("directory " + directory, errno);
+    if (!S_ISDIR(info.st_mode)) return io_error("directory " + directory, ENOTDIR);
+    if (::access(directory.c_str(), W_OK | X_OK) != 0)
+        return io_error("directory " + directory + " cannot be written", errno);
+    return {};
+}
+
+std::string directory_of(const RecvCommand& command, const KeyRights& rights) {
+    return rights.directory.empty() ? command.directory : command.directory + "/" + rights.directory;
+}
+
+Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedKeys& keys) {
+    auto credentials = load_credentials(command.common);
+    if (!credentials || command.authorized_keys.empty()) return credentials;
+    auto loaded = AuthorizedKeys::load(command.authorized_keys);
+    if (!loaded) return key_error(loaded.error(), "--authorized-keys");
+    keys = std::move(*loaded);
+    for (const auto& [key, rights] : keys.all()) {
+        if (const auto good = check_directory(directory_of(command, rights)); !good) {
+            return key_error(good.error(), "--authorized-keys");
+        }
+        if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();
+    }
+    return credentials;
+}
+
+/// The first address of the name on which a socket can be opened.
+Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
+    if (command.inherited_socket >= 0) return driver.open({});  // it is bound already
+    const auto addresses = io::resolve(command.listen.host, command.listen.port, command.common.addresses);
+    if (!addresses) return addresses.error();
+    Result<void> opened;
+    for (const Address& address : *addresses) {
+        opened = driver.open(address);
+        if (opened) return opened;
+    }
+    return opened;
+}
+
+}  // namespace udtx::apps

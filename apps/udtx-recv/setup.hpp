@@ -1,0 +1,23 @@
+// What a receiver needs before it serves: directories, keys, socket.
+#pragma once
+
+#include <string>
+
+#include "io/driver.hpp"
+#include "udtx-recv/authorized_keys.hpp"
+#include "udtx-recv/options.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// file_io: it is not there, no directory, or cannot be written.
+[[nodiscard]] Result<void> check_directory(const std::string& directory);
+/// Where those with such rights write to.
+[[nodiscard]] std::string directory_of(const RecvCommand& command, const KeyRights& rights);
+/// Fills `keys` where senders have keys of their own.
+[[nodiscard]] Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedKeys& keys);
+/// The socket to listen on: the first address of the name on which one can be opened, or the one that was inherited.
+[[nodiscard]] Result<void> open_socket(io::Driver& driver, const RecvCommand& command);
+
+}  // namespace udtx::apps

@@ -1,0 +1,177 @@
+#include "udtx-send/probe.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "common/dial_handler.hpp"
+#include "common/explain.hpp"
+#include "common/json_writer.hpp"
+#include "common/probe_job.hpp"
+#include "common/process.hpp"
+#include "common/transfer_watch.hpp"
+#include "common/transport.hpp"
+#include "common/units.hpp"
+#include "io/monotonic_clock.hpp"
+#include "io/path_plan.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr Duration kProbeTime = std::chrono::seconds(4);
+constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+
+std::string percent(double share) {
+    std::string text = std::to_string(share * 100.0);
+    return text.substr(0, text.find('.') + 3) + " %";
+}
+
+double loss_of(const PathStats& path) {
+    return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
+}
+
+/// While the line is being filled: looks at it, and ends on a signal.
+void watch_probe(const SendRun& run, const Transport& transport, DialHandler& dial, ProbeJob& job, TransferWatch& watch,
+                 const std::atomic<bool>& done) {
+    const Instant start = io::monotonic_now();
+    while (!done) {
+        if (run.signals.wait(std::chrono::milliseconds(100))) {
+            dial.abort(ErrorCode::interrupted, "interrupted");
+            return;
+        }
+        const auto stats = dial.final_stats();
+        dial.sample_stats();  // for the next time
+        job.tick();
+        watch.look({.at = io::monotonic_now() - start,
+                    .progress = job.progress(),
+                    .stats = stats,
+                    .protocol = transport.thread_time(),
+                    .process = process_time()});
+    }
+}
+
+void write_path(JsonWriter& json, const PathStats& path) {
+    json.begin_object();
+    json.key("local").string(to_string(path.local)).key("remote").string(to_string(path.remote));
+    json.key("rtt_ms").number(to_seconds(path.smoothed_rtt) * 1e3);
+    json.key("min_rtt_ms").number(to_seconds(path.min_rtt) * 1e3);
+    json.key("rtt_variation_ms").number(to_seconds(path.rtt_variance) * 1e3);
+    json.key("mtr_bps").number(path.congestion.mtr.bps());
+    json.key("available_bps").number(path.congestion.available.bps());
+    json.key("cd").number(path.congestion.congestion_degree);
+    json.key("loss").number(loss_of(path));
+    json.key("datagram_bytes").number(std::uint64_t{path.datagram_bytes});
+    json.key("sent_packets").number(path.sent_packets).end_object();
+}
+
+}  // namespace
+
+PathProbe probe_path(const SendRun& run) {
+    const SendCommand& command = run.command;
+    PathProbe probe;
+    const auto fail = [&probe](const Error& error) {
+        probe.error = error;
+        return probe;
+    };
+    const auto credentials = sender_credentials(command);
+    if (!credentials) return fail(credentials.error());
+    const auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
+    if (!addresses) return fail(addresses.error());
+    auto watch = TransferWatch::start(command.common, run.log, authority(command.url), false);
+    if (!watch) return fail(watch.error());
+    const TransportConfig config = command.transport();
+    auto transport = Transport::make(*credentials, config);
+    if (!transport) return fail(transport.error());
+    io::Driver& driver = (*transport)->driver();
+    auto candidates = dial_plan(command, *addresses);
+    if (!candidates) return fail(candidates.error());
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return fail(opened.error());
+    probe.buffer_advice = driver.buffer_advice();
+
+    std::atomic<bool> done{false};
+    ProbeJob job(kProbeTime, [&done, &run] {
+        done = true;
+        run.signals.wake();
+    });
+    const auto dial =
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), job, run.log);
+    dial->dial();
+    (*transport)->start();
+    watch_probe(run, **transport, *dial, job, **watch, done);
+    dial->sample_stats();
+    (*transport)->stop(kDrainAtMost);
+
+    const Observation seen = (*watch)->latest();
+    probe.stats = dial->final_stats();
+    probe.handshake = job.handshake_time();
+    probe.limits = seen.limits;
+    for (const auto& [id, rate] : seen.paths) probe.reached = probe.reached + rate;
+    const auto status = job.result().status;
+    if (!status.ok()) {
+        const DialContext context{command.url, dial->connected(), !command.pin.empty(), config.handshake_timeout, {},
+                                  false};
+        probe.error = Error{status.error().code, explain(status.error(), context)};
+    }
+    return probe;
+}
+
+std::vector<std::string> describe(const PathProbe& probe) {
+    std::vector<std::string> lines;
+    if (probe.handshake) lines.push_back("handshake: " + format_milliseconds(*probe.handshake));
+    for (std::size_t i = 0; probe.stats && i < probe.stats->paths.size(); ++i) {
+        const PathStats& path = probe.stats->paths[i];
+        const Rate mtr = path.congestion.mtr;
+        lines.push_back("path " + to_string(path.local) + " to " + to_string(path.remote) + ":");
+        lines.push_back("  RTT: shortest " + format_milliseconds(path.min_rtt) + ", now " +
+                        format_milliseconds(path.smoothed_rtt) + ", variation " +
+                        format_milliseconds(path.rtt_variance));
+        lines.push_back("  MTR: " + (mtr.is_zero() ? "not measured" : format_rate(mtr)) + ", congestion degree " +
+                        percent(path.congestion.congestion_degree));
+        lines.push_back("  loss: " + percent(loss_of(path)) + " of " + format_count(path.sent_packets) + " packets");
+        lines.push_back("  MTU: datagrams of " + format_count(path.datagram_bytes) + " bytes pass");
+    }
+    if (!probe.stats) return lines;
+    lines.push_back("reached: " + format_rate(probe.reached) + " (" + format_byte_rate(probe.reached) + "), " +
+                    probe.stats->congestion + ", " + probe.stats->cipher);
+    if (const std::string line = limit_line(probe.limits); !line.empty()) lines.push_back(line);
+    lines.push_back("buffers here: " + (probe.buffer_advice.empty() ? "as large as asked for" : probe.buffer_advice));
+    return lines;
+}
+
+std::string to_json(const PathProbe& probe) {
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    JsonWriter json;
+    json.begin_object().key("event").string("probe");
+    json.key("status").string(probe.error ? "error" : "ok");
+    json.key("exit_code").number(static_cast<int>(code)).key("reason").string(to_string(code));
+    json.key("error");
+    probe.error ? json.string(probe.error->message) : json.null();
+    json.key("handshake_ms");
+    probe.handshake ? json.number(to_seconds(*probe.handshake) * 1e3) : json.null();
+    json.key("reached_bps").number(probe.reached.bps());
+    json.key("limited_by");
+    probe.limits.empty() ? json.null() : json.string(name_of(probe.limits.front().limit));
+    json.key("cipher").string(probe.stats ? probe.stats->cipher : "");
+    json.key("cc").string(probe.stats ? probe.stats->congestion : "");
+    json.key("buffer_advice").string(probe.buffer_advice);
+    json.key("paths").begin_array();
+    for (std::size_t i = 0; probe.stats && i < probe.stats->paths.size(); ++i) write_path(json, probe.stats->paths[i]);
+    json.end_array().end_object();
+    return json.text();
+}
+
+ExitCode show_probe(const SendRun& run, const PathProbe& probe) {
+    run.terminal.clear_status();
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    if (run.command.common.json) {
+        if (probe.error) run.log.error(probe.error->message);
+        return print_output(run.log, to_json(probe) + "\n", code);
+    }
+    std::string text;
+    for (const std::string& line : describe(probe)) text += line + "\n";
+    if (probe.error) run.log.error(probe.error->message);
+    return print_output(run.log, text, code);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,30 @@
+// --probe-only: what the line to a receiver can do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/limits.hpp"
+#include "udtx-send/sender.hpp"
+#include "udtx/stats.hpp"
+
+namespace udtx::apps {
+
+struct PathProbe {
+    std::optional<Error> error;  ///< explained for the user
+    std::optional<Duration> handshake;
+    std::optional<ConnectionStats> stats;
+    Rate reached;  ///< of the last two seconds
+    std::vector<LimitShare> limits;
+    std::string buffer_advice;
+};
+[[nodiscard]] PathProbe probe_path(const SendRun& run);
+
+[[nodiscard]] std::vector<std::string> describe(const PathProbe& probe);
+[[nodiscard]] std::string to_json(const PathProbe& probe);
+
+/// Prints either, and gives the code to end with.
+[[nodiscard]] ExitCode show_probe(const SendRun& run, const PathProbe& probe);
+
+}  // namespace udtx::apps

@@ -1,0 +1,102 @@
+# What is told of a transfer: its limit, a JSON object a second, phases in order, metrics, --stats; and its cap changed.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst" "$work/run"
+export XDG_RUNTIME_DIR=$work/run
+head -c 6000000 /dev/urandom >"$work/data"
+is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$2 is $(json_field "$1" "$2"), not $3"; }
+
+# --- a cap is the limit, and each line of the stream is an object
+start_recv capped --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --json-stream --stats --bwlimit 2000 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+said "rate cap: 16.4 Mbit/s \(2.05 MB/s\)"
+said "limited by: rate cap [0-9]+ % of the time"
+said "packets sent: [0-9,]+, lost:"
+split -l 1 -a 4 "$work/last.out" "$work/line."
+count=$(wc -l <"$work/last.out")
+[ "$count" -ge 3 ] || fail "$count lines in three seconds"
+number=0
+for line in "$work"/line.*; do
+    number=$((number + 1))
+    if [ "$number" -eq "$count" ]; then
+        is "$line" event '"end"'
+        is "$line" limited_by '"rate_cap"'
+        is "$line" bytes 6000000
+    else
+        is "$line" event '"progress"'
+        # Nothing is flushed while the half of it has not come.
+        [ "$(json_field "$line" bytes_done)" -ge 3000000 ] || ! grep -qE '"phase":"(flush|verify)"' "$line" ||
+            fail "$(json_field "$line" phase) too early"
+    fi
+done
+
+# --- a source that is slow, and a reader that is
+start_recv slow-source --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 bash -c "(head -c 1000 '$work/data'; sleep 3; echo) | '$send' --json --psk-file '$work/psk' - udtx://127.0.0.1:$port/n"
+wait_for 0 "$receiver"
+is "$work/last.out" limited_by '"input"'
+: >"$work/slow.log"
+mkfifo "$work/fifo"
+"$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/fifo" 2>"$work/slow.log" &
+receiver=$!
+receivers+=("$receiver")
+(sleep 3; cat >/dev/null) <"$work/fifo" &
+until_true 90 grep -q listening "$work/slow.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/slow.log")
+expect 0 bash -c "'$send' --json --psk-file '$work/psk' - udtx://127.0.0.1:$port/n <'$work/data'"
+wait_for 0 "$receiver"
+is "$work/last.out" limited_by '"receiver_disk"'
+
+# --- a running transfer: its metrics, its status, and another cap
+start_recv changed --one-off --metrics 0 --dir "$work/dst" --psk-file "$work/psk"
+"$send" --rate 1M --metrics :0 --json --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/" >"$work/changed.json" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+under_way() { "$send" ctl "$sender" status 2>/dev/null | grep -q '"phase":"transfer"'; }
+until_true 90 under_way
+path_is_there() {
+    exec 8<>"/dev/tcp/127.0.0.1/$1"
+    printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
+    cat <&8 >"$work/metrics"
+    exec 8>&-
+    grep -qE '^udtx_path_rtt_seconds\{peer="127.0.0.1:[0-9]+",path="0",.*\} [0-9]' "$work/metrics"
+}
+for log in "$work/last.err" "$work/changed.log"; do
+    metrics=$(sed -nE 's|.*metrics on http://127.0.0.1:([0-9]+)/metrics.*|\1|p' "$log")
+    until_true 90 path_is_there "$metrics"
+    grep -q '^udtx_transfers_active 1' "$work/metrics" || fail "no active transfer in the metrics"
+done
+expect 1 "$send" ctl "$sender" rate fast
+said "'fast'"
+expect 1 "$send" ctl "$sender"
+expect 11 "$send" ctl 1 status
+said "no running transfer"
+expect 0 "$send" ctl "$sender" rate off
+grep -q "no cap" "$work/last.out" || fail "ctl does not answer"
+wait_for 0 "$sender"
+wait_for 0 "$receiver"
+# At 1 Mbit/s it would have taken 48 s.
+awk -v s="$(json_field "$work/changed.json" seconds)" 'BEGIN { exit !(s < 40) }' || fail "the new cap was not taken"
+[ -z "$(ls "$work/run/udtx")" ] || fail "sockets were left behind"
+
+# --- a schedule and the host's rate bind as --rate does
+for flags in "--schedule 00:00,16M" "--host-rate 16M"; do
+    start_recv timed --one-off --dir "$work/dst" --psk-file "$work/psk"
+    # shellcheck disable=SC2086
+    expect 0 "$send" --json --no-resume $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/other"
+    wait_for 0 "$receiver"
+    is "$work/last.out" limited_by '"rate_cap"'
+done
+
+# --- a probe needs no file, leaves none, and does not end a receiver of one transfer
+mkdir "$work/empty-after"
+start_recv probed --one-off --dir "$work/empty-after" --psk-file "$work/psk"
+expect 0 "$send" --probe-only --json --rate 10M --psk-file "$work/psk" "udtx://127.0.0.1:$port/"
+is "$work/last.out" status '"ok"'
+is "$work/last.out" limited_by '"rate_cap"'
+awk -v r="$(json_field "$work/last.out" reached_bps)" 'BEGIN { exit !(r > 0 && r < 12e6) }' || fail "reached_bps"
+[ -z "$(ls -A "$work/empty-after")" ] || fail "a probe left something"
+expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+grep -q "measured the line" "$work/probed.log" || fail "the receiver does not tell of the probe"

@@ -1,0 +1,97 @@
+# A long-running receiver: keys with a directory, rights and a rate; a rate for all; its log as JSON; a drain on TERM.
+. "$(dirname "$0")/lib.sh"
+mkdir -p "$work/dst/alice" "$work/run"
+export XDG_RUNTIME_DIR=$work/run
+for name in server alice bob carol eve; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
+head -c 3000000 /dev/urandom >"$work/data"
+{
+    echo "# who may what"
+    echo "dir=\"alice\",write,rate=\"10M\" $(cat "$work/alice.pub") alice at the lab"
+    echo "read $(cat "$work/bob.pub")"
+    cat "$work/carol.pub"
+} >"$work/allowed"
+
+# start_recv looks for the line of plain text.
+start_recv server --log "$work/log" -v --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
+expect 0 "$send" --json --identity "$work/alice" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+cmp "$work/data" "$work/dst/alice/data" || fail "alice writes to her directory"
+[ "$(json_field "$work/last.out" limited_by)" = '"rate_cap"' ] || fail "the rate of alice's key does not bind"
+# 24 Mbit at 10 Mbit/s
+awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' || fail "faster than the key's rate"
+grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
+expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+said "may not write"
+expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"
+expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+
+# --- TERM: who is in goes on to the end, nobody else is let in, and the code is 0
+mkfifo "$work/pipe"
+"$send" --identity "$work/carol" --pin "$work/server.pub" - "udtx://127.0.0.1:$port/late/name" <"$work/pipe" 2>"$work/late.err" &
+late=$!
+receivers+=("$late")
+exec 7>"$work/pipe"
+echo begin >&7
+until_true 90 test -d "$work/dst/late"
+kill -TERM "$receiver"
+until_true 90 grep -q "no new transfers" "$work/server.log"
+expect 130 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/again"
+said "being stopped"
+echo end >&7
+exec 7>&-
+wait_for 0 "$late"
+wait_for 0 "$receiver"
+[ "$(cat "$work/dst/late/name")" = "$(printf 'begin\nend')" ] || fail "what was under way was cut off"
+
+# --- all senders together keep to --max-rate, and a wrong file of keys is named
+make_key
+start_recv total --max-rate 16M --metrics 0 --dir "$work/dst" --psk-file "$work/psk"
+metrics=$(sed -nE 's|.*metrics on http://127.0.0.1:([0-9]+)/metrics.*|\1|p' "$work/total.log")
+held=()
+for i in 1 2; do
+    mkfifo "$work/held$i"
+    "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/held$i/name" <"$work/held$i" 2>"$work/held$i.err" &
+    held+=($!)
+    receivers+=("$!")
+done
+exec 5>"$work/held1" 6>"$work/held2"
+echo begin >&5
+echo begin >&6
+shares() {
+    exec 8<>"/dev/tcp/127.0.0.1/$metrics"
+    printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
+    cat <&8 >"$work/metrics"
+    exec 8>&-
+    [ "$(grep -cE "^udtx_transfer_cap_bits_per_second\{.*\} $1\$" "$work/metrics")" -eq "$2" ]
+}
+until_true 90 shares '8e\+06' 2
+exec 5>&-
+wait_for 0 "${held[0]}"
+until_true 90 shares '1.6e\+07' 1
+# Two TERMs with a second in between: what is under way ends, too.
+kill -TERM "$receiver"
+until_true 90 grep -q "no new transfers" "$work/total.log"
+sleep 1.2
+kill -TERM "$receiver"
+wait_for 130 "$receiver"
+wait_for 130 "${held[1]}"
+exec 6>&-
+[ -z "$(ls "$work/run/udtx")" ] || fail "sockets were left behind"
+
+echo "wirte $(cat "$work/carol.pub")" >"$work/wrong"
+expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/wrong"
+said "wrong, line 1: the option 'wirte' is unknown"
+
+# --- messages as JSON, one object a line
+"$recv" --listen 127.0.0.1:0 --log-format json --log "$work/json-log" --dir "$work/dst" --psk-file "$work/psk" 2>"$work/json.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 90 grep -q "listening on" "$work/json.log"
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+for file in "$work/json.log" "$work/json-log"; do
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >"$work/one-line"
+        [ "$(json_field "$work/one-line" program)" = '"udtx-recv"' ] || fail "not a JSON log: $line"
+    done <"$file"
+done

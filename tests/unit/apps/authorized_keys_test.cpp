@@ -1,0 +1,67 @@
+#include "udtx-recv/authorized_keys.hpp"
+
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+
+namespace {
+
+PublicKey key_of(int fill) {
+    PublicKey key;
+    key.bytes.fill(static_cast<std::byte>(fill));
+    return key;
+}
+
+std::string error_of(const std::string& line) {
+    const auto parsed = AuthorizedKeys::parse("# one\n" + line + "\n", "keys");
+    return parsed ? "" : parsed.error().message;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("options before a key give it a directory, rights and a rate") {
+    const std::string text = "# who may what\n\n" + key_of(1).to_string() + "\n" +
+                             "dir=\"a/b c\",write,rate=\"200M\" " + key_of(2).to_string() + " bob at the lab\r\n" +
+                             "  read  " + key_of(3).to_string() + "\n";
+    const auto keys = AuthorizedKeys::parse(text, "keys");
+    REQUIRE(keys);
+    CHECK(keys->all().size() == 3);
+    const KeyRights* all = keys->find(key_of(1).bytes);
+    REQUIRE(all != nullptr);
+    CHECK((all->read && all->write && all->directory.empty() && all->rate.is_infinite()));
+    const KeyRights* bob = keys->find(key_of(2).bytes);
+    REQUIRE(bob != nullptr);
+    CHECK(bob->directory == "a/b c");
+    CHECK(bob->write);
+    CHECK_FALSE(bob->read);
+    CHECK(bob->rate.bps() == 200e6);
+    CHECK(bob->name == "bob at the lab");
+    const KeyRights* reader = keys->find(key_of(3).bytes);
+    REQUIRE(reader != nullptr);
+    CHECK(reader->read);
+    CHECK_FALSE(reader->write);
+    CHECK(keys->find(key_of(4).bytes) == nullptr);
+    CHECK(keys->find({}) == nullptr);
+}
+
+TEST_CASE("a wrong line is named, and nothing of the file counts") {
+    const std::string key = key_of(1).to_string();
+    CHECK(has(error_of("wirte " + key), "keys, line 2: the option 'wirte' is unknown"));
+    CHECK(has(error_of("rate=\"fast\" " + key), "'fast'"));
+    CHECK(has(error_of("rate=5M " + key), "quotation marks"));
+    CHECK(has(error_of("dir=\"x " + key), "no end"));
+    CHECK(has(error_of("dir=\"/etc\" " + key), "below"));
+    CHECK(has(error_of("dir=\"a/../..\" " + key), "below"));
+    CHECK(has(error_of("write"), "blank before the key"));
+    CHECK(has(error_of("write udtx-ed25519 short"), "not a public key"));
+    CHECK(has(error_of(key + "\n" + key), "line 3: this key stands here twice"));
+}
+
+TEST_CASE("a file that is not there is a file error") {
+    const auto none = AuthorizedKeys::load("/nonexistent/keys");
+    REQUIRE_FALSE(none);
+    CHECK(none.error().code == ErrorCode::file_io);
+}
