@@ -38,7 +38,10 @@ void CommonOptions::add_to(CLI::App& app) {
         ->type_name("RATE")
         ->group(transport_group);
     rates.add_to(app, transport_group);
-    app.add_option("--timeout", timeout_text, "Give up when nothing moves for so long")
+    app.add_option(
+           "--timeout", timeout_text,
+           "Give up when nothing moves for so long (default 600). A connection is dead after half of it, at most "
+           "60 s of silence; the rest is for reconnecting")
         ->type_name("SECONDS")
         ->group(transport_group);
     app.add_option("--cc", congestion,
@@ -145,6 +148,12 @@ Log::Verbosity CommonOptions::verbosity() const noexcept {
 }
 
 std::string CommonOptions::congestion_in_use() const { return policy == Policy::low ? policy_text : congestion; }
+
+void CommonOptions::leave_time_to_reconnect(TransportConfig& config) const {
+    if (!timeout) return;
+    config.idle_timeout = std::min(kSilence, *timeout / 2);
+    config.keep_alive = std::min(config.keep_alive, config.idle_timeout / 4);
+}
 
 std::vector<std::string> CommonOptions::for_other_side() const {
     std::vector<std::string> words;

@@ -61,6 +61,8 @@ struct CommonOptions {
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
+    /// For a side that dials again: its patience is for more than one connection.
+    void leave_time_to_reconnect(TransportConfig& config) const;
     /// What of it the other side is to be started with over ssh.
     [[nodiscard]] std::vector<std::string> for_other_side() const;
     /// For reports: what --cc names, or "low" where that policy has a controller of its own.

@@ -70,6 +70,11 @@ bool DialHandler::connected() const {
     return connected_;
 }
 
+bool DialHandler::lost() const {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+}
+
 std::optional<ConnectionStats> DialHandler::final_stats() const {
     const std::lock_guard lock(mutex_);
     return stats_;
@@ -110,6 +115,10 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
         keep_stats(connection);
         connection_.reset();
         if (try_another(closed->reason)) return;
+        const ErrorCode why = closed->reason.code;
+        const std::lock_guard lock(mutex_);
+        lost_ = connected_ && !closed->reason.application && !closed->reason.orderly() &&
+                (why == ErrorCode::timeout || why == ErrorCode::network);
     }
     job_.on_event(now, connection, event);
 }

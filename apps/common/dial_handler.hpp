@@ -33,6 +33,8 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void set_max_rate(Rate rate);
     /// Any thread.
     [[nodiscard]] bool connected() const;
+    /// Any thread: it was connected, and fell silent.
+    [[nodiscard]] bool lost() const;
     /// Any thread: has the statistics of a connection that is not closed yet kept, soon.
     void sample_stats();
     /// Of the connection at its end, or when last sampled. Any thread.
@@ -61,6 +63,7 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
 
     mutable std::mutex mutex_;  // guards what follows
     bool connected_ = false;
+    bool lost_ = false;
     std::optional<ConnectionStats> stats_;
 };
 

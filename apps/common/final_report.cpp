@@ -146,6 +146,7 @@ std::string summary_line(const FinalReport& report) {
     // Holes of sparse files are delivered without being sent.
     if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
     if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there from an earlier run";
+    if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
     return line;
@@ -232,6 +233,7 @@ std::string to_json(const FinalReport& report) {
     json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
     json.key("cc").string(report.congestion);
     json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
+    json.key("reconnects").number(report.reconnects);
     json.key("transfers").number(report.transfers);
     write_limits(json, report);
     write_paths(json, report);

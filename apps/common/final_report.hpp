@@ -24,6 +24,7 @@ struct FinalReport {
     std::string congestion;                ///< as the user set it
     bool streaming = false;                ///< one pipe and no files
     std::vector<LimitShare> limits;        ///< what limited it, largest share first
+    std::uint64_t reconnects = 0;          ///< connections that were lost and replaced
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 

@@ -35,6 +35,8 @@ std::string files(const ProgressView& view) {
 
 const char* to_string(Phase phase) noexcept {
     switch (phase) {
+        case Phase::reconnecting:
+            return "reconnecting";
         case Phase::connecting:
             return "connect";
         case Phase::scanning:

@@ -12,7 +12,7 @@
 
 namespace udtx::apps {
 
-enum class Phase { connecting, scanning, transferring, flushing, verifying };
+enum class Phase { connecting, reconnecting, scanning, transferring, flushing, verifying };
 [[nodiscard]] const char* to_string(Phase phase) noexcept;
 
 struct ProgressView {

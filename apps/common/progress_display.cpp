@@ -47,6 +47,7 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
 
     ProgressView view;
     view.phase = phase_of(progress);
+    if (again_ && view.phase == Phase::connecting) view.phase = Phase::reconnecting;
     view.bytes_done = progress.bytes_done;
     view.bytes_total = std::max(progress.bytes_total, progress.bytes_done);
     view.files_done = progress.files_done;

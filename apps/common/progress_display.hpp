@@ -27,6 +27,8 @@ class ProgressDisplay {
     void update(Duration now, const transfer::Progress& progress, bool streaming,
                 const std::optional<ConnectionStats>& stats);
     void finish();
+    /// There was a connection before this one.
+    void call_it_reconnecting() { again_ = true; }
 
     [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
 
@@ -36,6 +38,7 @@ class ProgressDisplay {
     Terminal& terminal_;
     Mode mode_;
     bool with_paths_;
+    bool again_ = false;
     PathMeters paths_;
     std::optional<Duration> last_shown_;
     RateMeter recent_{std::chrono::seconds(2)};

@@ -21,7 +21,10 @@ Supervisor::Supervisor(const Setup& setup, DialHandler& dial, const transfer::Jo
       done_(done),
       display_(setup.terminal, ProgressDisplay::choose(setup.options.quiet, setup.options.progress, setup.terminal),
                setup.end, setup.options.verbose),
-      start_(io::monotonic_now()) {}
+      start_(io::monotonic_now()),
+      last_moved_(start_) {
+    if (setup.again) display_.call_it_reconnecting();
+}
 
 bool Supervisor::wait() {
     while (!done_) {
@@ -83,10 +86,12 @@ void Supervisor::give_up(Instant now, ErrorCode code, std::string reason) {
 
 void Supervisor::watch(Instant now, const transfer::Progress& progress) {
     const auto& limit = setup_.options.timeout;
+    const Duration idle = stall_.idle(now - start_, progress);
+    last_moved_ = now - idle;
     // The handshake has its own limit.
     if (given_up_ || progress.phase == transfer::Phase::connect || (setup_.streaming && !limit)) return;
     const Duration patience = limit.value_or(kDefaultPatience);
-    if (stall_.idle(now - start_, progress) < patience) return;
+    if (idle < patience) return;
     give_up(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(patience));
 }
 

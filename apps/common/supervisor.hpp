@@ -29,6 +29,7 @@ class Supervisor {
         TransferWatch* watch = nullptr;  ///< of a sender
         const Transport* transport = nullptr;
         Log* log = nullptr;
+        bool again = false;  ///< there was a connection before this one
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
     Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done);
@@ -42,6 +43,8 @@ class Supervisor {
     [[nodiscard]] const std::optional<Error>& given_up() const noexcept { return given_up_; }
     [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
     [[nodiscard]] Duration elapsed() const;
+    /// When something moved for the last time.
+    [[nodiscard]] Instant last_moved() const noexcept { return last_moved_; }
 
   private:
     void show(Instant now, const transfer::Progress& progress);
@@ -60,6 +63,7 @@ class Supervisor {
     ProgressDisplay display_;
     StallWatch stall_;
     Instant start_;
+    Instant last_moved_;
     std::optional<Instant> end_;
     Interruption interruption_;
     std::optional<Error> given_up_;

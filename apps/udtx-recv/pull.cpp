@@ -12,6 +12,7 @@
 #include "common/explain.hpp"
 #include "common/landing.hpp"
 #include "common/receipt.hpp"
+#include "common/reconnect.hpp"
 #include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
@@ -82,9 +83,10 @@ void add_missing(FinalReport& report, const BootstrapFields& reply) {
     }
 }
 
+bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
+
 const char* how_to_go_on(const RecvCommand& command, const DialHandler& dial) {
-    const bool resumable = !command.common.no_resume && !command.to_stdout && dial.connected();
-    return resumable ? "; the same command continues from here" : "";
+    return resumable(command) && dial.connected() ? "; the same command continues from here" : "";
 }
 
 void say_error(FinalReport& report, const RecvRun& run, RemoteEnd& remote, const DialHandler& dial, int signal) {
@@ -132,26 +134,27 @@ std::vector<proto::PathAddresses> candidates(const std::vector<Address>& address
     return plans;
 }
 
-}  // namespace
-
-FinalReport run_pull(const RecvRun& run, void (*leave_process)(const RecvRun&, const FinalReport&)) {
+/// One connection's worth of a transfer.
+Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveReceiver leave_process) {
     const RecvCommand& command = run.command;
-    const auto remote = start_sender(run);
-    if (!remote) return failure(command, remote.error());
-    auto options = where_to(command, (*remote)->reply());
-    if (!options) return failure(command, options.error());
-    // The sender there keeps to the cap that it was started with.
+    const auto final_end = [&](const Error& error) {
+        return Attempt{failure(command, error), Attempt::End::final, {}};
+    };
+    auto options = where_to(command, remote.reply());
+    if (!options) return final_end(options.error());
     TransportConfig config = command.common.transport();
+    // The sender there keeps to the cap that it was started with.
     config.max_rate = Rate::infinite();
-    auto transport = Transport::make((*remote)->credentials(), config);
-    if (!transport) return failure(command, transport.error());
+    if (resumable(command)) command.common.leave_time_to_reconnect(config);
+    auto transport = Transport::make(remote.credentials(), config);
+    if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto ways = candidates((*remote)->addresses());
-    if (const auto opened = io::open_socket_for(driver, ways); !opened) return failure(command, opened.error());
+    auto ways = candidates(remote.addresses());
+    if (const auto opened = io::open_socket_for(driver, ways); !opened) return final_end(opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return failure(command, receipt.error());
+    if (!receipt) return final_end(receipt.error());
     options->receipt = receipt->get();
     const auto leave = [&](const FinalReport& report) {
         if (*receipt) (*receipt)->discard();
@@ -162,20 +165,40 @@ FinalReport run_pull(const RecvRun& run, void (*leave_process)(const RecvRun&, c
         done = true;
         run.signals.wake();
     });
-    if (!job) return failure(command, job.error());
+    if (!job) return final_end(job.error());
     const auto dial = std::make_shared<DialHandler>(driver, std::move(ways), false, **job, run.log);
     dial->dial();
-    Supervisor supervisor(
-        {command.common, run.terminal, run.signals, DataEnd::receiver, command.to_stdout, kWindUpWithin}, *dial, **job,
-        done);
+    Supervisor::Setup setup{command.common,    run.terminal,      run.signals,
+                            DataEnd::receiver, command.to_stdout, kWindUpWithin};
+    setup.again = again;
+    Supervisor supervisor(setup, *dial, **job, done);
     (*transport)->start();
-    if (!supervisor.wait()) leave(make_report(run, **remote, supervisor, *dial, **job));
+    if (!supervisor.wait()) leave(make_report(run, remote, supervisor, *dial, **job));
     (*transport)->stop(kDrainAtMost);
-    FinalReport report = make_report(run, **remote, supervisor, *dial, **job);
+    FinalReport report = make_report(run, remote, supervisor, *dial, **job);
     if (report.code == ExitCode::interrupted) leave(report);
-    finish_receipt(
-        receipt->get(), [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
-    return report;
+    const Attempt::End end = end_of(supervisor, *dial);
+    if (end == Attempt::End::final) {
+        finish_receipt(
+            receipt->get(), [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
+    } else if (*receipt) {
+        (*receipt)->discard();
+    }
+    return {std::move(report), end, supervisor.last_moved()};
+}
+
+Attempt attempt(const RecvRun& run, bool again, LeaveReceiver leave) {
+    const auto remote = start_sender(run);
+    if (remote) return fetch_over(run, **remote, again, leave);
+    return {failure(run.command, remote.error()), end_of(remote.error()), {}};
+}
+
+}  // namespace
+
+FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
+    const ReconnectSetup setup{run.command.common.timeout.value_or(kDefaultPatience), resumable(run.command), run.log,
+                               run.signals};
+    return keep_trying(setup, [&](bool again) { return attempt(run, again, leave); });
 }
 
 }  // namespace udtx::apps

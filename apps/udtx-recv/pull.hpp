@@ -5,7 +5,8 @@
 
 namespace udtx::apps {
 
+using LeaveReceiver = void (*)(const RecvRun&, const FinalReport&);
 /// Ends by `leave` as run_receiver() does.
-[[nodiscard]] FinalReport run_pull(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&));
+[[nodiscard]] FinalReport run_pull(const RecvRun& run, LeaveReceiver leave);
 
 }  // namespace udtx::apps

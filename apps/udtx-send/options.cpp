@@ -153,6 +153,7 @@ Result<void> check(SendCommand& command) {
 
 TransportConfig SendCommand::transport() const {
     TransportConfig config = common.transport();
+    if (resumable()) common.leave_time_to_reconnect(config);
     config.scheduler = scheduler;
     config.reinject = reinject_text == "on";
     const auto* coupling =

@@ -34,6 +34,8 @@ struct SendCommand {
     /// One path carries all while it works.
     [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
     [[nodiscard]] TransportConfig transport() const;
+    /// There is, or may be, something to continue.
+    [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming(); }
     [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }
 };
 

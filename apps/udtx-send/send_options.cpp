@@ -6,10 +6,8 @@
 
 namespace udtx::apps {
 
-bool resumable(const SendCommand& command) { return !command.common.no_resume && !command.streaming(); }
-
 std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources, const std::string& where) {
-    return resumable(command) ? transfer::transfer_number(sources, where) : 0;
+    return command.resumable() ? transfer::transfer_number(sources, where) : 0;
 }
 
 transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,

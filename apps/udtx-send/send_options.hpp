@@ -10,8 +10,6 @@
 
 namespace udtx::apps {
 
-/// There is, or may be, something to continue.
-[[nodiscard]] bool resumable(const SendCommand& command);
 /// The same in each run of the same command; 0: it is not to be continued. `where`: the destination as typed, with its
 /// host if the path alone does not tell it.
 [[nodiscard]] std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources,

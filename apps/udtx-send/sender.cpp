@@ -9,6 +9,7 @@
 #include "common/landing.hpp"
 #include "common/process.hpp"
 #include "common/receipt.hpp"
+#include "common/reconnect.hpp"
 #include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
@@ -140,7 +141,7 @@ DialContext context_of(const SendRun& run, const Route& route, const DialHandler
 }
 
 const char* how_to_go_on(const SendCommand& command, const DialHandler& dial) {
-    return resumable(command) && dial.connected() ? "; the same command continues from here" : "";
+    return command.resumable() && dial.connected() ? "; the same command continues from here" : "";
 }
 
 void say_error(FinalReport& report, const SendRun& run, const Route& route, const DialHandler& dial, int signal) {
@@ -181,26 +182,29 @@ FinalReport make_report(const SendRun& run, const Route& route, const Supervisor
     return report;
 }
 
+Attempt final_end(FinalReport report) { return {std::move(report), Attempt::End::final, {}}; }
+
 /// One connection's worth of a transfer.
-FinalReport send_over(const SendRun& run, const Route& route, const CheckedSources& sources,
-                      LeaveSender leave_process) {
+Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& sources, bool again,
+                  LeaveSender leave_process) {
     const SendCommand& command = run.command;
     const std::string peer = route.remote ? command.remote->host : authority(command.url);
     auto watch = TransferWatch::start(command.common, run.log, peer, command.streaming());
-    if (!watch) return failure(command, watch.error());
+    if (!watch) return final_end(failure(command, watch.error()));
     TransportConfig config = command.transport();
     config.max_rate = (*watch)->first_cap(io::monotonic_now());
     if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
     auto transport = Transport::make(route.credentials, config);
-    if (!transport) return failure(command, transport.error());
+    if (!transport) return final_end(failure(command, transport.error()));
     io::Driver& driver = (*transport)->driver();
     auto candidates = dial_plan(command, route.addresses);
-    if (!candidates) return failure(command, candidates.error());
-    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return failure(command, opened.error());
+    if (!candidates) return final_end(failure(command, candidates.error()));
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened)
+        return final_end(failure(command, opened.error()));
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return failure(command, receipt.error());
+    if (!receipt) return final_end(failure(command, receipt.error()));
     const auto leave = [&](const FinalReport& report) {
         // The process may end in there.
         if (*receipt) (*receipt)->discard();
@@ -214,12 +218,12 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
         done = true;
         run.signals.wake();
     });
-    if (!job) return failure(command, job.error());
+    if (!job) return final_end(failure(command, job.error()));
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
     dial->dial();
     Supervisor supervisor({command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(),
-                           kAnswerWithin, watch->get(), transport->get(), &run.log},
+                           kAnswerWithin, watch->get(), transport->get(), &run.log, again},
                           *dial, **job, done);
     const auto report_now = [&] {
         FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
@@ -235,9 +239,21 @@ FinalReport send_over(const SendRun& run, const Route& route, const CheckedSourc
     FinalReport report = report_now();
     // A disk thread may sit in a read of standard input that nobody can end.
     if (report.code == ExitCode::interrupted) leave(report);
-    finish_receipt(
-        receipt->get(), [&](const std::string& path) { return (*job)->open_source(path); }, report);
-    return report;
+    const Attempt::End end = end_of(supervisor, *dial);
+    if (end == Attempt::End::final) {
+        finish_receipt(
+            receipt->get(), [&](const std::string& path) { return (*job)->open_source(path); }, report);
+    } else if (*receipt) {
+        (*receipt)->discard();
+    }
+    return {std::move(report), end, supervisor.last_moved()};
+}
+
+Attempt attempt(const SendRun& run, const CheckedSources& sources, bool again, LeaveSender leave) {
+    const SendCommand& command = run.command;
+    const auto route = command.remote ? route_by_ssh(run, sources.usable) : route_by_url(command);
+    if (route) return send_over(run, *route, sources, again, leave);
+    return {failure(command, route.error()), end_of(route.error()), {}};
 }
 
 }  // namespace
@@ -257,9 +273,9 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
         report.outcome.failed = std::move(sources.failed);
         return report;
     }
-    const auto route = command.remote ? route_by_ssh(run, sources.usable) : route_by_url(command);
-    if (!route) return failure(command, route.error());
-    return send_over(run, *route, sources, leave);
+    const ReconnectSetup setup{command.common.timeout.value_or(kDefaultPatience), command.resumable(), run.log,
+                               run.signals};
+    return keep_trying(setup, [&](bool again) { return attempt(run, sources, again, leave); });
 }
 
 }  // namespace udtx::apps

@@ -6,6 +6,7 @@ repetitions and encryption. iperf3 writes to /dev/null for that.
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -288,6 +289,37 @@ class OverSsh(Tool):
         return ["-F", "/dev/null", "-p", str(self.SSH_PORT), "-i", self.ssh_key(), "-o", "StrictHostKeyChecking=no", "-o",
                 "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]
 
+    def client(self, source, out):
+        raise NotImplementedError
+
+    def start(self, line, sampler, source, seconds, size=None, host=1):
+        return self.start_fetching(line, sampler, host, self.server(net.A_ADDRESS),
+                                   self.client(source, self.empty_directory(host)),
+                                   lambda log, server: said(log, b"listening"))
+
+
+class UdtxSsh(OverSsh):
+    """The whole of udtx-recv HOST:SRC, from a cold start: ssh's handshake counts. The sender is started in namespace a."""
+    name = "udtx-ssh"
+
+    def program(self, name, *more):
+        return super().program(name, *more, os.path.join(self.bench.build, "apps"))
+
+    def missing(self):
+        return super().missing() if self.program("udtx-recv") else f"not built: {self.bench.build}/apps/udtx-recv"
+
+    def client(self, source, out):
+        return [self.program("udtx-recv"), "-q", "--ssh", shlex.join(["ssh", *self.ssh_options()]), "--remote-bin",
+                self.program("udtx-send"), f"root@{net.A_ADDRESS}:{source}", os.path.join(out, "file")]
+
+
+class Scp(OverSsh):
+    name = "scp"
+
+    def client(self, source, out):
+        options = ["-P" if word == "-p" else word for word in self.ssh_options()]
+        return [self.program("scp"), "-q", *options, f"root@{net.A_ADDRESS}:{source}", os.path.join(out, "file")]
+
 
 class Qcp(OverSsh):
     """QUIC (quinn) with BBR. The ssh server runs in namespace a, and the client in b fetches the file."""
@@ -310,23 +342,19 @@ class Qcp(OverSsh):
                 *(word for option in self.ssh_options() for word in ("-S", option)), f"root@{net.A_ADDRESS}:{source}",
                 os.path.join(out, "file")]
 
-    def start(self, line, sampler, source, seconds, size=None, host=1):
-        return self.start_fetching(line, sampler, host, self.server(net.A_ADDRESS),
-                                   self.client(source, self.empty_directory(host)),
-                                   lambda log, server: said(log, b"listening"))
-
 
 def make(name, bench):
-    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp"""
+    """udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp, scp, udtx-ssh"""
     if name == "udtx":
         return Udtx(bench)
     if name.startswith("udtx:"):
         return Udtx(bench, name[5:])
     if name in ("bbr", "cubic"):
         return Tcp(bench, name)
-    if name in ("udt4", "srt", "qcp"):
-        return {"udt4": Udt4, "srt": Srt, "qcp": Qcp}[name](bench)
-    raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, udt4, srt, qcp)")
+    others = {"udt4": Udt4, "srt": Srt, "qcp": Qcp, "scp": Scp, "udtx-ssh": UdtxSsh}
+    if name in others:
+        return others[name](bench)
+    raise SystemExit(f"no such tool: {name} (udtx, udtx:CONTROLLER, bbr, cubic, {', '.join(others)})")
 
 
 class Bench:

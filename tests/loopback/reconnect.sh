@@ -1,0 +1,64 @@
+# A connection that dies by silence is dialled again, and the same run completes: by URL with a receiver that is killed and
+# started anew at the same port, over ssh with a receiver that is started anew.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+head -c 40000000 /dev/urandom >"$work/file"
+# The first 4 MiB are sent before the sender knows what there is.
+begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
+start_send() {
+    "$send" --timeout 8 --rate 24M --json "$@" >"$work/send.out" 2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+    until_true 120 begun
+}
+went_on() {
+    wait_for 0 "$sender"
+    cmp "$work/file" "$work/dst/file" || fail "not the same"
+    said "the connection is lost; reconnecting"
+    said "reconnected [0-9]+ times?"
+    [ "$(json_field "$work/send.out" reconnects)" -ge 1 ] || fail "reconnects are not counted"
+    [ "$(json_field "$work/send.out" sent_bytes)" -lt 75000000 ] || fail "it was begun anew"
+}
+
+# The port has to be free for the second receiver: one is taken that nobody is likely to want.
+for _ in 1 2 3 4 5; do
+    port=$((20000 + RANDOM % 12000))
+    "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/first.log" &
+    receiver=$!
+    receivers+=("$receiver")
+    for _ in $(seq 600); do
+        ! grep -q listening "$work/first.log" || break 2
+        kill -0 "$receiver" 2>/dev/null || break
+        sleep 0.05
+    done
+done
+start_send --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+"$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
+receivers+=("$!")
+went_on
+
+# Nobody comes back: patience ends, and the line says both.
+rm -rf "$work/dst"
+mkdir "$work/dst"
+start_recv alone --psk-file "$work/psk" --dir "$work/dst"
+"$send" --timeout 4 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+until_true 120 begun
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+wait_for 30 "$sender"
+said "silent.*the same command continues from here; nothing moved for 4.*s while reconnecting"
+
+. "$(dirname "$0")/ssh_lib.sh"
+start_sshd
+rm -rf "$work/dst"
+mkdir "$work/dst"
+far_program recv "echo \$\$ >>'$work/far.pids'" "exec '$recv' \"\$@\""
+start_send "${ssh[@]}" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
+kill -KILL "$(tail -n 1 "$work/far.pids")"
+went_on
+[ "$(wc -l <"$work/far.pids")" -ge 2 ] || fail "no second receiver was started"
