@@ -73,6 +73,14 @@ Result<void> take_sources(RecvCommand& command) {
             return usage(std::string(flag) + " is for a receiver that listens, and not for [user@]HOST:SRC");
         }
     }
+    // The sender there has neither a clock of ours nor this host's other transfers.
+    const RateOptions& rates = command.common.rates;
+    if (!rates.schedule_text.empty() && !command.common.origins.has("--schedule")) {
+        return usage("--schedule is for a sender and not for [user@]HOST:SRC; --rate is for both");
+    }
+    if (!rates.host_rate_text.empty() && !command.common.origins.has("--host-rate")) {
+        return usage("--host-rate is for a sender and not for [user@]HOST:SRC; --rate is for both");
+    }
     return command.common.check_no_keys();
 }
 
@@ -124,6 +132,7 @@ std::vector<std::string> RecvCommand::for_sender() const {
     std::vector<std::string> words = common.for_other_side();
     if (common.preserve) words.emplace_back("--preserve");
     if (!common.rate_text.empty()) words.insert(words.end(), {"--rate", common.rate_text});
+    if (!common.rates.bwlimit_text.empty()) words.insert(words.end(), {"--bwlimit", common.rates.bwlimit_text});
     words.insert(words.end(), {"--cc", common.congestion});
     return words;
 }
