@@ -63,14 +63,12 @@ class Sink final : public proto::ConnectionHandler {
     void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
         const auto* readable = std::get_if<proto::event::Readable>(&event);
         if (readable == nullptr) return;
-        while (connection.read(readable->id, scratch_).bytes > 0) {
+        static std::array<std::byte, 65536> scratch;  // there is one protocol thread
+        while (connection.read(readable->id, scratch).bytes > 0) {
         }
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
     void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
-
-  private:
-    inline static std::array<std::byte, 65536> scratch_;  // one protocol thread
 };
 
 /// One connection of the dialling end. `told` is called when it is connected, and again when its bytes are delivered.
