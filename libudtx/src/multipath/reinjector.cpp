@@ -7,9 +7,10 @@
 namespace udtx::multipath {
 namespace {
 
-/// From when on a datagram of a path with that round-trip time is late.
-Duration late_after(Duration rtt) {
-    return from_seconds(Reinjector::kLateRtts * to_seconds(rtt)) + Reinjector::kLateTime + Reinjector::kAckDelay;
+/// From when on a datagram of the path is late.
+Duration late_after(const PathView& path) {
+    const Duration by_base = from_seconds(Reinjector::kLateRtts * to_seconds(path.min_rtt));
+    return std::max(by_base, path.smoothed_rtt) + Reinjector::kLateTime + Reinjector::kAckDelay;
 }
 
 }  // namespace
@@ -47,8 +48,8 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     if (other == nullptr) return std::nullopt;
     const Forecast there = forecast(c.now, *other);
     const double delay = forecast(c.now, owner).delay;
-    const Duration owner_late = late_after(owner.min_rtt);
-    const Duration copy_late = late_after(other->smoothed_rtt);
+    const Duration owner_late = late_after(owner);
+    const Duration copy_late = late_after(*other);
     // Near the head is what the receiver would wait for before a copy could be there.
     const double heard_after = there.eta + to_seconds(other->min_rtt) / 2.0 + to_seconds(kAckDelay);
     const auto reach = static_cast<std::uint64_t>(there.rate * heard_after);
@@ -63,14 +64,14 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
         const double expected = delay - to_seconds(age);
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);
         const bool near = entry.range.begin < head_end || c.limited;
+        const bool passed = entry.range.begin < c.passed;
         const bool helps = there.eta < remain;
-        // On a path that is known to be bloated there is no need to wait for it.
-        const bool slow = late || (bloated && expected > kMuchLater * there.eta);
+        // On a path that is known to be bloated there is no need to wait until it is late, once it is waited for.
+        const bool slow = late || (bloated && passed && expected > kMuchLater * there.eta);
         // A copy is given the time to arrive before there is a second one.
         const bool begun = entry.copy_from > entry.range.begin;
         const bool copied = entry.copies > 0 && !begun && c.now - entry.copied <= copy_late;
-        if (entry.copies < kMaxCopies && !copied && helps &&
-            ((c.alarm && entry.range.begin < c.passed) || (slow && near) || c.tail) &&
+        if (entry.copies < kMaxCopies && !copied && helps && ((c.alarm && passed) || (slow && near) || c.tail) &&
             budget_->allows_copy(entry.range.size())) {
             found = Reinjection{ref, {entry.copy_from, entry.range.end}, other->id};
             return false;
@@ -79,7 +80,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
             const Instant at = (copied ? entry.copied + copy_late : entry.assigned + owner_late) + kPause;
             if (!c.next || at < *c.next) c.next = at;
         }
-        return slow || c.alarm || c.tail;
+        return late || bloated || c.alarm || c.tail;
     });
     return found;
 }

@@ -26,8 +26,8 @@ class Reinjector {
     static constexpr std::size_t kOldest = 256;    ///< entries of a path that are looked at
     static constexpr std::uint8_t kMaxCopies = 2;  ///< of an entry
     static constexpr std::uint64_t kHeadPackets = 64;
-    /// Late: not acknowledged after kLateRtts base RTTs and kLateTime, beyond the time that a receiver may sit on an
-    /// acknowledgement.
+    /// Late: not acknowledged after kLateRtts base RTTs, nor after the smoothed RTT (what a queue that stands delays is
+    /// not late), and kLateTime, beyond the time that a receiver may sit on an acknowledgement.
     static constexpr double kLateRtts = 1.25;
     static constexpr Duration kLateTime = std::chrono::milliseconds(2);
     static constexpr Duration kAckDelay = kSynInterval;

@@ -108,6 +108,26 @@ TEST_CASE("on a path that is known to be bloated what is near the head goes agai
     CHECK(rig.drain() == static_cast<int>(Reinjector::kHeadPackets));
 }
 
+TEST_CASE("what comes in its time through a queue that stands, or ahead of the others' bytes, is left alone") {
+    Rig rig(StreamKind::ordered);
+    for (auto& path : rig.paths) path.smoothed_rtt = 36ms;  // bloated, both: 31 ms one way, and a copy takes as long
+    rig.assign(100);
+    for (int ms = 0; ms < 48; ++ms, rig.now += 1ms) CHECK(rig.drain() == 0);
+    rig.paths[0].smoothed_rtt = 10ms;
+    rig.now += 1ms;  // late after 36 + 12
+    CHECK(rig.drain() > 0);
+
+    Rig ahead(StreamKind::ordered);
+    ahead.paths[1].smoothed_rtt = 100ms;
+    ahead.assign(100);
+    ahead.demand.next = 0;  // the other path fills what is before them
+    ahead.now += 1ms;
+    CHECK(ahead.drain() == 0);
+    ahead.demand.next = 10 * kDatagram;
+    ahead.now += 2ms;
+    CHECK(ahead.drain() == 10);
+}
+
 TEST_CASE("near the head is what the receiver waits for before a copy could be there") {
     Rig rig(StreamKind::ordered);
     rig.paths[0] = view(0, 11.2, 100ms);  // a datagram a millisecond: 146 until the copy of one is heard of
