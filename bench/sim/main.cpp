@@ -29,6 +29,7 @@ struct Options {
     double back_loss_percent = 0.0;
     std::vector<std::string> flows{"udt"};
     std::string cross;
+    std::vector<std::string> changes;
     std::string access;
     double seconds = 30.0;
     double from = 5.0;
@@ -43,20 +44,25 @@ std::uint64_t bits(const std::string& text) {
     return static_cast<std::uint64_t>(parsed.value().bps());
 }
 
-/// A number of a flow's description, not negative.
-double number(const std::string& flow, const std::string& text) {
+/// A number of a description, not negative.
+double number(const std::string& whole, const std::string& text) {
     std::istringstream in(text);
     double value = 0.0;
     if (!(in >> value) || !in.eof() || !(value >= 0.0 && value < 1e15))
-        throw std::runtime_error("--flows: '" + text + "' in '" + flow + "' is not a number from 0 on");
+        throw std::runtime_error("'" + text + "' in '" + whole + "' is not a number from 0 on");
     return value;
+}
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+    return parts;
 }
 
 /// cc[:start s[:rtt ms[:bytes]]]; "low" and "high" in place of cc: the policy; "tcp-bbr": TCP with Linux's BBR
 FlowSpec parse_flow(const std::string& text) {
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+    const std::vector<std::string> parts = split(text);
     if (parts.empty() || parts.size() > 4)
         throw std::runtime_error("--flows: '" + text + "' is not cc[:start[:rtt[:bytes]]]");
     FlowSpec flow;
@@ -74,6 +80,19 @@ FlowSpec parse_flow(const std::string& text) {
     return flow;
 }
 
+/// rate[:from s[:on s[:off s]]]
+CrossTraffic parse_cross(const std::string& text) {
+    const std::vector<std::string> parts = split(text);
+    if (parts.size() > 4) throw std::runtime_error("--cross: '" + text + "' is not rate[:from[:on[:off]]]");
+    CrossTraffic cross;
+    cross.bits_per_second = bits(parts[0]);
+    if (parts.size() > 1) cross.from = from_seconds(number(text, parts[1]));
+    if (parts.size() > 2) cross.on = from_seconds(number(text, parts[2]));
+    if (parts.size() > 3) cross.off = from_seconds(number(text, parts[3]));
+    if (cross.on <= Duration::zero()) throw std::runtime_error("--cross: never on in '" + text + "'");
+    return cross;
+}
+
 FlowRigSetup make_setup(const Options& options) {
     FlowRigSetup setup;
     setup.name = "flows";
@@ -88,7 +107,7 @@ FlowRigSetup make_setup(const Options& options) {
     if (!options.back_rate.empty()) setup.back.bits_per_second = bits(options.back_rate);
     setup.back.queue_bytes = options.back_queue_bytes;
     setup.back.loss = options.back_loss_percent / 100.0;
-    if (!options.cross.empty()) setup.cross.bits_per_second = bits(options.cross);
+    if (!options.cross.empty()) setup.cross = parse_cross(options.cross);
     if (!options.access.empty()) setup.access_bits_per_second = bits(options.access);
     return setup;
 }
@@ -148,6 +167,13 @@ void print_return_line(FlowRig& rig) {
 void run(const Options& options) {
     check(options);
     FlowRig rig(make_setup(options));
+    for (const std::string& change : options.changes) {
+        const std::vector<std::string> parts = split(change);
+        if (parts.size() != 2) throw std::runtime_error("--change: '" + change + "' is not s:rate");
+        rig.at(from_seconds(number(change, parts[0])), [&rig, rate = bits(parts[1])] {
+            rig.bottleneck().change([rate](LinkParams& line) { line.bits_per_second = rate; });
+        });
+    }
     rig.run_for(from_seconds(options.seconds));
     std::fputs(rig.table(from_seconds(options.from), rig.elapsed()).c_str(), stdout);
     print_return_line(rig);
@@ -173,7 +199,9 @@ int main(int argc, char** argv) {
         app.add_option("--back-loss", options.back_loss_percent, "Random loss there, percent")->capture_default_str();
         app.add_option("--flows", options.flows, "cc[:start s[:rtt ms[:bytes]]] for each flow; tcp-bbr: TCP")
             ->capture_default_str();
-        app.add_option("--cross", options.cross, "On/off cross traffic of this rate: from 5 s, 2 s on, 1 s off");
+        app.add_option("--cross", options.cross,
+                       "On/off cross traffic, rate[:from s[:on s[:off s]]]: from 5 s, 2 s on, 1 s off");
+        app.add_option("--change", options.changes, "s:rate, the line has another rate from then on");
         app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
         app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
         app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();

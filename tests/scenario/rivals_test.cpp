@@ -93,6 +93,24 @@ TEST_CASE("udtx beside CUBIC: three of its kind leave it a living") {
     CHECK(rig.drops(20s, 60s) < 0.03);
 }
 
+// Its own line is no faster than the one that others filled: what it sends too much keeps their queue up for ever.
+TEST_CASE("udtx after a burst that filled seconds of queue: knows the queue for its own, and drains it") {
+    for (const double burst_seconds : {1.0, 5.0}) {
+        FlowRigSetup setup = line(0.0, some_seeds(1)[0], {{.cc = "udtx"}});
+        setup.bits_per_second = 10'000'000;
+        setup.access_bits_per_second = 10'000'000;
+        setup.rtt = 20ms;
+        setup.queue_bytes = 30'000'000;
+        setup.cross = {.bits_per_second = 16'000'000, .from = 5s, .on = from_seconds(burst_seconds), .off = 1h};
+        FlowRig rig(setup);
+        rig.run_for(40s);
+        INFO(burst_seconds << " s of burst\n" << rig.table(5s, 20s) << rig.table(25s, 40s));
+        CHECK(rig.queue_delay(25s, 40s).mean < 20ms);
+        CHECK(rig.samples().back().flows[0].smoothed_rtt < 60ms);  // what waits before the line of its own, too
+        CHECK(rig.goodput(0, 25s, 40s).bps() > 0.9 * 0.95 * 10e6);
+    }
+}
+
 TEST_CASE("udtx after a TCP BBR: the queue is short again, and the line full") {
     FlowRig rig(line(1.0, some_seeds(1)[0], {{.cc = "udtx"}, {.cc = kTcpBbr, .start = 2s, .stop = 20s}}));
     rig.run_for(40s);

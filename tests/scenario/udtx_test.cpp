@@ -166,6 +166,26 @@ TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back
     }
 }
 
+TEST_CASE("udtx on a line that changes: the rate falls to a tenth and comes back") {
+    for (const std::uint64_t mbps : {10U, 100U}) {
+        if (size_scale() < 1.0 && mbps > 10) continue;
+        auto setup = line(mbps, 50ms, 1.0, some_seeds(1)[0]);
+        setup.queue_bytes = 150'000;
+        FlowRig rig(setup);
+        const auto set_rate = [&rig](std::uint64_t bps) {
+            rig.bottleneck().change([bps](LinkParams& p) { p.bits_per_second = bps; });
+        };
+        rig.at(10s, [&] { set_rate(mbps * 100'000); });
+        rig.at(25s, [&] { set_rate(mbps * 1'000'000); });
+        rig.run_for(40s);
+        INFO(rig.table(12s, 25s) << rig.table(30s, 40s));
+        CHECK(rig.goodput(12s, 25s).bps() > 0.85 * 0.95 * static_cast<double>(mbps) * 1e5);
+        CHECK(rig.queue_delay(13s, 25s).mean < 100ms);
+        CHECK(rig.samples().at(1300).flows[0].mtr_bps < 1.5e5 * static_cast<double>(mbps));
+        CHECK(rig.goodput(30s, 40s).bps() > 0.85 * 0.95 * static_cast<double>(mbps) * 1e6);
+    }
+}
+
 TEST_CASE("udtx on a line that changes: the way becomes 50 ms longer") {
     FlowRig rig(line(100, 50ms, 2.0, some_seeds(1)[0]));
     rig.at(10s, [&] { rig.bottleneck().change([](LinkParams& p) { p.delay += 50ms; }); });

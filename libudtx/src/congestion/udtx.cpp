@@ -16,9 +16,8 @@ constexpr double kMinHalfDelay = 1e-3;     // and so many s,
 constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
 
 // The share
-constexpr double kRest = 0.12;      // of q_h: the queue that a flow alone keeps, so that the line never runs dry
-constexpr double kMaxShare = 1.05;  // x above C: how an error of C and a freed line are found out
-constexpr double kMaxStep = 0.2;    // of the distance to the target, a feedback
+constexpr double kRest = 0.12;    // of q_h: the queue that a flow alone keeps, so that the line never runs dry
+constexpr double kMaxStep = 0.2;  // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
@@ -84,8 +83,8 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     updated_ = feedback.now;
     mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0);
     jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
-    // While the queue overflows it does not empty: the base must outlive its time.
-    delay_.hold_base(compete_.active() || loss_.congestion() > kOverflow);
+    // While the queue overflows or is far too long it does not empty: the base must outlive its time.
+    delay_.hold_base(compete_.active() || overrun_since_ || loss_.congestion() > kOverflow);
     delay_.on_feedback(feedback, packet_time(), jitter_.size());
     count_packets(feedback);
     degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
@@ -306,7 +305,7 @@ void Udtx::on_mtu(std::uint32_t bytes) {
 std::uint64_t Udtx::window() const {
     double bytes = blind_window_;
     if (compete_.active()) {
-        bytes = compete_.window();
+        bytes = competing_window();
     } else if (phase_ != Phase::blind) {
         const double interval = std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
         const double slack = phase_ == Phase::ramp ? 0.5 * delay_.base_rtt() : 0.0;

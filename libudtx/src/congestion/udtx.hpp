@@ -41,6 +41,8 @@ class Udtx final : public CongestionController {
     [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
 
   private:
+    static constexpr double kMaxShare = 1.05;  // x above C: how an error of C and a freed line are found out
+
     enum class Phase : std::uint8_t { blind, ramp, steady };
 
     void count_packets(const CongestionFeedback& feedback);
@@ -53,7 +55,9 @@ class Udtx final : public CongestionController {
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
     [[nodiscard]] bool foreign(Instant now) const;
+    [[nodiscard]] bool alone() const;
     void begin_competing(Instant now, double rtt);
+    [[nodiscard]] double competing_window() const;
     bool end_competing(const CongestionFeedback& feedback, double rtt);
     void stop_waiting();
     void consider_drain(Instant now);

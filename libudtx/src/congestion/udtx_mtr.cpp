@@ -1,6 +1,7 @@
 #include "congestion/udtx_mtr.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace udtx::congestion {
 
@@ -14,6 +15,8 @@ constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
 constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
 constexpr double kLimitGrowth = 0.02;     // of itself each second
 constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
+constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
+constexpr double kUsualRtts = 2.0;        // and so many round trips at least
 constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
@@ -23,6 +26,7 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
         deliveries_.add(feedback.now, rate);
         recent_.add(feedback.now, rate);
     }
+    count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
@@ -40,6 +44,12 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
         }
     }
     if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * deliveries_.value(feedback.now).value_or(0.0));
+}
+
+void UdtxMtr::count(const CongestionFeedback& feedback) {
+    const double time = std::max(kUsualTime, kUsualRtts * to_seconds(feedback.smoothed_rtt));
+    const double passed = std::max(0.0, to_seconds(feedback.now - updated_));
+    usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
 }
 
 // One is no better than another: the mean of the times that a byte takes.

@@ -22,6 +22,8 @@ class UdtxMtr {
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
+    /// What was delivered on average, of a second or two round trips with the queue; bytes/s.
+    [[nodiscard]] double usual() const noexcept { return usual_; }
     /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
     void limit(double bytes_per_second) { limit_ = bytes_per_second; }
     void unlimit() { limit_.reset(); }
@@ -32,11 +34,13 @@ class UdtxMtr {
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
 
+    void count(const CongestionFeedback& feedback);
     void smooth(double estimate, double degree);
     void average(double estimate);
 
     double mtr_ = 0.0;
     double delivered_ = 0.0;
+    double usual_ = 0.0;
     std::optional<double> limit_;
     Instant updated_;
     SlidingExtreme<double, std::greater<>> deliveries_{kDeliveryLife};

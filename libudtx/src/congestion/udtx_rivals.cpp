@@ -6,6 +6,8 @@
 namespace udtx::congestion {
 
 namespace {
+constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
+constexpr double kTellingPackets = 200.0;                   // by which MTR follows a line that has become slower
 constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
 constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: is what was left to others taken?
 constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
@@ -33,14 +35,27 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         return;
     }
     if (!overrun_since_) overrun_since_ = now;
-    if (to_seconds(now - *overrun_since_) < std::max(1.0, 12.0 * delay_.base_rtt())) return;
+    // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
+    // slower, only when pairs have.
+    const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
+    const double patience = std::max({1.0, 12.0 * delay_.base_rtt(), pairs}) + delay_.queue();
+    if (to_seconds(now - *overrun_since_) < patience) return;
     if (delay_.range() < 0.5 * half_delay() && delay_.queue() > delay_.full().value_or(0.0)) {
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
         return;
     }
-    begin_competing(now, rtt);
+    if (!alone()) begin_competing(now, rtt);
 }
+
+// A window that fitted seconds of queue would flood the line when others have gone, and their queue with them.
+double Udtx::competing_window() const {
+    const double time = delay_.base_rtt() + delay_.queue() + to_seconds(kSynInterval);
+    return std::min(compete_.window(), kMaxShare * capacity() * time);
+}
+
+// What arrives fills the line, so that the queue is our own, whoever began it.
+bool Udtx::alone() const { return mtr_.usual() > kAlone * mtr_.mtr(); }
 
 // Drains of our own kind would have emptied the queue, and left us our share.
 bool Udtx::foreign(Instant now) const {
@@ -76,12 +91,13 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
                                     .rtt = rtt,
                                     .segment = static_cast<double>(datagram_bytes_),
                                     .may_claim = !shallow()});
-    rate_ = compete_.window() / rtt;
+    rate_ = std::min(compete_.window() / rtt, kMaxShare * capacity());
     const bool drained = drain_until_ || now < frozen_until_;
-    if (!compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt())) return false;
+    const bool over = compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt());
+    if (!over && !alone()) return false;
     compete_.leave();
     last_low_ = now;
-    left_ = now;
+    left_ = over ? std::optional(now) : std::nullopt;
     left_rate_ = rate_;
     rates_.clear();
     return true;

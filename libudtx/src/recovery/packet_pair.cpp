@@ -49,6 +49,7 @@ void PacketPairMonitor::count_pair(const Arrival& second) {
         gap = kMinPairGap;
     }
     pairs_[pair_count_ % kPairs] = static_cast<double>(gap.count()) / second.bytes;
+    pair_times_[pair_count_ % kPairs] = second.time;
     ++pair_count_;
     newest_gap_ = gap;
     newest_bytes_ = second.bytes;
@@ -129,15 +130,23 @@ double PacketPairMonitor::gap_ns_per_byte() const {
     return sum / count;
 }
 
+std::size_t PacketPairMonitor::recent_pairs() const {
+    const std::size_t known = std::min(pair_count_, kPairs);
+    std::size_t recent = std::min(known, kFewPairs);
+    while (recent < known && previous_->time - pair_times_[(pair_count_ - 1 - recent) % kPairs] <= kPairLife) ++recent;
+    return recent;
+}
+
 double PacketPairMonitor::line_ns_per_byte() const {
     const bool fresh = previous_ && previous_->time - last_train_ <= kTrainLife;
     if (const std::size_t known = std::min(train_count_, kTrains); known > 0 && fresh) {
         std::array<double, kTrains> sorted = trains_;
         return shortest_agreed(std::span(sorted.data(), known));
     }
-    const std::size_t known = std::min(pair_count_, kPairs);
+    const std::size_t known = recent_pairs();
     if (known == 0) return 0.0;
-    std::array<double, kPairs> sorted = pairs_;
+    std::array<double, kPairs> sorted{};
+    for (std::size_t i = 0; i < known; ++i) sorted[i] = pairs_[(pair_count_ - 1 - i) % kPairs];
     const auto rank = sorted.begin() + static_cast<std::ptrdiff_t>(known / 5);
     std::nth_element(sorted.begin(), rank, sorted.begin() + static_cast<std::ptrdiff_t>(known));
     return *rank;

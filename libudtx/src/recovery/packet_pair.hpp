@@ -12,6 +12,7 @@
 //   in the middle and cross traffic only ever lengthen a train, so that the shortest that two agree on counts. Packets
 //   lost on the way to the queue took no line time, so that k counts those that came. Without trains in the last
 //   kTrainLife it is the 20th percentile of the pairs' gaps: cross traffic only ever widens a gap at the bottleneck.
+//   Only pairs of the last kPairLife count there, since 64 of a slow line are many seconds old.
 #pragma once
 
 #include <array>
@@ -30,6 +31,8 @@ class PacketPairMonitor {
     static constexpr std::size_t kPairs = 64;
     static constexpr std::size_t kTrains = 6;
     static constexpr std::uint32_t kMinTrain = 8;
+    static constexpr std::size_t kFewPairs = 8;  ///< the newest, however old
+    static constexpr Duration kPairLife = std::chrono::seconds(1);
     static constexpr Duration kTrainLife = std::chrono::seconds(2);
     static constexpr Duration kMinPairGap = std::chrono::microseconds(2);
     static constexpr Duration kMinSpan = std::chrono::microseconds(500);  // twice the sender's burst
@@ -66,10 +69,12 @@ class PacketPairMonitor {
     void count_pair(const Arrival& second);
     [[nodiscard]] double arrival_pps() const;
     [[nodiscard]] double gap_ns_per_byte() const;
+    [[nodiscard]] std::size_t recent_pairs() const;
 
     std::array<Interval, kArrivals> arrivals_{};  // circles; the counts only grow
     std::size_t arrival_count_ = 0;
     std::array<double, kPairs> pairs_{};  // ns per byte
+    std::array<Instant, kPairs> pair_times_{};
     std::size_t pair_count_ = 0;
 
     Train train_;

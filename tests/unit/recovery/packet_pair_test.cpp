@@ -93,6 +93,21 @@ TEST_CASE("packet pair: the line rate of pairs is their 20th percentile") {
     CHECK(line.monitor.take_feedback().line_pps == Approx(100'000));
 }
 
+TEST_CASE("packet pair: on a slow line the line rate is that of the last second, of eight pairs at least") {
+    Line line;
+    for (int i = 0; i < 64; ++i) line.pair(10us);
+    for (int i = 0; i < 9; ++i) {
+        line.arrive(100ms);
+        line.pair(100us);
+    }
+    CHECK(line.monitor.take_feedback().line_pps == Approx(100'000));
+    line.arrive(150ms);
+    line.pair(100us);
+    CHECK(line.monitor.take_feedback().line_pps == Approx(10'000));
+    line.arrive(20s);
+    CHECK(line.monitor.take_feedback().line_pps == Approx(10'000));
+}
+
 TEST_CASE("packet train: the line rate is that of eight packets and more") {
     Line line;
     const auto train = [&line](int packets, Duration gap) {
