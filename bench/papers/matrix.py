@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the cells of the papers' experiments in ns-3, each in a process of its own, and writes results.csv, table.md,
-multipath.md and the figures (SVG).
+multipath.md, acks.md and the figures (SVG).
 
     ./dev bench papers                      everything (see docs/benchmarks.md for how long that takes)
     ./dev bench papers --quick              one cell of each figure, one seed
     ./dev bench papers --only fairness,tsm  these experiments only: mtr, throughput, fairness, join (the
-                                            congestion-degree paper); tsm, dapb, sctp (the multipath papers)
+                                            congestion-degree paper); tsm, dapb, sctp (the multipath papers);
+                                            acks (the ACK regeneration paper, 50 runs of each cell)
     ./dev bench papers --sweep              thresholds alpha and beta of `cd` over the fairness cells
 """
 import argparse
@@ -22,12 +23,14 @@ import tables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "plot"))
-import figures  # noqa: E402  needs bench/plot
+import acks_paper  # noqa: E402  these need bench/plot
+import figures  # noqa: E402
 import multipath_report  # noqa: E402
 
 WANTED = ["udt", "cd", "udtx"]
 CONGESTION = ["mtr", "throughput", "fairness", "join"]
 MULTIPATH = ["tsm", "dapb", "sctp"]
+ACKS = ["acks"]
 CELL_TIMEOUT_S = 900
 
 
@@ -70,6 +73,12 @@ def run_paths(args, cell, way, way_args, seed):
         raise SystemExit(f"{' '.join(command)}\nbytes arrived damaged")
     summary.update(cell=cell, stem=stem, way=way)
     return summary
+
+
+def run_acks(args, cell, scheme, run):
+    stem = os.path.join(args.out, "runs", f"{cell.slug}-{scheme}-{run}")
+    binary = os.path.join(os.path.dirname(args.binary), "udtx-papers-acks")
+    return measured(args, stem, [binary, *cell.args, "--scheme", scheme, "--seed", str(run)])
 
 
 def run_all(args, jobs, run=run_cell):
@@ -125,6 +134,13 @@ def multipath(args):
     return multipath_report.report(chosen, results, args.seeds), multipath_report.draw(args.out, chosen, results)
 
 
+def acks(args):
+    chosen = acks_paper.quick_cells() if args.quick else acks_paper.all_cells()
+    jobs = [(c, scheme, run) for run in range(1, args.acks_runs + 1) for c in chosen for scheme in acks_paper.SCHEMES]
+    results = run_all(args, jobs, run_acks)
+    return acks_paper.report(chosen, results, args.acks_runs), acks_paper.draw(args.out, chosen, results)
+
+
 def publish(args, name, text, drawn):
     path = os.path.join(args.out, name)
     with open(path, "w", encoding="utf-8") as file:
@@ -135,7 +151,7 @@ def publish(args, name, text, drawn):
 
 def selection(text):
     names = text.split(",")
-    unknown = [name for name in names if name not in CONGESTION + MULTIPATH]
+    unknown = [name for name in names if name not in CONGESTION + MULTIPATH + ACKS]
     if unknown:
         raise argparse.ArgumentTypeError(f"no such experiment: {', '.join(unknown)}")
     return names
@@ -161,10 +177,11 @@ def main():
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--only", action="extend", type=selection, default=[])
     parser.add_argument("--controllers", default=",".join(WANTED))
-    parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, with --quick 1)")
+    parser.add_argument("--seeds", type=int, help="seeds 1 to this (default 3, acks 50, with --quick 1)")
     parser.add_argument("--resume", action="store_true", help="keep the runs that an interrupted matrix has left")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     args = parser.parse_args()
+    args.acks_runs = args.seeds or (1 if args.quick else acks_paper.RUNS)
     args.seeds = args.seeds or (1 if args.quick else 3)
     os.makedirs(os.path.join(args.out, "runs"), exist_ok=True)
 
@@ -175,6 +192,8 @@ def main():
         publish(args, "table.md", *matrix(args, known_controllers(args.binary, args.controllers.split(","))))
     if not args.only or set(args.only) & set(MULTIPATH):
         publish(args, "multipath.md", *multipath(args))
+    if not args.only or set(args.only) & set(ACKS):
+        publish(args, "acks.md", *acks(args))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""The dynamic ACK regeneration paper: its cells, tables and figures. A result is what udtx-papers-acks printed. Figures
+need bench/plot on the path."""
+from dataclasses import dataclass
+from statistics import fmean
+
+import chart
+import tables
+
+SCHEMES = {"normal": "Normal", "ar": "AF/AR", "dar": "AF/DAR", "udtx": "udtx"}
+UPLINKS = (8, 16, 24)           # kbit/s
+BIT_ERRORS = (0.0, 1e-7, 1e-6)
+RUNS = 50
+FIGURE_5 = (8, 1e-7)
+PAPER = {True: ("+66 to +232 %", "+0.1 to +0.2 %"), False: ("+21 to +204 %", "+5 to +26 %")}  # without errors, with
+
+
+@dataclass(frozen=True)
+class Cell:
+    uplink: float
+    errors: float
+
+    @property
+    def slug(self):
+        return f"acks-{self.uplink:g}k-{self.errors:g}"
+
+    @property
+    def args(self):
+        return ("--up-kbps", f"{self.uplink:g}", "--bit-errors", f"{self.errors:g}")
+
+
+def all_cells():
+    return [Cell(uplink, errors) for errors in BIT_ERRORS for uplink in UPLINKS]
+
+
+def quick_cells():
+    return [Cell(*FIGURE_5)]
+
+
+class Results:
+    def __init__(self, runs):
+        self.by_cell = {}
+        for run in runs:
+            self.by_cell.setdefault((Cell(run["up_kbps"], run["bit_errors"]), run["scheme"]), []).append(run)
+
+    def mean(self, cell, scheme, key="goodput_kbps"):
+        return fmean(run[key] for run in self.by_cell[cell, scheme])
+
+    def gain(self, cell, scheme, over):
+        """Per cent."""
+        return 100.0 * (self.mean(cell, scheme) / self.mean(cell, over) - 1.0)
+
+    def typical(self, cell, scheme):
+        """The run nearest to the mean."""
+        mean = self.mean(cell, scheme)
+        return min(self.by_cell[cell, scheme], key=lambda run: abs(run["goodput_kbps"] - mean))
+
+
+def goodput_table(chosen, results):
+    header = ["uplink, kbit/s", "bit errors", *SCHEMES.values(), "AR over Normal", "DAR over Normal", "paper",
+              "DAR over AR", "paper"]
+    rows = []
+    for cell in chosen:
+        over_normal, over_ar = PAPER[cell.errors == 0.0]
+        rows.append([f"{cell.uplink:g}", f"{cell.errors:g}", *(f"{results.mean(cell, s):.0f}" for s in SCHEMES),
+                     f"{results.gain(cell, 'ar', 'normal'):+.0f} %", f"{results.gain(cell, 'dar', 'normal'):+.0f} %",
+                     over_normal, f"{results.gain(cell, 'dar', 'ar'):+.1f} %", over_ar])
+    return tables.markdown(header, rows)
+
+
+def traffic_table(chosen, results):
+    header = ["uplink, kbit/s", "bit errors", "AR: ACKs", "of those made", "behind a higher one", "DAR: ACKs",
+              "of those made", "behind a higher one"]
+    keys = [(scheme, key) for scheme in ("ar", "dar") for key in ("acks", "made", "overtaken")]
+    rows = [[f"{c.uplink:g}", f"{c.errors:g}", *(f"{results.mean(c, *k):.0f}" for k in keys)] for c in chosen]
+    return tables.markdown(header, rows)
+
+
+def report(chosen, results, runs):
+    results = Results(results)
+    return (f"## ACK regeneration\n\nMeans of {runs} run(s). Figure 4, goodput in kbit/s; the paper gives ranges over the "
+            f"uplinks:\n\n{goodput_table(chosen, results)}\nACKs that reach the sender in a run:\n\n"
+            f"{traffic_table(chosen, results)}")
+
+
+def draw(out, chosen, results):
+    """Figures 4 and 5 (ACKs a second that reach the sender, of the run nearest to the mean); their paths."""
+    results = Results(results)
+    bars = [chart.Bars(f"bit errors {errors:g}", "kbit/s", [f"{c.uplink:g} kbit/s" for c in cells], list(SCHEMES.values()),
+                       [[results.mean(c, s) for s in SCHEMES] for c in cells])
+            for errors in BIT_ERRORS if (cells := [c for c in chosen if c.errors == errors])]
+    cell = Cell(*FIGURE_5)
+    lines = []
+    for scheme in ("ar", "dar"):
+        acks = results.typical(cell, scheme)["acks_each_second"]
+        lines.append(chart.Series(SCHEMES[scheme], list(range(1, len(acks) + 1)), acks))
+    traffic = chart.Panel("ACKs that reach the sender, 8 kbit/s, bit errors 1e-7", "time, s", "ACKs/s", lines)
+    paths = []
+    for name, panels in (("figure-acks-4.svg", bars), ("figure-acks-5.svg", [traffic])):
+        paths.append(f"{out}/{name}")
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            file.write(chart.figure(panels))
+    return paths

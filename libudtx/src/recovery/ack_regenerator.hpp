@@ -1,0 +1,75 @@
+// Acknowledgements that a narrow way back filtered away, made anew beyond it (Ahn, Lee, Lim, "A Dynamic ACK
+// Regeneration Scheme to Improve TCP Performance over Asymmetric Networks").
+//
+// It sees the data on their way out and the acknowledgements on their way back, and says which acknowledgements to make
+// and how far apart. Numbers are positions in a byte stream that do not wrap.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "udtx/time.hpp"
+
+namespace udtx::recovery {
+
+class AckRegenerator {
+  public:
+    static constexpr std::size_t kIntervals = 64;  ///< between acknowledgements, that the means are of
+
+    /// Acknowledgements in ascending order, the one that came as the last; the first is to leave at once.
+    struct Series {
+        std::vector<std::uint64_t> acks;
+        Duration spacing{};
+    };
+
+    /// A segment [begin, end) passes on its way out.
+    void on_data(std::uint64_t begin, std::uint64_t end);
+    /// The acknowledgement of everything below `ack` comes. Old and repeated ones are passed on as they are, and so is
+    /// the first one after those that repeat: what it acknowledges at once had come behind a gap, and nothing was
+    /// filtered away. A sender in recovery would take each that is made for news of one more gap.
+    [[nodiscard]] Series on_ack(Instant now, std::uint64_t ack);
+
+    /// The sender is still finding out how much it may send: only then acknowledgements are made (section 3.3).
+    [[nodiscard]] bool probing() const noexcept { return probing_; }
+    /// Bytes seen and not acknowledged.
+    [[nodiscard]] std::uint64_t outstanding() const noexcept { return highest_ > acked_ ? highest_ - acked_ : 0; }
+    /// Mean of the intervals below the mean (equation 3).
+    [[nodiscard]] Duration effective_interval() const;
+    [[nodiscard]] std::size_t runs() const noexcept { return list_.size(); }
+
+  private:
+    static constexpr std::uint32_t kSlopeAcks = 4;
+    static constexpr double kFallen = 0.5;  // of the steepest slope
+
+    /// Segments of one size in a row (figure 1).
+    struct Run {
+        std::uint64_t start = 0;
+        std::uint64_t end = 0;
+        std::uint64_t size = 0;
+    };
+
+    void note_interval(Instant now);
+    void watch_slope(Instant now);
+    void start_probing();
+    [[nodiscard]] std::vector<std::uint64_t> take_until(std::uint64_t ack);
+
+    std::deque<Run> list_;
+    std::uint64_t acked_ = 0;
+    std::uint64_t highest_ = 0;
+    std::array<Duration, kIntervals> intervals_{};
+    std::size_t interval_count_ = 0;
+    std::optional<Instant> last_ack_;
+    bool repeated_ = false;
+
+    bool probing_ = true;
+    std::optional<Instant> slope_from_;
+    std::uint64_t slope_bytes_ = 0;
+    std::uint32_t slope_acks_ = 0;
+    double steepest_ = 0.0;  // bytes/s
+};
+
+}  // namespace udtx::recovery
