@@ -281,7 +281,7 @@ class OverSsh(Tool):
         key = self.ssh_key()
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
         options = [f"ListenAddress={address}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
-                   "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none"]
+                   "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none", "Subsystem=sftp internal-sftp"]
         return [self.program("sshd", "/usr/sbin"), "-D", "-e", "-f", "/dev/null",
                 *(word for option in options for word in ("-o", option))]
 
