@@ -35,17 +35,18 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         return;
     }
     if (!overrun_since_) overrun_since_ = now;
-    // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
-    // slower, only when pairs have.
-    const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
-    const double patience = std::max({1.0, 12.0 * delay_.base_rtt(), pairs}) + delay_.queue();
-    if (to_seconds(now - *overrun_since_) < patience) return;
+    const double passed = to_seconds(now - *overrun_since_);
+    const double patience = std::max(1.0, 12.0 * delay_.base_rtt());
+    if (passed < patience) return;
     if (delay_.range() < 0.5 * half_delay() && delay_.queue() > delay_.full().value_or(0.0)) {
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
         return;
     }
-    if (!alone()) begin_competing(now, rtt);
+    // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
+    // slower, only when pairs have.
+    const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
+    if (passed >= std::max(patience, pairs) + delay_.queue() && !alone()) begin_competing(now, rtt);
 }
 
 // A window that fitted seconds of queue would flood the line when others have gone, and their queue with them.

@@ -25,7 +25,7 @@ bool StreamTable::waits_for_credit() const {
 
 bool StreamTable::limits_pending() const {
     const bool limit =
-        consumed_ + config_.connection_window >= max_data_ + config_.connection_window / stream::kCreditParts;
+        consumed_ + config_.connection_window >= max_data_ + stream::credit_step(config_.connection_window);
     return limit || max_data_lost_ || max_streams_due_;
 }
 
@@ -42,7 +42,7 @@ bool StreamTable::pending() const {
 
 void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
     const std::uint64_t limit = consumed_ + config_.connection_window;
-    if ((max_data_lost_ || limit >= max_data_ + config_.connection_window / stream::kCreditParts) &&
+    if ((max_data_lost_ || limit >= max_data_ + stream::credit_step(config_.connection_window)) &&
         wire::write_frame(out, wire::MaxDataFrame{std::max(max_data_, limit)})) {
         max_data_ = std::max(max_data_, limit);
         max_data_lost_ = false;

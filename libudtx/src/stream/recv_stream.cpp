@@ -54,7 +54,7 @@ std::size_t RecvStream::read(std::span<std::byte> out) {
 
 bool RecvStream::limit_due() const noexcept {
     if (final_size_ && limit_ >= *final_size_) return false;
-    return consumed_ + window_ >= limit_ + window_ / kCreditParts;
+    return consumed_ + window_ >= limit_ + credit_step(window_);
 }
 
 std::uint64_t RecvStream::advertise() noexcept {

@@ -14,9 +14,12 @@
 
 namespace udtx::stream {
 
-/// Credit is told in such parts of a window. What waits to be told is lost to the sender: with a quarter of a small
-/// window two paths had 178 Mbit/s where they have 186 with a sixteenth.
-inline constexpr std::uint64_t kCreditParts = 16;
+/// So much credit is told at a time: a quarter of a window, a sixteenth of a small one. What waits to be told is lost
+/// to the sender: with quarters of 280 packets two paths had 178 Mbit/s where they have 186 with sixteenths.
+[[nodiscard]] constexpr std::uint64_t credit_step(std::uint64_t window) noexcept {
+    constexpr std::uint64_t kSmallWindow = 4U << 20U;
+    return window / (window < kSmallWindow ? 16 : 4);
+}
 
 class RecvStream {
   public:
