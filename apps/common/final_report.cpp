@@ -137,15 +137,30 @@ std::string describe_delivery(const FinalReport& report) {
            counted_files(total - outcome.files) + more + " not delivered";
 }
 
+namespace {
+
+/// What was there, and what is there no more.
+std::string left_and_deleted(const transfer::Outcome& outcome) {
+    std::string line;
+    if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
+    if (outcome.skipped > 0) line += ", " + format_count(outcome.skipped) + " there already and not overwritten";
+    if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
+    return line;
+}
+
+}  // namespace
+
 std::string summary_line(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;
-    std::string line = counted_files(outcome.files);
+    std::string line = (report.dry_run ? "dry run, nothing was done: " : "") + counted_files(outcome.files);
     if (outcome.directories > 0) line += ", " + count_of(outcome.directories, "directory", "directories");
     if (outcome.links > 0) line += ", " + count_of(outcome.links, "symlink", "symlinks");
     line += ", " + format_bytes(outcome.bytes);
+    line += left_and_deleted(outcome);
+    if (report.dry_run) return line;
     // Holes of sparse files are delivered without being sent.
     if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
-    if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there from an earlier run";
+    if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
     if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
     line += " in " + format_elapsed(report.elapsed);
     line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
@@ -219,6 +234,10 @@ std::string to_json(const FinalReport& report) {
     json.key("files").number(outcome.files);
     json.key("directories").number(outcome.directories);
     json.key("symlinks").number(outcome.links);
+    json.key("unchanged").number(outcome.unchanged);
+    json.key("skipped").number(outcome.skipped);
+    json.key("deleted").number(outcome.erased);
+    json.key("dry_run").boolean(report.dry_run);
     json.key("confirmed").boolean(outcome.exact);
     json.key("sent_bytes").number(outcome.sent_bytes);
     json.key("resumed_bytes").number(outcome.kept_bytes);
@@ -262,6 +281,9 @@ void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     total.bytes += next.bytes;
     total.sent_bytes += next.sent_bytes;
     total.kept_bytes += next.kept_bytes;
+    total.unchanged += next.unchanged;
+    total.skipped += next.skipped;
+    total.erased += next.erased;
     total.failed_count += next.failed_count;
     const auto add_some = [](auto& to, const auto& from) {
         const std::size_t room = transfer::kMaxListedFailures - std::min(to.size(), transfer::kMaxListedFailures);

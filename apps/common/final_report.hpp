@@ -25,6 +25,7 @@ struct FinalReport {
     bool streaming = false;                ///< one pipe and no files
     std::vector<LimitShare> limits;        ///< what limited it, largest share first
     std::uint64_t reconnects = 0;          ///< connections that were lost and replaced
+    bool dry_run = false;                  ///< nothing was sent: the outcome is what would be
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 

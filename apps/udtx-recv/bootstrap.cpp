@@ -78,6 +78,7 @@ ExitCode receive_by_bootstrap() {
     what.directory = assignment->landing.directory;
     what.rename = assignment->landing.rename;
     what.resume = !options.no_resume;
+    what.allow_erase = true;  // whoever came over ssh could delete by ssh
     std::atomic<bool> done{false};
     auto job = transfer::ReceiveJob::create(std::move(what), [&done, &signals] {
         done = true;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/overwrite.hpp"
 #include "common/units.hpp"
 #include "config/parse.hpp"
 
@@ -104,6 +105,9 @@ Result<void> check_listen(RecvCommand& command) {
 Result<void> check(RecvCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
+    const auto overwrite = parse_overwrite(command.overwrite_text);
+    if (!overwrite) return overwrite.error();
+    command.overwrite = overwrite.value();
     if (asks_to_pull(command.targets)) return take_sources(command);
     if (const auto flag = command.ssh.typed(command.common.origins)) {
         return usage(*flag + " is for [user@]HOST:SRC... DEST, over ssh");
@@ -153,6 +157,11 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->group("Keys");
     command.ssh.add_to(app);
     app.add_flag("-p,--preserve", command.common.preserve, "Over ssh: keep modes and modification times")
+        ->group("Copying");
+    app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
+    app.add_option("--overwrite", command.overwrite_text,
+                   "The most that senders may do with files that are there: always (default), diff, never")
+        ->type_name("MODE")
         ->group("Copying");
     app.add_option("TARGETS", command.targets, "[user@]HOST:SRC... DEST; with --listen '-' for standard output")
         ->type_name("")

@@ -9,6 +9,7 @@
 #include "common/ssh_options.hpp"
 #include "common/ssh_target.hpp"
 #include "io/resolve.hpp"
+#include "transfer/messages.hpp"
 
 namespace udtx::apps {
 
@@ -22,10 +23,13 @@ struct RecvCommand {
     bool one_off = false;
     bool to_stdout = false;  ///< "-"
     SshOptions ssh;
+    bool allow_delete = false;
+    std::string overwrite_text = "always";
 
     io::HostPort listen;
     int inherited_socket = -1;  ///< --listen fd:N
     Rate max_rate = Rate::infinite();
+    transfer::Overwrite overwrite = transfer::Overwrite::always;  ///< the stricter of this and the sender's
     std::vector<SshTarget> sources;  ///< of a pull, all on one host; empty: others come and send
     std::string destination;         ///< of a pull
 

@@ -62,6 +62,7 @@ Result<transfer::ReceiveOptions> where_to(const RecvCommand& command, const Boot
     transfer::ReceiveOptions options;
     options.role = Role::client;
     options.resume = !command.common.no_resume;
+    options.overwrite = command.overwrite;
     options.to_stream = command.to_stdout;
     if (command.to_stdout) return options;
     const auto shape = parse_source_shape(reply.get("shape"));

@@ -140,6 +140,8 @@ class Server {
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
+        options.allow_erase = run_.command.allow_delete;
+        options.overwrite = run_.command.overwrite;
         auto session = Session::make(
             driver_, connection, std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate, told_);

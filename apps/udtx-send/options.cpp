@@ -135,10 +135,12 @@ Result<void> check_paths(SendCommand& command) {
     return {};
 }
 
-Result<void> check(SendCommand& command) {
+Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
     if (const auto taken = take_destination(command); !taken) return taken;
+    if (const auto checked = command.tree.check(app, command.sources); !checked) return checked;
+    command.common.preserve = command.common.preserve || command.tree.archive;
     if (const auto checked = check_paths(command); !checked) return checked;
     if (command.streaming() && !command.common.receipt_text.empty()) {
         return usage("--receipt is for files: what comes from '-' has no blocks to come back to");
@@ -167,7 +169,10 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_option("--pin", command.pin, "With --identity: the receiver's public key, or a file of public keys")
         ->type_name("KEY|FILE")
         ->group("Keys");
-    app.add_flag("-p,--preserve", command.common.preserve, "Keep modes and modification times")->group("Copying");
+    app.add_flag("-p,--preserve", command.common.preserve,
+                 "Keep full modes, and the times of directories and links; those of files are always kept")
+        ->group("Copying");
+    command.tree.add_to(app);
     app.add_option("--policy", command.common.policy_text,
                    "Share beside others: fair (default), high (as two flows), low (what others leave, whatever --cc), "
                    "fixed (--rate, whatever happens)")
@@ -181,7 +186,6 @@ void define_options(CLI::App& app, SendCommand& command) {
                  "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and say what limits it")
         ->group("Transport");
     add_path_options(app, command);
-    app.add_flag("-r,--recursive")->description("Implied: directories are always sent whole")->group("Copying");
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
         ->type_name("NAME")
         ->group("Copying");
@@ -200,7 +204,7 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
-    if (const auto checked = check(command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto checked = check(app, command); !checked) return command.common.origins.attribute(checked.error());
     if (const auto placed = parsed->place(command.url); !placed) return placed.error();
     return EarlyText();
 }

@@ -11,11 +11,13 @@
 #include "common/ssh_target.hpp"
 #include "common/url.hpp"
 #include "udtx-send/paths.hpp"
+#include "udtx-send/tree_options.hpp"
 
 namespace udtx::apps {
 
 struct SendCommand {
     CommonOptions common;
+    TreeOptions tree;
     std::string pin;                   ///< a public key, or a file of them
     std::vector<std::string> sources;  ///< as typed
     std::vector<std::string> path_texts;

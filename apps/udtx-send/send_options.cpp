@@ -15,10 +15,13 @@ transfer::SendOptions send_options(const SendCommand& command, std::vector<std::
     transfer::SendOptions options;
     options.transfer = number_of(command, sources, where);
     options.sources = std::move(sources);
+    // A list of names counts from what the source holds.
+    if (command.tree.names && !options.sources.front().ends_with("/.")) options.sources.front() += "/.";
     options.destination = where;
     options.preserve = command.common.preserve;
     options.hash =
         command.common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
+    command.tree.fill(options);
     return options;
 }
 

@@ -19,6 +19,7 @@
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
+#include "udtx-send/plan_listing.hpp"
 #include "udtx-send/send_options.hpp"
 #include "udtx-send/sources.hpp"
 
@@ -169,6 +170,7 @@ FinalReport make_report(const SendRun& run, const Route& route, const Supervisor
     report.elapsed = supervisor.elapsed();
     report.outcome = job.result();
     report.streaming = run.command.streaming();
+    report.dry_run = run.command.tree.dry_run;
     // Left behind before it had come to its end.
     if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
         report.outcome.status = *why;
@@ -214,6 +216,11 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
     std::atomic<bool> done{false};
     transfer::SendOptions options = what_to_send(command, sources.usable);
     options.receipt = receipt->get();
+    options.planned = plan_listing(run);
+    if (options.erase && !sources.failed.empty()) {
+        run.log.warn("--delete: nothing is deleted, since not all sources can be read");
+        options.erase = false;
+    }
     auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;
         run.signals.wake();

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
+#include "transfer/filter_rules.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/names.hpp"
 
@@ -19,6 +20,22 @@ void check_bounds(const Message& message) {
     }
     if (const auto* extents = std::get_if<message::Extents>(&message)) {
         require(extents->extents.size() <= kMaxListItems, "extent lists are bounded");
+    }
+    if (const auto* meta = std::get_if<message::Meta>(&message)) {
+        std::size_t bytes = 0;
+        for (const auto& attribute : meta->attributes) bytes += attribute.name.size() + attribute.value.size();
+        require(meta->attributes.size() <= kMaxAttributes && bytes <= kMaxAttributeBytes, "attributes are bounded");
+    }
+    if (const auto* rules = std::get_if<message::Rules>(&message)) {
+        require(rules->rules.size() <= kMaxListItems, "rules are bounded");
+        FilterRules filter;
+        for (const FilterRule& rule : rules->rules) {
+            require(rule.pattern.size() <= kMaxRuleBytes, "patterns are bounded");
+            if (filter.add(rule).ok()) static_cast<void>(filter.excludes("dir/some.name", false));
+        }
+    }
+    if (const auto* erased = std::get_if<message::Erased>(&message)) {
+        require(erased->paths.size() <= kMaxListItems, "lists of names are bounded");
     }
     if (const auto* digests = std::get_if<message::Digests>(&message)) {
         require(digests->digests.size() <= kMaxListItems, "digest lists are bounded");

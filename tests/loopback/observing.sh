@@ -84,7 +84,7 @@ awk -v s="$(json_field "$work/changed.json" seconds)" 'BEGIN { exit !(s < 40) }'
 for flags in "--schedule 00:00,16M" "--host-rate 16M"; do
     start_recv timed --one-off --dir "$work/dst" --psk-file "$work/psk"
     # shellcheck disable=SC2086
-    expect 0 "$send" --json --no-resume $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/other"
+    expect 0 "$send" --json --no-resume $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/${flags%% *}"
     wait_for 0 "$receiver"
     is "$work/last.out" limited_by '"rate_cap"'
 done

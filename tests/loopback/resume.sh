@@ -78,7 +78,7 @@ send_all
 same_tree
 # All that had been written is in the journal then; what is sent once more is sent before the receiver has said so.
 [ $(($(sent) + first)) -le $((total + 8000000)) ] || fail "$first and $(sent) bytes of $total were sent"
-said "were there from an earlier run"
+said "were there already"
 stop_receiver INT
 
 # cut_off NAME: leaves a part of the big file, complete in the journal, and no receiver.

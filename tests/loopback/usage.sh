@@ -29,6 +29,15 @@ wrong_send "--host-rate: .*'fast'" --host-rate fast "$work/file" $url
 wrong_send "--metrics: .*'?nowhere" --metrics nowhere "$work/file" $url
 wrong_send "--log-format: 'xml'.*json" --log-format xml "$work/file" $url
 wrong_send "--probe-only" --probe-only "$work/file" $url
+wrong_send "--overwrite: 'often'.*never, diff, always" --overwrite often "$work/file" $url
+wrong_send "--links.*exclude each other" --links --no-links "$work/file" $url
+wrong_send "--from0 goes with --files-from" -0 "$work/file" $url
+wrong_send "--files-from: cannot read '$work/none'" --files-from "$work/none" "$work/dst" $url
+printf '../outside\n' >"$work/names"
+wrong_send "'../outside' leads out" --files-from "$work/names" "$work/dst" $url
+wrong_send "--files-from takes one SRC" --files-from "$work/names" "$work/dst" "$work/file" $url
+wrong_send "not for standard input" -n - udtx://127.0.0.1:9/name
+wrong_send "--exclude: pattern '/': it is empty" --exclude / "$work/file" $url
 wrong_send "--checksum: 'md5'" --checksum md5 "$work/file" $url
 wrong_send "exclude" -4 -6 "$work/file" $url
 wrong_send "exclude" -q -v "$work/file" $url
@@ -54,6 +63,7 @@ wrong_recv "--max-rate: .*'fast'" --listen 127.0.0.1:0 --max-rate fast --dir "$w
 wrong_recv "'--directory'" --listen 127.0.0.1:0 --directory "$work/dst"
 wrong_recv "--one-off" --listen 127.0.0.1:0 -
 wrong_recv "exclude" --listen 127.0.0.1:0 --one-off --dir "$work/dst" -
+wrong_recv "--overwrite: 'often'" --overwrite often --listen 127.0.0.1:0 --dir "$work/dst"
 wrong_recv "unexpected argument" --listen 127.0.0.1:0 --dir "$work/dst" surplus
 expect 1 "$recv" --listen 127.0.0.1:0 --dir "$work/dst"
 said "keygen"

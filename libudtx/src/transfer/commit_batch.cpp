@@ -81,11 +81,31 @@ void sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vec
     for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
 }
 
-int rename_one(const Commit& commit, Directories& directories) {
+int rename_without_replacing(int directory, const char* from, const char* to) {
+#if defined(__linux__) && defined(RENAME_NOREPLACE)
+    if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+    // A file system that cannot: two names for a moment, and none is lost.
+    if (::linkat(directory, from, directory, to, 0) != 0) return errno;
+    return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+}
+
+int rename_one(Commit& commit, Directories& directories) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
     if (fd < 0 || commit.temporary.empty()) return error;
-    return ::renameat(fd, commit.temporary.c_str(), fd, commit.name.c_str()) == 0 ? 0 : errno;
+    const char* from = commit.temporary.c_str();
+    const char* to = commit.name.c_str();
+    if (commit.keep_existing) {
+        error = rename_without_replacing(fd, from, to);
+        commit.skipped = error == EEXIST;
+    } else {
+        error = ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
+    }
+    // Two names of one file: a rename leaves both.
+    if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
+    return commit.skipped ? 0 : error;
 }
 
 void remove_temporary(const Commit& commit, Directories& directories) {

@@ -29,6 +29,8 @@ struct Commit {
     std::uint64_t size = 0;
     std::optional<record::Done> done{};  ///< for the journal
     std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
+    bool keep_existing = false;          ///< what stands under the name stays ...
+    bool skipped = false;                ///< ... and something did
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 

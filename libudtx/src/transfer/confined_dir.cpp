@@ -62,6 +62,13 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
     return ConfinedDir(std::move(at), resolve_);
 }
 
+Result<ConfinedDir> ConfinedDir::subdirectory(std::string_view path) const {
+    int error = 0;
+    UniqueFd fd = open_directory(path, error);
+    if (!fd) return io_error("cannot open directory", path, error);
+    return ConfinedDir(std::move(fd), resolve_);
+}
+
 UniqueFd ConfinedDir::open_at(std::string_view path, int flags, mode_t mode, int& error) const {
     error = 0;
     if (!path.empty()) {

@@ -23,6 +23,9 @@ class ConfinedDir {
     /// Makes the directories of `path` that are missing (0777 and the umask) and confines to the last of them.
     [[nodiscard]] Result<ConfinedDir> make_subdirectory(std::string_view path) const;
 
+    /// Confines to a directory that is there.
+    [[nodiscard]] Result<ConfinedDir> subdirectory(std::string_view path) const;
+
     /// `path` is relative; "" is the directory itself. The descriptor, or none and errno in `error`.
     [[nodiscard]] UniqueFd open_at(std::string_view path, int flags, mode_t mode, int& error) const;
     [[nodiscard]] UniqueFd open_directory(std::string_view path, int& error) const;

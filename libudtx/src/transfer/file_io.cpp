@@ -1,5 +1,6 @@
 #include "transfer/file_io.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <system_error>
 
 #include "os/unique_fd.hpp"
@@ -15,6 +17,10 @@
 namespace udtx::transfer {
 
 namespace {
+
+struct CloseDir {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
 
 timespec to_timespec(std::int64_t ns) {
     std::int64_t seconds = ns / 1'000'000'000;
@@ -76,6 +82,24 @@ void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t m
         preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 07077U) & 07777U;
     if (::fchmod(fd, wanted) != 0) return;
     if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
+}
+
+std::vector<std::string> names_in(int directory, int& error) {
+    std::vector<std::string> out;
+    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, CloseDir> opened(own ? ::fdopendir(own.get()) : nullptr);
+    error = opened ? 0 : errno;
+    if (!opened) return out;
+    static_cast<void>(own.release());
+    errno = 0;
+    while (const dirent* found = ::readdir(opened.get())) {
+        std::string name = found->d_name;
+        if (name != "." && name != "..") out.push_back(std::move(name));
+        errno = 0;
+    }
+    error = errno;
+    std::sort(out.begin(), out.end());
+    return out;
 }
 
 Error io_error(std::string_view what, std::string_view name, int error_number) {

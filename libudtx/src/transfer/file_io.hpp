@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "udtx/result.hpp"
 
@@ -24,6 +25,9 @@ namespace udtx::transfer {
 
 /// Descriptors that one part of one job may keep open at a time: a small share of what the process may have.
 [[nodiscard]] std::size_t descriptor_share();
+
+/// What is in a directory, in order, without itself and its parent; `error` gets 0 or an errno.
+[[nodiscard]] std::vector<std::string> names_in(int directory, int& error);
 
 /// Gives the owner all rights to the directory `name` in `parent`, where they are missing and it is ours. 0 or an
 /// errno; `before` gets the permission bits that it had.

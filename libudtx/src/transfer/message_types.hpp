@@ -14,6 +14,8 @@ enum class MessageType : std::uint8_t {
     finish = 6,
     kept = 7,
     query = 8,
+    meta = 9,
+    rules = 10,
     accept = 16,
     file_failed = 17,
     delivered = 18,
@@ -23,7 +25,19 @@ enum class MessageType : std::uint8_t {
     answer = 22,
     load = 23,
     cap = 24,
+    erased = 25,
 };
+
+inline constexpr std::uint8_t kOfferPreserve = 1;
+inline constexpr std::uint8_t kOfferOwner = 2;
+inline constexpr std::uint8_t kOfferSparse = 4;
+inline constexpr std::uint8_t kOfferDryRun = 8;
+inline constexpr std::uint8_t kOfferErase = 16;
+inline constexpr std::uint8_t kOfferByDigest = 32;
+inline constexpr std::uint8_t kOfferFlags = 63;
+
+inline constexpr std::uint8_t kResumeActive = 1;
+inline constexpr std::uint8_t kResumeAnnounceAll = 2;
 
 inline constexpr std::uint8_t kEntrySparse = 1;
 inline constexpr std::uint8_t kEntryWhole = 2;

@@ -29,9 +29,12 @@ bool put_path(Writer& out, const std::vector<std::string>& path) {
 bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
 bool put_body(Writer& out, const message::Offer& m) {
+    const auto flags = static_cast<std::uint8_t>((m.preserve ? kOfferPreserve : 0) | (m.owner ? kOfferOwner : 0) |
+                                                 (m.sparse ? kOfferSparse : 0) | (m.dry_run ? kOfferDryRun : 0) |
+                                                 (m.erase ? kOfferErase : 0) | (m.by_digest ? kOfferByDigest : 0));
     return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
-           out.u8(m.preserve ? 1 : 0) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
-           out.u64(m.transfer);
+           out.u8(flags) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
+           out.u64(m.transfer) && out.u8(static_cast<std::uint8_t>(m.overwrite));
 }
 
 bool put_body(Writer& out, const message::Entry& m) {
@@ -39,7 +42,24 @@ bool put_body(Writer& out, const message::Entry& m) {
     bool ok = put_type(out, MessageType::entry) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.type)) &&
               put_path(out, m.path) && out.varint(m.mode) && out.u64(static_cast<std::uint64_t>(m.mtime_ns));
     if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags);
-    if (m.type == EntryType::symlink) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
+    const bool link = m.type == EntryType::symlink || m.type == EntryType::hard_link;
+    if (link) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Meta& m) {
+    bool ok = put_type(out, MessageType::meta) && out.varint(m.index) && out.u8(m.has_owner ? 1 : 0) &&
+              out.varint(m.user) && out.varint(m.group) && out.varint(m.attributes.size());
+    for (const message::Attribute& attribute : m.attributes) {
+        ok = ok && put_bytes(out, as_bytes_of(attribute.name, attribute.name.size())) &&
+             put_bytes(out, as_bytes_of(attribute.value, attribute.value.size()));
+    }
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Rules& m) {
+    bool ok = put_type(out, MessageType::rules) && out.u8(m.contents ? 1 : 0) && out.varint(m.rules.size());
+    for (const auto& rule : m.rules) ok = ok && out.u8(rule.include ? 1 : 0) && put_text(out, rule.pattern);
     return ok;
 }
 
@@ -59,11 +79,14 @@ bool put_body(Writer& out, const message::Kept& m) {
 
 bool put_body(Writer& out, const message::Query& m) {
     return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
-           out.u64(static_cast<std::uint64_t>(m.mtime_ns));
+           out.u64(static_cast<std::uint64_t>(m.mtime_ns)) && out.varint(m.mode);
 }
 
 bool put_body(Writer& out, const message::Resume& m) {
-    return put_type(out, MessageType::resume) && out.u8(m.active ? 1 : 0) && put_text(out, m.note);
+    return put_type(out, MessageType::resume) &&
+           out.u8(
+               static_cast<std::uint8_t>((m.active ? kResumeActive : 0) | (m.announce_all ? kResumeAnnounceAll : 0))) &&
+           put_text(out, m.note);
 }
 
 bool put_body(Writer& out, const message::Answer& m) {
@@ -111,7 +134,8 @@ bool put_body(Writer& out, const message::FileFailed& m) {
 
 bool put_totals(Writer& out, const message::Totals& t) {
     return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && out.varint(t.bytes) &&
-           out.varint(t.written_bytes) && out.varint(t.failures);
+           out.varint(t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) && out.varint(t.skipped) &&
+           out.varint(t.erased);
 }
 
 bool put_body(Writer& out, const message::Delivered& m) {
@@ -125,6 +149,12 @@ bool put_body(Writer& out, const message::Confirm& m) {
 bool put_body(Writer& out, const message::Stopped& m) {
     return put_type(out, MessageType::stopped) && out.varint(m.code) && put_text(out, m.reason) &&
            put_totals(out, m.totals);
+}
+
+bool put_body(Writer& out, const message::Erased& m) {
+    bool ok = put_type(out, MessageType::erased) && out.varint(m.paths.size());
+    for (const std::string& path : m.paths) ok = ok && put_bytes(out, as_bytes_of(path, path.size()));
+    return ok;
 }
 
 }  // namespace

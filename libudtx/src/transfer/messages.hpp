@@ -18,26 +18,36 @@ inline constexpr std::uint64_t kTransferVersion = 3;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
+inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of what failed and was not announced
+inline constexpr std::size_t kMaxAttributes = 64;               // extended attributes of one entry
+inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // of all of them, names and values
+inline constexpr std::size_t kMaxRuleBytes = kMaxTextBytes;     // of one pattern
+inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths in one DELETED
 
 enum class TransferMode : std::uint8_t {
     tree = 0,
     stream = 1,
     probe = 2,  ///< an ordered stream that the receiver drops: only the line is of interest
 };
-enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2 };
+enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2, hard_link = 3 };
+/// What becomes of a file that stands at the receiver already; the smaller is the stricter.
+enum class Overwrite : std::uint8_t { never = 0, diff = 1, always = 2 };
 enum class FileStatus : std::uint8_t {
     ok = 0,
     changed = 1,     ///< the source changed while it was read
     unreadable = 2,  ///< a read failed
     skipped = 3,     ///< not sent to the end because the receiver had reported FILE_FAILED
-    kept = 4,        ///< not sent: it stands at the receiver, delivered by an earlier run
+    kept = 4,        ///< not sent: its content stands at the receiver
 };
-/// What the receiver has of a file from an earlier run.
+/// What the receiver has of a file, from an earlier run or in an older version.
 enum class Holding : std::uint8_t {
     nothing = 0,
     file = 1,         ///< all of it, under its final name
     pieces = 2,       ///< these pieces, and more in further answers
     last_pieces = 3,  ///< these pieces
+    same = 4,         ///< a file of that size and time: it is not to be announced
+    exists = 5,       ///< something that is not to be overwritten: it is not to be announced
+    all_pieces = 6,   ///< the last pieces of a file of that size, which is as it should be if all of them are
 };
 
 /// Part of a file that holds data.
@@ -65,6 +75,12 @@ struct Offer {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<std::string> destination;
     std::uint64_t transfer = 0;  ///< the same number in each run of the same command; 0: nothing is kept for another
+    Overwrite overwrite = Overwrite::diff;
+    bool owner = false;      ///< the numbers of user and group, where the receiver may set them
+    bool sparse = false;     ///< blocks of zeros become holes
+    bool dry_run = false;    ///< only queries; nothing is written
+    bool erase = false;      ///< what is not sent goes: --delete
+    bool by_digest = false;  ///< size and time do not make a file the same
 };
 struct Entry {
     std::uint64_t index = 0;  ///< counts entries of all types from 0
@@ -75,7 +91,29 @@ struct Entry {
     std::uint64_t size = 0;
     bool sparse = false;  ///< has holes: do not reserve disk space for all of it
     bool whole = false;   ///< one extent from 0 to size; otherwise EXTENTS messages follow
-    std::string target;   ///< symlink
+    std::string target;   ///< symlink; hard link: path of the other name, below the destination
+};
+struct Attribute {
+    std::string name;
+    std::string value;
+    friend bool operator==(const Attribute&, const Attribute&) noexcept = default;
+};
+/// More about the latest entry, a file or a directory; directly after it.
+struct Meta {
+    std::uint64_t index = 0;
+    bool has_owner = false;
+    std::uint32_t user = 0;
+    std::uint32_t group = 0;
+    std::vector<Attribute> attributes;
+};
+/// What --delete must leave alone. May come several times: the rules add up.
+struct Rules {
+    struct Rule {
+        bool include = false;
+        std::string pattern;
+    };
+    bool contents = false;  ///< the destination itself takes the contents of a directory
+    std::vector<Rule> rules;
 };
 /// Further data of the latest file, ascending. Its pieces follow in the data stream in the same order.
 struct Extents {
@@ -103,12 +141,13 @@ struct Kept {
     std::uint64_t index = 0;
     std::vector<Extent> extents;
 };
-/// What do you have of this file? Only after a Resume that is active.
+/// What do you have of this file? Not answered after a Resume that is not active.
 struct Query {
     std::uint64_t number = 0;  ///< counts queries from 0
     std::vector<std::string> path;
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
+    std::uint32_t mode = 0;  ///< as in Entry
 };
 
 // --- receiver to sender
@@ -129,6 +168,9 @@ struct Totals {
     std::uint64_t bytes = 0;          ///< apparent sizes of the files delivered
     std::uint64_t written_bytes = 0;  ///< data that came and was written, also of files that are not complete
     std::uint64_t failures = 0;       ///< entries that were announced and not delivered
+    std::uint64_t unchanged = 0;      ///< files that were the same already
+    std::uint64_t skipped = 0;        ///< files that were not to be overwritten
+    std::uint64_t erased = 0;         ///< entries that were deleted
     friend bool operator==(const Totals&, const Totals&) noexcept = default;
 };
 /// What is safe so far; for progress and for reports of a transfer that is cut off.
@@ -147,10 +189,11 @@ struct Stopped {
     Totals totals;
 };
 
-/// Whether an earlier run left anything; comes when the transfer has a number.
+/// Whether there is anything that a file could be compared with.
 struct Resume {
     bool active = false;
-    std::string note;  ///< for the user: why not, or what was found wrong; may be empty
+    std::string note;           ///< for the user: why not, or what was found wrong; may be empty
+    bool announce_all = false;  ///< also files that are the same, as kept: the receiver writes a receipt
 };
 /// What the receiver's side has spare: parts of a thousand of the time since the last one.
 struct Load {
@@ -167,13 +210,18 @@ struct Answer {
     std::uint64_t damaged = 0;  ///< pieces that the journal knows and that are not on the disk as it says
     std::vector<ProvenPiece> pieces;
 };
+/// What was deleted, or would be.
+struct Erased {
+    std::vector<std::string> paths;
+};
 
 }  // namespace message
 
 using Message =
     std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
-                 message::Kept, message::Query, message::Accept, message::FileFailed, message::Delivered,
-                 message::Confirm, message::Stopped, message::Resume, message::Answer, message::Load, message::Cap>;
+                 message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
+                 message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
+                 message::Erased, message::Load, message::Cap>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

@@ -1,3 +1,6 @@
+#include <limits>
+#include <utility>
+
 #include "transfer/fields.hpp"
 #include "transfer/message_types.hpp"
 #include "transfer/messages.hpp"
@@ -12,19 +15,26 @@ message::Offer parse_offer(Fields& in) {
     message::Offer m;
     m.version = in.varint();
     m.mode = static_cast<TransferMode>(in.u8(2));
-    m.preserve = in.u8(1) != 0;
+    const std::uint8_t flags = in.u8(kOfferFlags);
+    m.preserve = (flags & kOfferPreserve) != 0;
+    m.owner = (flags & kOfferOwner) != 0;
+    m.sparse = (flags & kOfferSparse) != 0;
+    m.dry_run = (flags & kOfferDryRun) != 0;
+    m.erase = (flags & kOfferErase) != 0;
+    m.by_digest = (flags & kOfferByDigest) != 0;
     const auto hash = hash_algorithm_from(in.u8());
     in.require(hash.has_value());
     m.hash = hash.value_or(HashAlgorithm::xxh3_128);
     m.destination = in.path();
     m.transfer = in.u64();
+    m.overwrite = static_cast<Overwrite>(in.u8(2));
     return m;
 }
 
 message::Entry parse_entry(Fields& in) {
     message::Entry m;
     m.index = in.varint();
-    m.type = static_cast<EntryType>(in.u8(2));
+    m.type = static_cast<EntryType>(in.u8(3));
     m.path = in.path();
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
     m.mtime_ns = static_cast<std::int64_t>(in.u64());
@@ -34,7 +44,47 @@ message::Entry parse_entry(Fields& in) {
         m.sparse = (flags & kEntrySparse) != 0;
         m.whole = (flags & kEntryWhole) != 0;
     }
-    if (m.type == EntryType::symlink) m.target = in.text(kMaxPathBytes);
+    if (m.type == EntryType::symlink || m.type == EntryType::hard_link) m.target = in.text(kMaxPathBytes);
+    return m;
+}
+
+message::Meta parse_meta(Fields& in) {
+    constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
+    message::Meta m;
+    m.index = in.varint();
+    m.has_owner = in.u8(1) != 0;
+    m.user = static_cast<std::uint32_t>(in.varint(kMaxId));
+    m.group = static_cast<std::uint32_t>(in.varint(kMaxId));
+    std::size_t bytes = 0;
+    const std::uint64_t n = in.varint(kMaxAttributes);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
+        message::Attribute attribute;
+        attribute.name = in.text(kMaxComponentBytes);
+        attribute.value = in.text(kMaxAttributeBytes);
+        bytes += attribute.name.size() + attribute.value.size();
+        in.require(bytes <= kMaxAttributeBytes && attribute.name.find('\0') == std::string::npos);
+        m.attributes.push_back(std::move(attribute));
+    }
+    return m;
+}
+
+message::Rules parse_rules(Fields& in) {
+    message::Rules m;
+    m.contents = in.u8(1) != 0;
+    const std::uint64_t n = in.varint(kMaxListItems);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
+        message::Rules::Rule rule;
+        rule.include = in.u8(1) != 0;
+        rule.pattern = in.text(kMaxRuleBytes);
+        m.rules.push_back(std::move(rule));
+    }
+    return m;
+}
+
+message::Erased parse_erased(Fields& in) {
+    message::Erased m;
+    const std::uint64_t n = in.varint(kMaxListItems);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) m.paths.push_back(in.text(kMaxPathBytes));
     return m;
 }
 
@@ -65,12 +115,15 @@ message::Query parse_query(Fields& in) {
     m.path = in.path();
     m.size = in.varint(kMaxFileBytes);
     m.mtime_ns = static_cast<std::int64_t>(in.u64());
+    m.mode = static_cast<std::uint32_t>(in.varint(07777));
     return m;
 }
 
 message::Resume parse_resume(Fields& in) {
     message::Resume m;
-    m.active = in.u8(1) != 0;
+    const std::uint8_t flags = in.u8(kResumeActive | kResumeAnnounceAll);
+    m.active = (flags & kResumeActive) != 0;
+    m.announce_all = (flags & kResumeAnnounceAll) != 0;
     m.note = in.text(kMaxTextBytes);
     return m;
 }
@@ -78,7 +131,7 @@ message::Resume parse_resume(Fields& in) {
 message::Answer parse_answer(Fields& in) {
     message::Answer m;
     m.number = in.varint();
-    m.has = static_cast<Holding>(in.u8(3));
+    m.has = static_cast<Holding>(in.u8(6));
     m.damaged = in.varint();
     const std::uint64_t n = in.varint(kMaxListItems);
     for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
@@ -141,6 +194,9 @@ message::Totals parse_totals(Fields& in) {
     t.bytes = in.varint();
     t.written_bytes = in.varint();
     t.failures = in.varint();
+    t.unchanged = in.varint();
+    t.skipped = in.varint();
+    t.erased = in.varint();
     return t;
 }
 
@@ -177,6 +233,10 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_extents_of<message::Kept>(in);
         case MessageType::query:
             return parse_query(in);
+        case MessageType::meta:
+            return parse_meta(in);
+        case MessageType::rules:
+            return parse_rules(in);
         case MessageType::accept:
             return message::Accept{in.varint()};
         case MessageType::file_failed:
@@ -195,6 +255,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_load(in);
         case MessageType::cap:
             return message::Cap{in.varint(kMostBitsPerSecond)};
+        case MessageType::erased:
+            return parse_erased(in);
     }
     return std::nullopt;
 }

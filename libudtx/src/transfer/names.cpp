@@ -1,5 +1,7 @@
 #include "transfer/names.hpp"
 
+#include <algorithm>
+
 namespace udtx::transfer {
 
 namespace {
@@ -83,6 +85,17 @@ std::string escape_name(std::string_view name) {
 }
 
 std::string escape_line(std::string_view line) { return escape(line, is_control); }
+
+bool is_transfer_file(std::string_view name) {
+    constexpr std::string_view kMark = ".udtx-";
+    constexpr std::size_t kNumber = 16;
+    const std::size_t mark = name.rfind(kMark);
+    if (mark == std::string_view::npos || name.front() != '.') return false;
+    const std::string_view rest = name.substr(mark + kMark.size());
+    const std::size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
+    const std::string_view end = rest.substr(digits);
+    return digits == kNumber && (end == ".part" || (end == ".journal" && mark == 0));
+}
 
 std::string temp_name(std::string_view name, std::uint64_t unique) {
     std::string suffix = ".udtx-";

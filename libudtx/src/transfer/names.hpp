@@ -28,5 +28,7 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string escape_line(std::string_view line);
 /// Name of the temporary file beside `name`; shortened to fit in kMaxComponentBytes.
 [[nodiscard]] std::string temp_name(std::string_view name, std::uint64_t unique);
+/// A temporary file or a journal, by its name.
+[[nodiscard]] bool is_transfer_file(std::string_view name);
 
 }  // namespace udtx::transfer

@@ -61,6 +61,8 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
         on_stream(now, connection, opened->id);
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
         on_reset(now, connection, reset->code);
+    } else if (std::holds_alternative<proto::event::Writable>(event)) {
+        waker_.wake();  // for what waits in the feedback; then as for any other event
     } else {
         advance(now, connection);
     }
@@ -100,16 +102,12 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 }
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
-    ReceiveFeedback::News news = feedback_.take();
+    const bool room = control_ && connection.write_capacity(*control_) > 0;
+    ReceiveFeedback::News news = feedback_.take(room && !ended_);
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
-    if (news.resume) send(now, connection, *news.resume);
-    for (message::Answer& answer : news.answers) send(now, connection, std::move(answer));
-    for (message::FileFailed& failed : news.failed) {
-        if (options_.receipt != nullptr) options_.receipt->note(failed);
-        send(now, connection, failed);
-    }
+    pass_on(now, connection, news);
     if (news.fatal) fail(now, connection, *news.fatal);
     if (ended_) return;
     if (winding_up_) return say_stopped(now, connection);
@@ -145,6 +143,28 @@ void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
     send(now, connection, message::Cap{cap.is_infinite() ? 0 : static_cast<std::uint64_t>(std::max(1.0, cap.bps()))});
 }
 
+void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news) {
+    MessageWriter out;
+    if (news.resume) out.put(*news.resume);
+    for (message::Answer& answer : news.answers) out.put(std::move(answer));
+    for (message::FileFailed& failed : news.failed) {
+        if (options_.receipt != nullptr) options_.receipt->note(failed);
+        out.put(std::move(failed));
+    }
+    message::Erased erased;
+    std::size_t bytes = 0;
+    for (std::string& path : news.erased) {
+        bytes += path.size() + 2;
+        if (bytes > kMaxListedPathBytes || erased.paths.size() == kMaxListItems) {
+            out.put(std::exchange(erased, {}));
+            bytes = path.size() + 2;
+        }
+        erased.paths.push_back(std::move(path));
+    }
+    if (!erased.paths.empty()) out.put(std::move(erased));
+    if (!out.empty()) send(now, connection, out);
+}
+
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
     const std::uint64_t unsent = finish_ ? finish_->unsent : 0;
     if (unsent > 0) {
@@ -168,19 +188,16 @@ void ReceiveJob::advance(Instant now, proto::Connection& connection) {
 void ReceiveJob::send(Instant now, proto::Connection& connection, const Message& message) {
     MessageWriter out;
     out.put(message);
-    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
+    send(now, connection, out);
+}
+
+void ReceiveJob::send(Instant now, proto::Connection& connection, const MessageWriter& messages) {
+    if (auto written = connection.write(*control_, Chunk::copy_of(messages.bytes())); !written) {
         end(now, connection, written.error());
     }
 }
 
-message::Totals ReceiveJob::totals() {
-    message::Totals out;
-    report_.edit([&](Progress&, Outcome& outcome) {
-        out = {outcome.files, outcome.directories, outcome.links,
-               outcome.bytes, outcome.sent_bytes,  outcome.failed_count};
-    });
-    return out;
-}
+message::Totals ReceiveJob::totals() { return totals_of(report_.outcome()); }
 
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
@@ -260,10 +277,13 @@ void ReceiveJob::start_worker() {
     worker_over_ = false;  // no other thread looks at it yet
     worker_ = std::thread([this, offer = *offer_] {
         const WorkerLinks links{queue_, feedback_, report_, stop_, work_};
+        const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr};
         if (offer.mode == TransferMode::probe) {
             run_probe_worker(links);
+        } else if (offer.dry_run) {
+            run_dry_worker(*base_, offer, rights, links);
         } else if (offer.mode == TransferMode::tree) {
-            run_tree_worker(*base_, offer, options_.resume, links);
+            run_tree_worker(*base_, offer, rights, links);
         } else if (options_.to_stream) {
             run_pipe_worker(options_.stream_fd, offer, links);
         } else {

@@ -32,9 +32,11 @@ struct ReceiveOptions {
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
     /// is.
     std::string rename{};
-    bool resume = true;                ///< continue what an earlier run left, and leave something for a later one
-    Role role = Role::server;          ///< our end of the connection
-    ReceiptWriter* receipt = nullptr;  ///< notes what comes; outlives the job
+    bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
+    bool allow_erase = false;  ///< senders may use --delete
+    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
+    Role role = Role::server;                 ///< our end of the connection
+    ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
 };
 
 /// One job serves one connection and one transfer. The DoneCallback comes after the connection's end.
@@ -88,6 +90,8 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::Extents& m);
     Result<void> handle(const message::Kept& m);
     Result<void> handle(const message::Query& m);
+    Result<void> handle(const message::Meta& m);
+    Result<void> handle(const message::Rules& m);
     Result<void> handle(const message::Digests& m);
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
@@ -102,6 +106,9 @@ class ReceiveJob final : public Job {
     Result<void> finish_if_complete();
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
     void send(Instant now, proto::Connection& connection, const Message& message);
+    void send(Instant now, proto::Connection& connection, const MessageWriter& messages);
+    /// What the disk threads have for the sender.
+    void pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news);
     [[nodiscard]] message::Totals totals();
     void tell_load(Instant now, proto::Connection& connection);
     void start_worker();

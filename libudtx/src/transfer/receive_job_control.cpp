@@ -18,8 +18,17 @@ constexpr std::size_t kMaxOpenExtents = 32768;
 constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
 constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
 constexpr std::size_t kMaxQueuedOps = 65536;
+// Of pieces, of which the stream's window allows the half, and of names and what belongs to them.
+constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
 constexpr std::size_t kStreamBlock = 256U << 10U;
 constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
+
+/// What an operation with that name takes in the queue.
+std::size_t cost_of(const std::vector<std::string>& path) {
+    std::size_t cost = sizeof(ReceiveOp) + path.size() * sizeof(std::string);
+    for (const std::string& component : path) cost += component.size();
+    return cost;
+}
 
 Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
@@ -27,14 +36,15 @@ Error broken(const char* what) { return {ErrorCode::protocol, what}; }
 
 bool ReceiveJob::too_far_ahead() const {
     return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
-           queue_.size() >= kMaxQueuedOps;
+           queue_.size() >= kMaxQueuedOps || queue_.cost() >= kMaxQueuedBytes;
 }
 
 void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
     std::array<std::byte, 16384> block{};
     for (;;) {
         for (;;) {
-            if (too_far_ahead()) return;
+            // A sender that does not take our answers is not asked for more.
+            if (too_far_ahead() || connection.write_capacity(*control_) == 0) return;
             auto next = incoming_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
@@ -93,6 +103,8 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
     if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
     if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
+    if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
+    if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
     if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
     return broken("the sender sent a receiver's message");
@@ -112,6 +124,10 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
         return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
     }
+    if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
+    if (m.erase && !options_.allow_erase) {
+        return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
+    }
     offer_ = m;
     probe_ = m.mode == TransferMode::probe;
     report_.edit([&](Progress& progress, Outcome&) {
@@ -129,9 +145,14 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     ++next_index_;
     message::Entry entry = m;
     entry.path = renamed(std::move(entry.path));
-    queue_.push_now(op::BeginEntry{std::move(entry)}, 0);
+    if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
+    const std::size_t cost = cost_of(entry.path) + entry.target.size();
+    queue_.push_now(op::BeginEntry{std::move(entry)}, cost);
+    if (m.type == EntryType::file || m.type == EntryType::hard_link) {
+        report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+    }
     if (m.type != EntryType::file) return {};
-    report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+    if (offer_->dry_run) return broken("a file in a dry run");
     current_ = CurrentFile{m.index, m.size, 0, m.whole};
     assembler_.begin_file(m.index);
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
@@ -156,10 +177,29 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
 }
 
 Result<void> ReceiveJob::handle(const message::Query& m) {
-    if (offer_->transfer == 0) return broken("a query in a transfer that is not to be resumed");
+    if (auto checked = check_path(m.path); !checked) return checked;
     message::Query query = m;
     query.path = renamed(std::move(query.path));
-    queue_.push_now(op::Query{std::move(query)}, 0);
+    const std::size_t cost = cost_of(query.path);
+    queue_.push_now(op::Query{std::move(query)}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Meta& m) {
+    if (m.index + 1 != next_index_) return broken("attributes of another entry than the latest");
+    std::size_t cost = sizeof m;
+    for (const message::Attribute& attribute : m.attributes) {
+        cost += sizeof attribute + attribute.name.size() + attribute.value.size();
+    }
+    queue_.push_now(op::Meta{m}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Rules& m) {
+    if (!offer_->erase) return broken("rules of a deletion that was not offered");
+    std::size_t cost = sizeof m;
+    for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
+    queue_.push_now(op::Rules{m}, cost);
     return {};
 }
 
@@ -179,7 +219,7 @@ std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) cons
 
 void ReceiveJob::note_hole(std::uint64_t end) {
     const std::uint64_t begin = current_->announced_to;
-    if (end > begin && offer_->transfer != 0) queue_.push_now(op::Hole{current_->index, {begin, end - begin}}, 0);
+    if (end > begin) queue_.push_now(op::Hole{current_->index, {begin, end - begin}}, 0);
 }
 
 Result<void> ReceiveJob::announce(const Extent& extent) {

@@ -23,6 +23,12 @@ struct CheckDigests {
 struct Query {
     message::Query query;
 };
+struct Meta {
+    message::Meta meta;
+};
+struct Rules {
+    message::Rules rules;
+};
 struct KeepPieces {
     std::uint64_t index = 0;
     Extent extent;
@@ -44,8 +50,8 @@ struct Finish {
 };
 }  // namespace op
 
-using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::Query, op::KeepPieces, op::Hole,
-                               op::EndFile, op::StreamBytes, op::Finish>;
+using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::Query, op::Meta, op::Rules,
+                               op::KeepPieces, op::Hole, op::EndFile, op::StreamBytes, op::Finish>;
 using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 }  // namespace udtx::transfer

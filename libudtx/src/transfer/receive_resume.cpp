@@ -37,6 +37,13 @@ ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, Resume
     for (const auto& [key, partial] : journal.earlier().partials) partials_[key] = {partial.path, partial.pieces};
 }
 
+bool ReceiveResume::knows(const std::string& path, const message::Query& query) const {
+    if (has_partial(path)) return true;
+    const auto& done = journal_.earlier().done;
+    const auto at = done.empty() ? done.end() : done.find(path_key(path));
+    return at != done.end() && at->second.size == query.size && at->second.mtime_ns == query.mtime_ns;
+}
+
 void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
     const std::string path = join_path(query.path);
     const std::uint64_t key = path_key(path);

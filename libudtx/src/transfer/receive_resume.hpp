@@ -31,6 +31,8 @@ class ReceiveResume {
     /// Both outlive it.
     ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, Checked checked);
 
+    /// The journal has something to say about it.
+    [[nodiscard]] bool knows(const std::string& path, const message::Query& query) const;
     /// Reads what the journal claims about the file from the disk, and answers with what is so.
     void answer(const message::Query& query, const Reply& reply);
 

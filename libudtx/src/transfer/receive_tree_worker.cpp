@@ -1,8 +1,13 @@
+#include <unistd.h>
+
+#include <algorithm>
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receive_worker.hpp"
 #include "transfer/resume_journal.hpp"
@@ -18,10 +23,10 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
         links.report.edit([&](Progress& progress, Outcome& outcome) {
             if (commit.type == EntryType::directory) ++outcome.directories;
             if (commit.type == EntryType::symlink) ++outcome.links;
-            if (commit.type != EntryType::file) return;
+            if (commit.type != EntryType::file && commit.type != EntryType::hard_link) return;
             ++outcome.files;
             outcome.bytes += commit.size;
-            progress.files_done = outcome.files;
+            progress.files_done = outcome.files + outcome.unchanged + outcome.skipped;
         });
         links.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
     };
@@ -37,6 +42,9 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     out.kept = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
     };
+    out.unchanged = [&links] { count_unchanged(links.report); };
+    out.skipped = [&links] { count_skipped(links.report); };
+    out.erased = [&links](const std::string& path) { hand_over_erased(links, path); };
     out.checked = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
         return !links.queue.closed();
@@ -49,7 +57,8 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
 
 class TreeWorker {
   public:
-    TreeWorker(TreeWriter& writer, const WorkerLinks& links) : writer_(writer), links_(links) {}
+    TreeWorker(TreeWriter& writer, bool answering, const WorkerLinks& links)
+        : writer_(writer), answering_(answering), links_(links) {}
 
     void operator()(const op::BeginEntry& o) { writer_.begin_entry(o.entry); }
     void operator()(const op::WritePiece& o) {
@@ -68,37 +77,45 @@ class TreeWorker {
     void operator()(const op::CheckDigests& o) { writer_.check_digests(o.digests); }
     void operator()(const op::Query& o) {
         writer_.answer(o.query, [this](message::Answer answer) {
-            links_.feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
+            if (answering_) hand_over(links_, std::move(answer));
         });
     }
+    void operator()(const op::Meta& o) { writer_.set_meta(o.meta); }
+    void operator()(const op::Rules& o) { writer_.add_rules(o.rules); }
     void operator()(const op::KeepPieces& o) { writer_.keep_pieces(o.index, o.extent, o.first_ordinal); }
     void operator()(const op::Hole& o) { writer_.make_hole(o.index, o.extent); }
     void operator()(const op::EndFile& o) { writer_.end_file(o.end, o.pieces); }
     void operator()(const op::StreamBytes& /*o*/) {}
     void operator()(const op::Finish& o) {
         links_.report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
-        const Digest root = writer_.finish();
+        const Digest root = writer_.finish([&] { return may_erase(o.finish); });
         if (root != o.finish.root) {
             links_.feedback.edit([](ReceiveFeedback::News& news) {
                 news.fatal = Error{ErrorCode::integrity, "the root digests of the two ends differ"};
             });
             return;
         }
-        const Outcome outcome = links_.report.outcome();
-        const message::Confirm confirm{
-            {outcome.files, outcome.directories, outcome.links, outcome.bytes, written_, outcome.failed_count}, root};
+        const message::Confirm confirm{totals_of(links_.report.outcome()), root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
 
   private:
+    /// A sender that could not read a directory does not know what is in it.
+    [[nodiscard]] bool may_erase(const message::Finish& finish) const {
+        const bool well = finish.unsent == 0 && links_.report.outcome().failed_count == 0 && !links_.queue.closed();
+        if (!well) links_.report.warn("nothing was deleted, since not everything arrived");
+        return well;
+    }
+
     TreeWriter& writer_;
+    bool answering_;
     const WorkerLinks& links_;
     std::uint64_t written_ = 0;
 };
 
-/// Tells the sender what there is to resume; null: nothing, and nothing will be.
+/// Of the earlier runs; null: nothing, and nothing will be. `note` is for the user.
 std::unique_ptr<ResumeJournal> open_journal(const ConfinedDir& root, const message::Offer& offer, bool resume,
-                                            const WorkerLinks& links) {
+                                            const WorkerLinks& links, std::string& note) {
     if (offer.transfer == 0) return nullptr;
     ResumeJournal::Opened opened;
     auto own_root = root.make_subdirectory("");
@@ -113,11 +130,11 @@ std::unique_ptr<ResumeJournal> open_journal(const ConfinedDir& root, const messa
     } else {
         opened.note = "no resume: the receiver runs with --no-resume";
     }
-    if (!opened.note.empty()) links.report.warn(opened.note);
-    const bool active = opened.journal && !opened.journal->earlier().empty();
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, opened.note}; });
+    note = std::move(opened.note);
     return std::move(opened.journal);
 }
+
+void say(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
 
 std::uint64_t random_number() {
     std::random_device device;
@@ -126,16 +143,70 @@ std::uint64_t random_number() {
 
 }  // namespace
 
-void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, bool resume, const WorkerLinks& links) {
+bool holds_anything(const ConfinedDir& directory) {
+    int error = 0;
+    const std::vector<std::string> names = names_in(directory.fd(), error);
+    return !std::all_of(names.begin(), names.end(), [](const std::string& name) { return is_transfer_file(name); });
+}
+
+BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights) {
+    return {offer.hash, std::min(offer.overwrite, rights.overwrite), offer.by_digest, offer.preserve, offer.dry_run};
+}
+
+void count_unchanged(JobReport& report) {
+    report.edit([](Progress& progress, Outcome& outcome) {
+        ++outcome.unchanged;
+        ++progress.files_done;
+    });
+}
+
+void count_skipped(JobReport& report) {
+    report.edit([](Progress& progress, Outcome& outcome) {
+        ++outcome.skipped;
+        ++progress.files_done;
+    });
+}
+
+void hand_over(const WorkerLinks& links, message::Answer answer) {
+    links.feedback.edit_when_taken([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); },
+                                   [&] { return links.queue.closed(); });
+}
+
+void hand_over_erased(const WorkerLinks& links, const std::string& path) {
+    links.report.edit([](Progress&, Outcome& outcome) { ++outcome.erased; });
+    links.feedback.edit_when_taken([&](ReceiveFeedback::News& news) { news.erased.push_back(path); },
+                                   [&] { return links.queue.closed(); });
+}
+
+message::Totals totals_of(const Outcome& outcome) {
+    return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes, outcome.sent_bytes,
+            outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased};
+}
+
+void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                     const WorkerLinks& links) {
     auto root = base.make_subdirectory(join_path(offer.destination));
     if (!root) {
         links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
         return;
     }
-    const auto journal = open_journal(*root, offer, resume, links);
-    TreeWriter writer(std::move(root).value(), {offer.preserve, offer.hash, random_number(), journal.get()},
-                      callbacks_for(links));
-    TreeWorker worker(writer, links);
+    std::string notes;
+    const auto journal = open_journal(*root, offer, rights.resume, links, notes);
+    const BasisOptions basis = basis_options(offer, rights);
+    const bool owner = offer.owner && ::geteuid() == 0;
+    if (offer.owner && !owner) say(notes, "owner and group are left: the receiver does not run as root");
+    const bool stricter = basis.overwrite < offer.overwrite;
+    if (stricter && basis.overwrite == Overwrite::never) say(notes, "the receiver runs with --overwrite never");
+    if (!notes.empty()) links.report.warn(notes);
+    const bool resumes = journal && !journal->earlier().empty();
+    const bool active = resumes || (basis.overwrite != Overwrite::always && holds_anything(*root));
+    links.feedback.edit([&](ReceiveFeedback::News& news) {
+        news.resume = message::Resume{active, notes, rights.announce_all};
+    });
+    TreeWriterOptions options{offer.preserve,  offer.hash,   random_number(), journal.get(), basis.overwrite,
+                              basis.by_digest, offer.sparse, owner,           offer.erase};
+    TreeWriter writer(std::move(root).value(), options, callbacks_for(links));
+    TreeWorker worker(writer, active, links);
     while (auto next = links.queue.pop()) {
         const WorkClock::Shift shift(links.work);
         std::visit(worker, *next);

@@ -23,8 +23,29 @@ struct WorkerLinks {
     WorkClock& work;  ///< runs while something is being written
 };
 
+/// What the receiver's owner lets senders do.
+struct TreeRights {
+    bool resume = true;
+    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
+    bool announce_all = false;                ///< senders are to name files that are the same, too
+};
+
 /// Writes a tree below `base` as the offer says. Returns when the queue is closed and everything is cleaned up.
-void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, bool resume, const WorkerLinks& links);
+void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                     const WorkerLinks& links);
+/// Answers for a tree and writes nothing.
+void run_dry_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                    const WorkerLinks& links);
+/// Something besides our own files is in it.
+[[nodiscard]] bool holds_anything(const ConfinedDir& directory);
+[[nodiscard]] BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights);
+void count_unchanged(JobReport& report);
+void count_skipped(JobReport& report);
+/// Hands an answer, or the name of a deleted entry, to the protocol thread; waits while it has enough of them.
+void hand_over(const WorkerLinks& links, message::Answer answer);
+void hand_over_erased(const WorkerLinks& links, const std::string& path);
+/// What the receiver has at the end, for CONFIRM.
+[[nodiscard]] message::Totals totals_of(const Outcome& outcome);
 /// Writes a stream to the file that the offer names.
 void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links);
 /// Drops a stream.

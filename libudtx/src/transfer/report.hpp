@@ -58,12 +58,25 @@ struct Outcome {
     std::uint64_t links = 0;        ///< the same
     std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
     std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport and were written, each counted once
-    std::uint64_t kept_bytes = 0;   ///< of `bytes` and of files under construction: left by an earlier run
+    std::uint64_t kept_bytes = 0;   ///< of `bytes` and of files under construction: they were at the receiver
+    std::uint64_t unchanged = 0;    ///< files that were the same already; not among `files`
+    std::uint64_t skipped = 0;      ///< files that stood there and were not to be overwritten; not among `files`
+    std::uint64_t erased = 0;       ///< entries that --delete took away
     bool exact = false;             ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures
 };
+
+/// What a dry run found out about one entry, or what --delete did.
+struct PlannedEntry {
+    enum class Kind : std::uint8_t { send, update, directory, link, unchanged, skip, erase };
+    Kind kind = Kind::send;
+    std::string path;  ///< unescaped
+    std::uint64_t size = 0;
+};
+/// Called on the protocol thread or on a disk thread.
+using PlanCallback = std::function<void(const PlannedEntry&)>;
 
 /// Called once, when result() is final; on the protocol thread or on a disk thread. It must not destroy the job.
 using DoneCallback = std::function<void()>;

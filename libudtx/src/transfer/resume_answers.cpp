@@ -11,9 +11,15 @@ constexpr std::uint64_t kMaxPieces = 4U << 20U;
 
 }  // namespace
 
-void ResumeAnswers::decide(bool active) {
+bool ResumeAnswers::announce_all() const {
     const std::lock_guard lock(mutex_);
-    if (!active_) active_ = active;
+    return announce_all_;
+}
+
+void ResumeAnswers::decide(const message::Resume& resume) {
+    const std::lock_guard lock(mutex_);
+    if (!active_) active_ = resume.active;
+    announce_all_ = resume.announce_all;
     changed_.notify_all();
 }
 
@@ -25,7 +31,7 @@ Result<void> ResumeAnswers::add(const message::Answer& answer) {
     pieces_ += answer.pieces.size();
     if (pieces_ > kMaxPieces) return Error{ErrorCode::protocol, "the receiver claims too many pieces"};
     for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
-    slot.holding.file = answer.has == Holding::file;
+    slot.holding.has = answer.has;
     slot.complete = answer.has != Holding::pieces;
     changed_.notify_all();
     return {};
@@ -37,15 +43,10 @@ void ResumeAnswers::cancel() {
     changed_.notify_all();
 }
 
-std::optional<bool> ResumeAnswers::decision() const {
-    const std::lock_guard lock(mutex_);
-    return active_;
-}
-
-bool ResumeAnswers::wait_for_decision() {
+std::optional<bool> ResumeAnswers::wait_for_decision(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return cancelled_ || active_; });
-    return active_.value_or(false);
+    changed_.wait_for(lock, at_most, [&] { return cancelled_ || active_; });
+    return cancelled_ ? false : active_;
 }
 
 std::uint64_t ResumeAnswers::ask() {

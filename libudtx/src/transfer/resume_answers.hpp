@@ -1,6 +1,7 @@
 // What the receiver says it has, passed from the sender's protocol thread to its disk thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -13,24 +14,24 @@ namespace udtx::transfer {
 
 /// What the receiver has of one file.
 struct RemoteHolding {
-    bool file = false;                                      ///< all of it
+    Holding has = Holding::nothing;
     std::unordered_map<std::uint64_t, ProvenPiece> pieces;  ///< by offset
 };
 
 class ResumeAnswers {
   public:
     // --- protocol thread
-    void decide(bool active);
+    void decide(const message::Resume& resume);
     /// protocol: nobody asked, or there is more than any journal can say.
     [[nodiscard]] Result<void> add(const message::Answer& answer);
     /// Any thread. Nothing more is waited for.
     void cancel();
 
     // --- disk thread
-    /// Whether the receiver has something; nullopt: it has not said yet.
-    [[nodiscard]] std::optional<bool> decision() const;
-    /// Waits for it.
-    [[nodiscard]] bool wait_for_decision();
+    /// Whether the receiver has something. Waits for it a little, if need be; nullopt: ask again.
+    [[nodiscard]] std::optional<bool> wait_for_decision(std::chrono::milliseconds at_most);
+    /// Once decided: files that are the same are to be announced, too.
+    [[nodiscard]] bool announce_all() const;
     /// Number of the next query.
     [[nodiscard]] std::uint64_t ask();
     [[nodiscard]] bool answered(std::uint64_t number) const;
@@ -45,6 +46,7 @@ class ResumeAnswers {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<bool> active_;
+    bool announce_all_ = false;
     std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken
     std::uint64_t next_ = 0;
     std::uint64_t pieces_ = 0;  // in open_

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
@@ -32,11 +33,37 @@ std::uint64_t expected_data_bytes(const struct stat& st) noexcept {
     return std::min(static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512);
 }
 
-Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report)
-    : roots_(roots), queue_(queue), report_(report) {}
+bool leads_out(std::string_view path, std::string_view target) {
+    if (target.empty() || target.front() == '/') return true;
+    auto depth = static_cast<std::ptrdiff_t>(split_path(path).size()) - 1;
+    for (const std::string& part : split_path(target)) {
+        if (part == ".") continue;
+        depth += part == ".." ? -1 : 1;
+        if (depth < 0) return true;
+    }
+    return false;
+}
+
+Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options)
+    : roots_(roots), queue_(queue), report_(report), options_(std::move(options)) {
+    if (!options_.names) return;
+    // In order, a directory comes before what is in it, however the list has them.
+    for (std::string& name : *options_.names) {
+        std::vector<std::string> components = split_path(name);
+        std::erase(components, ".");
+        name = join_path(components);
+    }
+    std::sort(options_.names->begin(), options_.names->end());
+}
 
 void Scanner::run() {
-    for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) walk(root);
+    for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) {
+        if (options_.names) {
+            walk_names(root);
+        } else {
+            walk(root);
+        }
+    }
     levels_.clear();
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();
@@ -49,6 +76,10 @@ void Scanner::walk(std::size_t root) {
     } else {
         visit(root, source.directory.fd(), source.leaf, source.leaf);
     }
+    walk_levels(root);
+}
+
+void Scanner::walk_levels(std::size_t root) {
     while (!levels_.empty() && !stopped_) {
         Level& top = levels_.back();
         errno = 0;
@@ -64,13 +95,52 @@ void Scanner::walk(std::size_t root) {
     }
 }
 
-void Scanner::visit(std::size_t root, int directory, const std::string& name, const std::string& path) {
+void Scanner::walk_names(std::size_t root) {
+    for (const std::string& path : *options_.names) {
+        if (stopped_) return;
+        if (path.empty() || parents_.count(path) > 0 || !visit_parents(root, split_path(path))) continue;
+        const SplitName split = split_leaf(path);
+        int error = 0;
+        const UniqueFd parent = roots_[root].directory.open_directory(split.directory, error);
+        if (!parent) {
+            fail(path, error);
+            continue;
+        }
+        parents_.emplace(path, !options_.into_named);
+        visit(root, parent.get(), split.leaf, path, options_.into_named ? Into::yes : Into::no);
+        walk_levels(root);
+    }
+}
+
+bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& components) {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < components.size(); ++i) {
+        const std::string directory = path;
+        path = child(path, components[i]);
+        const auto [known, added] = parents_.try_emplace(path, false);
+        if (added) {
+            int error = 0;
+            const UniqueFd fd = roots_[root].directory.open_directory(directory, error);
+            if (fd) {
+                visit(root, fd.get(), components[i], path, Into::no);
+            } else {
+                fail(path, error);
+            }
+            known->second = static_cast<bool>(fd) && !options_.rules.excludes(path, true);
+        }
+        if (!known->second) return false;
+    }
+    return true;
+}
+
+void Scanner::visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into) {
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
+    if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return;
     if (auto checked = check_path(split_path(path)); !checked) {
         report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
         // What lies below is refused for the same reason, and counted one by one.
-        if (S_ISDIR(st.st_mode)) descend(directory, name, path);
+        if (S_ISDIR(st.st_mode) && into == Into::yes) descend(directory, name, path);
         return;
     }
     ScannedEntry entry;
@@ -78,24 +148,47 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.path = path;
     entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
     entry.mtime_ns = mtime_of(st);
+    entry.user = st.st_uid;
+    entry.group = st.st_gid;
     if (S_ISDIR(st.st_mode)) {
         entry.type = EntryType::directory;
         add(std::move(entry));
-        descend(directory, name, path);
+        if (into == Into::yes) descend(directory, name, path);
     } else if (S_ISREG(st.st_mode)) {
-        entry.size = static_cast<std::uint64_t>(st.st_size);
-        entry.data_bytes = expected_data_bytes(st);
-        add(std::move(entry));
+        visit_file(st, std::move(entry));
     } else if (S_ISLNK(st.st_mode)) {
-        std::array<char, kMaxPathBytes + 1> target{};
-        const ssize_t n = ::readlinkat(directory, name.c_str(), target.data(), target.size());
-        if (n < 0 || static_cast<std::size_t>(n) > kMaxPathBytes) return fail(path, n < 0 ? errno : ENAMETOOLONG);
-        entry.type = EntryType::symlink;
-        entry.target.assign(target.data(), static_cast<std::size_t>(n));
-        add(std::move(entry));
+        visit_symlink(directory, name, std::move(entry));
     } else {
         report_.warn("skipped " + std::string(special_kind(st.st_mode)) + " '" + escape_name(path) + "'");
     }
+}
+
+void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
+    if (options_.hard_links && st.st_nlink > 1) {
+        const auto [first, added] = linked_.try_emplace({st.st_dev, st.st_ino}, entry.path);
+        if (!added) {
+            entry.type = EntryType::hard_link;
+            entry.target = first->second;
+            return add(std::move(entry));
+        }
+    }
+    entry.size = static_cast<std::uint64_t>(st.st_size);
+    entry.data_bytes = expected_data_bytes(st);
+    add(std::move(entry));
+}
+
+void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {
+    if (options_.links == LinkChoice::skip) return report_.warn("skipped link '" + escape_name(entry.path) + "'");
+    std::array<char, kMaxPathBytes + 1> target{};
+    const ssize_t n = ::readlinkat(directory, name.c_str(), target.data(), target.size());
+    if (n < 0 || static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, n < 0 ? errno : ENAMETOOLONG);
+    entry.type = EntryType::symlink;
+    entry.target.assign(target.data(), static_cast<std::size_t>(n));
+    if (options_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
+        return report_.warn("skipped link '" + escape_name(entry.path) + "': it leads out of the tree, to '" +
+                            escape_name(entry.target) + "'");
+    }
+    add(std::move(entry));
 }
 
 void Scanner::descend(int directory, const std::string& name, const std::string& path) {
@@ -109,7 +202,7 @@ void Scanner::descend(int directory, const std::string& name, const std::string&
 
 void Scanner::add(ScannedEntry entry) {
     report_.edit([&](Progress& progress, Outcome&) {
-        if (entry.type == EntryType::file) ++progress.files_total;
+        if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_total;
         progress.bytes_total += entry.data_bytes;
     });
     const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();

@@ -7,11 +7,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "transfer/bounded_queue.hpp"
+#include "transfer/filter_rules.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/source_tree.hpp"
@@ -28,7 +34,25 @@ struct ScannedEntry {
     std::int64_t mtime_ns = 0;
     std::uint64_t size = 0;
     std::uint64_t data_bytes = 0;  ///< counted into Progress::bytes_total
-    std::string target;            ///< symlink
+    std::string target;            ///< symlink; hard link: path of the entry that it is another name of
+    std::uint32_t user = 0;
+    std::uint32_t group = 0;
+};
+
+/// What becomes of symbolic links; none is ever followed.
+enum class LinkChoice : std::uint8_t {
+    keep,  ///< sent as links, wherever they lead
+    safe,  ///< the same, but for those that lead out of the tree
+    skip,
+};
+
+struct ScanOptions {
+    FilterRules rules;
+    LinkChoice links = LinkChoice::keep;
+    bool hard_links = false;  ///< other names of a file are sent as such
+    /// Only these, below the only source, and the directories on the way.
+    std::optional<std::vector<std::string>> names;
+    bool into_named = false;  ///< what is in directories that are named, too
 };
 
 /// Bytes of memory that queued entries may take.
@@ -44,7 +68,7 @@ using ScanQueue = BoundedQueue<ScannedEntry>;
 class Scanner {
   public:
     /// All outlive the scanner.
-    Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report);
+    Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options = {});
     /// Walks to the end (or until the queue is closed), closes the queue, and makes the totals final.
     void run();
 
@@ -56,9 +80,17 @@ class Scanner {
         std::unique_ptr<DIR, CloseDir> directory;
         std::string path;
     };
+    enum class Into { yes, no };
     void walk(std::size_t root);
+    void walk_levels(std::size_t root);
+    void walk_names(std::size_t root);
+    /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
+    [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
     /// Queues one entry; a directory's level goes on the stack.
-    void visit(std::size_t root, int directory, const std::string& name, const std::string& path);
+    void visit(std::size_t root, int directory, const std::string& name, const std::string& path,
+               Into into = Into::yes);
+    void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
+    void visit_file(const struct stat& st, ScannedEntry entry);
     void descend(int directory, const std::string& name, const std::string& path);
     void add(ScannedEntry entry);
     void fail(const std::string& path, int error_number);
@@ -66,8 +98,14 @@ class Scanner {
     const std::vector<SourceRoot>& roots_;
     ScanQueue& queue_;
     JobReport& report_;
+    ScanOptions options_;
     std::vector<Level> levels_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // first names, by device and inode
+    std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
     bool stopped_ = false;
 };
+
+/// Whether a symbolic link at `path` leads out of what is sent: absolute, or above the top on its way.
+[[nodiscard]] bool leads_out(std::string_view path, std::string_view target);
 
 }  // namespace udtx::transfer

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -9,6 +10,13 @@
 #include "transfer/close_codes.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+// Of patterns in one message.
+constexpr std::size_t kMaxRulesBytes = 32U << 10U;
+
+}  // namespace
 
 Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
@@ -56,15 +64,9 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     auto data = connection.open_stream(stream_ ? StreamKind::ordered : StreamKind::placed);
     if (!data) return end(now, connection, data.error());
     data_ = *data;
-    message::Offer offer;
-    offer.mode = stream_ ? TransferMode::stream : TransferMode::tree;
-    offer.preserve = options_.preserve;
-    offer.hash = options_.hash;
-    offer.destination = split_path(options_.destination);
-    offer.transfer = stream_ ? 0 : options_.transfer;
-    if (options_.receipt != nullptr) options_.receipt->note(offer);
+    if (options_.receipt != nullptr) options_.receipt->note(offer());
     MessageWriter out;
-    out.put(std::move(offer));
+    out.put(offer());
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
         return end(now, connection, written.error());
     }
@@ -76,15 +78,52 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     pump(now, connection);
 }
 
+message::Offer SendJob::offer() const {
+    message::Offer out;
+    out.mode = stream_ ? TransferMode::stream : TransferMode::tree;
+    out.preserve = options_.preserve;
+    out.hash = options_.hash;
+    out.destination = split_path(options_.destination);
+    out.transfer = stream_ || options_.dry_run ? 0 : options_.transfer;
+    out.overwrite = options_.overwrite;
+    out.owner = options_.owner;
+    out.sparse = options_.sparse;
+    out.dry_run = options_.dry_run;
+    out.erase = options_.erase;
+    out.by_digest = options_.by_digest;
+    return out;
+}
+
+std::vector<message::Rules> SendJob::rules() const {
+    if (!options_.erase) return {};
+    message::Rules next;
+    next.contents = std::any_of(roots_.begin(), roots_.end(), [](const SourceRoot& root) { return root.leaf.empty(); });
+    std::vector<message::Rules> out;
+    std::size_t bytes = 0;
+    for (const FilterRule& rule : options_.scan.rules.list()) {
+        bytes += rule.pattern.size() + 4;
+        if (bytes > kMaxRulesBytes) {
+            out.push_back(std::exchange(next, {next.contents, {}}));
+            bytes = rule.pattern.size() + 4;
+        }
+        next.rules.push_back(rule);
+    }
+    out.push_back(std::move(next));
+    return out;
+}
+
 void SendJob::start_threads() {
     if (stream_) {
         pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
         threads_.emplace_back([this] { pipe_->run(); });
         return;
     }
-    scanner_.emplace(roots_, scanned_, report_);
-    reader_.emplace(roots_, options_.hash, scanned_, outgoing_, waker_, report_,
-                    options_.transfer == 0 ? nullptr : &answers_);
+    scanner_.emplace(roots_, scanned_, report_, options_.scan);
+    reader_.emplace(roots_,
+                    ReadOptions{options_.hash, options_.owner, options_.attributes, options_.dry_run,
+                                options_.dry_run ? options_.planned : PlanCallback(), rules(),
+                                options_.receipt != nullptr && !options_.dry_run},
+                    scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     threads_.emplace_back([this] { scanner_->run(); });
     threads_.emplace_back([this] { reader_->run(); });
@@ -187,6 +226,7 @@ Result<void> SendJob::handle(proto::Connection& connection, const Message& messa
                                      : Rate::bits_per_second(static_cast<double>(cap->bits_per_second)));
         return {};
     }
+    if (const auto* erased = std::get_if<message::Erased>(&message)) return handle(*erased);
     return Error{ErrorCode::protocol, "the receiver sent a sender's message"};
 }
 
@@ -205,7 +245,9 @@ Result<void> SendJob::handle(const message::FileFailed& m) {
 
 void SendJob::note(const message::Totals& totals) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        progress.files_done = totals.files;
+        outcome.erased = totals.erased;
+        if (options_.dry_run) return;
+        progress.files_done = totals.files + totals.unchanged + totals.skipped;
         progress.bytes_done = totals.written_bytes;
         const bool all = totals.files + totals.failures >= progress.files_total;
         if (progress.phase == Phase::flush && all) progress.phase = Phase::verify;
@@ -214,6 +256,8 @@ void SendJob::note(const message::Totals& totals) {
         outcome.links = totals.links;
         outcome.bytes = totals.bytes;
         outcome.sent_bytes = totals.written_bytes;
+        outcome.unchanged = totals.unchanged;
+        outcome.skipped = totals.skipped;
     });
 }
 
@@ -255,13 +299,20 @@ Result<void> SendJob::handle(const message::Stopped& m) {
 
 Result<void> SendJob::handle(const message::Resume& m) {
     if (!m.note.empty()) report_.warn("receiver: " + escape_line(m.note));
-    answers_.decide(m.active);
+    answers_.decide(m);
     return {};
 }
 
 Result<void> SendJob::handle(const message::Answer& m) {
     damaged_ += m.damaged;
     return answers_.add(m);
+}
+
+Result<void> SendJob::handle(const message::Erased& m) {
+    for (const std::string& path : m.paths) {
+        if (options_.planned) options_.planned({PlannedEntry::Kind::erase, path, 0});
+    }
+    return {};
 }
 
 void SendJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {

@@ -28,7 +28,16 @@ struct SendOptions {
     std::vector<std::string> sources;
     /// Path below the receiver's directory; for "-" it names the file. Leading and trailing slashes are ignored.
     std::string destination;
-    bool preserve = false;  ///< full modes and modification times
+    bool preserve = false;  ///< full modes, and the times of directories and links; those of files are always kept
+    ScanOptions scan{};
+    bool owner = false;       ///< numbers of user and group, where the receiver is allowed to set them
+    bool attributes = false;  ///< the user's extended attributes
+    bool sparse = false;      ///< the receiver makes holes of zeros
+    bool by_digest = false;   ///< compare contents, not size and time
+    bool dry_run = false;
+    bool erase = false;  ///< what is in the directories sent and not among the sources goes at the receiver
+    Overwrite overwrite = Overwrite::diff;
+    PlanCallback planned{};  ///< of a dry run, and what was deleted
     /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
     std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
@@ -71,6 +80,9 @@ class SendJob final : public Job {
     Result<void> handle(const message::Stopped& m);
     Result<void> handle(const message::Resume& m);
     Result<void> handle(const message::Answer& m);
+    Result<void> handle(const message::Erased& m);
+    [[nodiscard]] message::Offer offer() const;
+    [[nodiscard]] std::vector<message::Rules> rules() const;
     /// What the receiver has, by its own word.
     void note(const message::Totals& totals);
     /// Ends the job (once) and closes the connection; an `error` without value is the orderly end.

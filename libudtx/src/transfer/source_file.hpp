@@ -20,7 +20,8 @@ struct SourceReader::OpenFile {
     struct stat before = {};
     bool whole = false;
     FileDigest digest;
-    RemoteHolding holding{};  ///< what is left of it to be compared
+    RemoteHolding holding{};       ///< what is left of it to be compared
+    std::uint64_t same_until = 0;  ///< up to here it was compared
     std::uint64_t first_unsent_digest = 0;
     std::vector<Digest> digests{};
     std::uint64_t sent = 0;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transfer/attributes.hpp"
 #include "transfer/extent_cursor.hpp"
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
@@ -30,17 +31,16 @@ bool same_version(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-SourceReader::SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned,
-                           OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers* answers)
+SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned,
+                           OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers& answers)
     : roots_(roots),
-      hash_(hash),
+      options_(std::move(options)),
       scanned_(scanned),
       report_(report),
       answers_(answers),
-      decided_(answers == nullptr),
       packer_(out, waker),
-      piece_hasher_(hash),
-      root_(hash) {}
+      piece_hasher_(options_.hash),
+      root_(options_.hash) {}
 
 void SourceReader::run() {
     while (!packer_.stopped()) {
@@ -53,10 +53,21 @@ void SourceReader::run() {
 
 void SourceReader::send(const Candidate& candidate) {
     const ScannedEntry& entry = candidate.entry;
-    if (entry.type == EntryType::file) {
-        RemoteHolding holding = holding_of(candidate);
-        return holding.file ? send_kept(entry) : send_file(entry, std::move(holding));
+    if (entry.type != EntryType::file) return send_unread(entry);
+    RemoteHolding holding = holding_of(candidate);
+    const bool same = holding.has == Holding::same;
+    if (same && !options_.dry_run && (options_.announce_all || answers_.announce_all())) {
+        return send_kept(entry, holding.has);
     }
+    if (same || holding.has == Holding::exists) {
+        count_unsent(entry);
+        return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry);
+    }
+    if (options_.dry_run) return plan_file(entry, std::move(holding));
+    return holding.has == Holding::file ? send_kept(entry, holding.has) : send_file(entry, std::move(holding));
+}
+
+void SourceReader::send_unread(const ScannedEntry& entry) {
     message::Entry m;
     m.index = next_index_++;
     m.type = entry.type;
@@ -65,6 +76,42 @@ void SourceReader::send(const Candidate& candidate) {
     m.mtime_ns = entry.mtime_ns;
     m.target = entry.target;
     packer_.message(std::move(m));
+    const bool directory = entry.type == EntryType::directory;
+    if (directory && (options_.owner || options_.attributes)) {
+        int ignored = 0;
+        const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
+        if (fd) send_meta(entry, fd.get());
+    }
+    plan(directory ? PlannedEntry::Kind::directory : PlannedEntry::Kind::link, entry);
+}
+
+void SourceReader::send_meta(const ScannedEntry& entry, int fd) {
+    message::Meta m;
+    m.index = next_index_ - 1;
+    m.has_owner = options_.owner;
+    m.user = entry.user;
+    m.group = entry.group;
+    if (options_.attributes) {
+        const std::string trouble = read_attributes(fd, m.attributes);
+        if (!trouble.empty()) report_.warn("'" + escape_name(entry.path) + "': " + trouble);
+    }
+    if (m.has_owner || !m.attributes.empty()) packer_.message(std::move(m));
+}
+
+void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
+    if (!options_.dry_run) return;
+    using Kind = PlannedEntry::Kind;
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        if (kind == Kind::directory) ++outcome.directories;
+        if (kind == Kind::link) ++outcome.links;
+        if (kind == Kind::unchanged) ++outcome.unchanged;
+        if (kind == Kind::skip) ++outcome.skipped;
+        if (entry.type == EntryType::file) ++progress.files_done;
+        if (kind != Kind::send && kind != Kind::update) return;
+        ++outcome.files;
+        outcome.bytes += entry.size;
+    });
+    if (options_.planned) options_.planned({kind, entry.path, entry.size});
 }
 
 void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
@@ -75,17 +122,20 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
     if (error != 0) return announce_unreadable(entry, error);
     const auto size = static_cast<std::uint64_t>(st.st_size);
+    const bool sparse = may_have_holes(st);
+    const bool whole = !sparse && size <= kMaxExtentBytes && holding.pieces.empty();
+    OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding)};
+    if (same_content(file)) return send_kept(entry, Holding::all_pieces);
     message::Entry m;
     m.index = next_index_++;
     m.path = split_path(entry.path);
     m.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
     m.mtime_ns = mtime_of(st);
     m.size = size;
-    m.sparse = may_have_holes(st);
-    m.whole = !m.sparse && size <= kMaxExtentBytes && holding.pieces.empty() && may_be_whole(size);
-    OpenFile file{entry, std::move(fd), m.index, st, m.whole, FileDigest(hash_, size), std::move(holding)};
-    const bool sparse = m.sparse;
+    m.sparse = sparse;
+    m.whole = whole;
     packer_.message(std::move(m));
+    if (options_.owner || options_.attributes) send_meta(entry, file.fd.get());
     report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
     if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 
@@ -95,8 +145,6 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     if (status == FileStatus::ok) {
         end.digest = file.digest.finish();
         root_.add(file.index, end.digest);
-    } else if (status == FileStatus::kept) {
-        count_kept(size);
     } else if (status != FileStatus::skipped) {
         fail(entry.path, status, file.error);
     }
@@ -196,6 +244,7 @@ void SourceReader::flush_digests(OpenFile& file) {
 }
 
 void SourceReader::finish() {
+    for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
     message::Finish m;
     m.entries = next_index_;
     m.data_bytes = data_bytes_;

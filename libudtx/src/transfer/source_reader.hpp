@@ -18,11 +18,22 @@
 
 namespace udtx::transfer {
 
+struct ReadOptions {
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    bool owner = false;       ///< send the numbers of user and group
+    bool attributes = false;  ///< send the user's extended attributes
+    bool dry_run = false;     ///< ask about everything, send nothing
+    PlanCallback planned{};   ///< of a dry run
+    /// Sent before the end.
+    std::vector<message::Rules> rules{};
+    bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
+};
+
 class SourceReader {
   public:
-    /// All outlive the reader. `answers`: null when nothing is to be resumed.
-    SourceReader(const std::vector<SourceRoot>& roots, HashAlgorithm hash, ScanQueue& scanned, OutgoingQueue& out,
-                 LateWaker& waker, JobReport& report, ResumeAnswers* answers);
+    /// All but the options outlive the reader.
+    SourceReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned, OutgoingQueue& out,
+                 LateWaker& waker, JobReport& report, ResumeAnswers& answers);
     void copy_to(ReceiptWriter* receipt) { packer_.copy_to(receipt); }
     /// Until the scanner's queue is closed and empty, or the outgoing queue was closed.
     void run();
@@ -37,21 +48,29 @@ class SourceReader {
         std::optional<std::uint64_t> query;
     };
     void send(const Candidate& candidate);
+    void send_unread(const ScannedEntry& entry);
     void send_file(const ScannedEntry& entry, RemoteHolding holding);
+    void send_meta(const ScannedEntry& entry, int fd);
+    void plan(PlannedEntry::Kind kind, const ScannedEntry& entry);
+    void plan_file(const ScannedEntry& entry, RemoteHolding holding);
 
     // --- what the receiver has already
-    /// The next entry; where there is something to resume, the files after it are asked about ahead.
+    /// The next entry; the files after it are asked about ahead, unless the receiver has nothing.
     [[nodiscard]] std::optional<Candidate> next();
+    /// Takes what the scanner has found, until so many are waiting.
+    void look_ahead(std::size_t most);
     void look_at(ScannedEntry entry);
     [[nodiscard]] std::uint64_t ask(const ScannedEntry& entry);
     [[nodiscard]] RemoteHolding wait_for_answer(std::uint64_t query);
-    /// Takes note of whether there is something to resume; waits for it when enough was sent without knowing.
+    /// Waits for the receiver to say whether it has something; meanwhile files are asked about.
     void learn_decision();
     [[nodiscard]] RemoteHolding holding_of(const Candidate& candidate);
-    /// Not to be looked at again before its end.
-    [[nodiscard]] bool may_be_whole(std::uint64_t size) const;
-    void send_kept(const ScannedEntry& entry);
-    void count_kept(std::uint64_t bytes);
+    void count_unsent(const ScannedEntry& entry);
+    void send_kept(const ScannedEntry& entry, Holding has);
+    /// So many of the bytes were compared, and counted then.
+    void count_kept(std::uint64_t bytes, std::uint64_t counted);
+    /// All of the file is at the receiver, under its name. Notes how far it is.
+    [[nodiscard]] bool same_content(OpenFile& file);
     /// Pieces that are the same at the receiver are left out, the rest is sent.
     FileStatus send_range(OpenFile& file, Extent range);
     /// From the front of the range, so many bytes are left out ...
@@ -74,13 +93,14 @@ class SourceReader {
     void fail(const std::string& path, FileStatus status, int error_number);
 
     const std::vector<SourceRoot>& roots_;
-    HashAlgorithm hash_;
+    ReadOptions options_;
     ScanQueue& scanned_;
     JobReport& report_;
-    ResumeAnswers* answers_;
-    bool decided_;
+    ResumeAnswers& answers_;
+    bool decided_ = false;
     bool active_ = false;
     std::deque<Candidate> waiting_;
+    std::uint64_t waiting_bytes_ = 0;
     std::vector<std::byte> block_;
     OutgoingPacker packer_;
     Hasher piece_hasher_;

@@ -1,5 +1,9 @@
 // The part of the source reader that leaves out what the receiver has from an earlier run.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "transfer/file_io.hpp"
@@ -12,21 +16,19 @@ namespace udtx::transfer {
 
 namespace {
 
-// So much is sent before the receiver has said whether it has something: on a long path the slow start takes longer for
-// it than the answer.
-constexpr std::uint64_t kBeforeDecision = 4U << 20U;
-// Files asked about and not yet answered: enough for a long path, little enough to hold.
-constexpr std::size_t kAskAhead = 4096;
+// Files asked about before the receiver has said whether it has anything: about as much as the first round trip takes,
+// so that asking opens the window as data would.
+constexpr std::size_t kAskEarly = 256;
+// Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
+constexpr std::size_t kAskAhead = 16384;
+// Of the files that are asked about ahead: the receiver hashes those that changed, and has to remember it.
+constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
+constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 }  // namespace
 
 std::optional<SourceReader::Candidate> SourceReader::next() {
-    const std::size_t ahead = active_ ? kAskAhead : 1;
-    while (waiting_.size() < ahead) {
-        auto entry = scanned_.try_pop();
-        if (!entry) break;
-        look_at(std::move(*entry));
-    }
+    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskEarly);
     if (waiting_.empty()) {
         packer_.flush();
         auto entry = scanned_.pop();
@@ -35,49 +37,57 @@ std::optional<SourceReader::Candidate> SourceReader::next() {
     }
     Candidate first = std::move(waiting_.front());
     waiting_.pop_front();
+    waiting_bytes_ -= first.entry.size;
     return first;
+}
+
+void SourceReader::look_ahead(std::size_t most) {
+    while (waiting_.size() < most && waiting_bytes_ < kAskAheadBytes) {
+        auto entry = scanned_.try_pop();
+        if (!entry) return;
+        look_at(std::move(*entry));
+    }
 }
 
 void SourceReader::look_at(ScannedEntry entry) {
     std::optional<std::uint64_t> query;
-    if (active_ && entry.type == EntryType::file) query = ask(entry);
+    if ((active_ || !decided_) && entry.type == EntryType::file) query = ask(entry);
+    waiting_bytes_ += entry.size;
     waiting_.push_back({std::move(entry), query});
 }
 
 std::uint64_t SourceReader::ask(const ScannedEntry& entry) {
-    const std::uint64_t number = answers_->ask();
-    packer_.message(message::Query{number, split_path(entry.path), entry.size, entry.mtime_ns});
+    const std::uint64_t number = answers_.ask();
+    packer_.message(message::Query{number, split_path(entry.path), entry.size, entry.mtime_ns, entry.mode});
     return number;
 }
 
 RemoteHolding SourceReader::wait_for_answer(std::uint64_t query) {
-    if (!answers_->answered(query)) packer_.flush();
-    return answers_->take(query);
+    if (!answers_.answered(query)) packer_.flush();
+    return answers_.take(query);
 }
 
 void SourceReader::learn_decision() {
-    if (decided_) return;
-    auto decision = answers_->decision();
-    if (!decision && data_bytes_ >= kBeforeDecision) {
+    while (!decided_) {
+        look_ahead(kAskEarly);
         packer_.flush();
-        decision = answers_->wait_for_decision();
+        const auto decision = answers_.wait_for_decision(kBetweenLooks);
+        decided_ = decision.has_value();
+        active_ = decision.value_or(false);
     }
-    if (!decision) return;
-    decided_ = true;
-    active_ = *decision;
 }
 
 RemoteHolding SourceReader::holding_of(const Candidate& candidate) {
     learn_decision();
-    if (candidate.query) return wait_for_answer(*candidate.query);
-    return active_ ? wait_for_answer(ask(candidate.entry)) : RemoteHolding();
+    if (!active_) return {};
+    return wait_for_answer(candidate.query ? *candidate.query : ask(candidate.entry));
 }
 
-bool SourceReader::may_be_whole(std::uint64_t size) const {
-    return decided_ || (data_bytes_ < kBeforeDecision && size <= kBeforeDecision - data_bytes_);
+void SourceReader::count_unsent(const ScannedEntry& entry) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
 }
 
-void SourceReader::send_kept(const ScannedEntry& entry) {
+void SourceReader::send_kept(const ScannedEntry& entry, Holding has) {
     message::Entry m;
     m.index = next_index_++;
     m.path = split_path(entry.path);
@@ -86,25 +96,53 @@ void SourceReader::send_kept(const ScannedEntry& entry) {
     m.size = entry.size;
     packer_.message(std::move(m));
     packer_.message(message::FileEnd{next_index_ - 1, FileStatus::kept, {}});
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
-    count_kept(entry.size);
+    count_unsent(entry);
+    if (has == Holding::file) count_kept(entry.size, 0);
 }
 
-void SourceReader::count_kept(std::uint64_t bytes) {
+void SourceReader::count_kept(std::uint64_t bytes, std::uint64_t counted) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        progress.bytes_kept += bytes;
+        progress.bytes_kept += bytes - counted;
         outcome.kept_bytes += bytes;
     });
 }
 
+bool SourceReader::same_content(OpenFile& file) {
+    const auto size = static_cast<std::uint64_t>(file.before.st_size);
+    if (file.holding.has != Holding::all_pieces || size != file.entry.size) return false;
+    while (file.same_until < size) {
+        const std::uint64_t length = piece_length(file.same_until, size - file.same_until);
+        const auto there = file.holding.pieces.find(file.same_until);
+        const bool same = there != file.holding.pieces.end() && there->second.length == length &&
+                          digest_of_source(file, file.same_until, length) == there->second.digest;
+        if (!same || packer_.stopped()) return false;
+        file.same_until += length;
+        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += length; });
+    }
+    return true;
+}
+
+void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
+    const bool there = holding.has != Holding::nothing;
+    if (holding.has == Holding::all_pieces) {
+        int error = 0;
+        OpenFile file{entry,
+                      roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error),
+                      0,
+                      {},
+                      false,
+                      FileDigest(options_.hash, entry.size),
+                      std::move(holding)};
+        if (file.fd && ::fstat(file.fd.get(), &file.before) == 0 && same_content(file)) {
+            count_unsent(entry);
+            return plan(PlannedEntry::Kind::unchanged, entry);
+        }
+    }
+    plan(there ? PlannedEntry::Kind::update : PlannedEntry::Kind::send, entry);
+}
+
 FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
     while (range.length > 0 && !packer_.stopped()) {
-        if (!decided_) {
-            learn_decision();
-            // The file was begun before its receiver had said anything.
-            if (active_) file.holding = wait_for_answer(ask(file.entry));
-            if (file.holding.file) return FileStatus::kept;
-        }
         const std::uint64_t kept = send_kept_run(file, range);
         const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, range);
         if (fresh > 0) {
@@ -119,11 +157,9 @@ FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
 }
 
 std::uint64_t SourceReader::fresh_run(const OpenFile& file, const Extent& range) const {
+    if (file.holding.pieces.empty()) return range.length;
     std::uint64_t length = piece_length(range.offset, range.length);
-    const std::uint64_t early = kBeforeDecision - std::min(data_bytes_, kBeforeDecision);
-    const std::uint64_t most = decided_ ? range.length : std::min(range.length, early);
-    if (decided_ && file.holding.pieces.empty()) return most;
-    while (length < most && file.holding.pieces.count(range.offset + length) == 0) {
+    while (length < range.length && file.holding.pieces.count(range.offset + length) == 0) {
         length += piece_length(range.offset + length, range.length - length);
     }
     return length;
@@ -137,8 +173,8 @@ std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
         const std::uint64_t length = piece_length(offset, range.length - done);
         const auto there = file.holding.pieces.find(offset);
         if (there == file.holding.pieces.end()) break;
-        const bool same =
-            there->second.length == length && digest_of_source(file, offset, length) == there->second.digest;
+        const bool same = there->second.length == length &&
+                          (offset < file.same_until || digest_of_source(file, offset, length) == there->second.digest);
         if (same) run.push_back(there->second);
         file.holding.pieces.erase(there);
         if (!same) break;
@@ -150,7 +186,7 @@ std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
         file.digest.add(piece.offset, piece.length, piece.digest);
         add_digest(file, piece.digest);
     }
-    count_kept(done);
+    count_kept(done, std::min(done, file.same_until - std::min(file.same_until, range.offset)));
     return done;
 }
 

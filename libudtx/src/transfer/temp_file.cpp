@@ -5,15 +5,19 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <linux/fs.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #endif
 
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "transfer/attributes.hpp"
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
 
@@ -22,6 +26,8 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr std::size_t kHoleBlock = 4096;
+constexpr std::size_t kCopyBlock = 256U << 10U;
 constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
@@ -80,6 +86,7 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     if (!ours) return io_error("cannot continue", path, EPERM);
     TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
     file.adopted_ = true;
+    file.may_clone_ = false;
     return file;
 }
 
@@ -103,6 +110,7 @@ Result<void> TempFile::reserve(std::uint64_t bytes) {
 }
 
 Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
+    may_clone_ = false;
 #ifdef __linux__
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, static_cast<off_t>(offset),
                     static_cast<off_t>(length)) == 0) {
@@ -122,11 +130,76 @@ Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
 Result<void> TempFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     if (const int failed = write_all_at(fd_.get(), bytes, offset); failed != 0) return error("cannot write", failed);
     written_end_ = std::max(written_end_, offset + bytes.size());
+    may_clone_ = false;
+    return {};
+}
+
+Result<void> TempFile::write_sparse(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (has_old_content()) return write(offset, bytes);
+    const auto block_at = [&](std::size_t at) {
+        const std::size_t to_boundary = kHoleBlock - static_cast<std::size_t>((offset + at) % kHoleBlock);
+        return bytes.subspan(at, std::min(to_boundary, bytes.size() - at));
+    };
+    const auto is_zero = [](std::span<const std::byte> block) {
+        return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
+    };
+    may_clone_ = false;
+    for (std::size_t at = 0; at < bytes.size();) {
+        std::size_t end = at;
+        while (end < bytes.size() && !is_zero(block_at(end))) end += block_at(end).size();
+        if (end > at) {
+            if (auto written = write(offset + at, bytes.subspan(at, end - at)); !written) return written;
+        }
+        while (end < bytes.size() && is_zero(block_at(end))) end += block_at(end).size();
+        at = end;
+    }
+    return {};
+}
+
+bool TempFile::clone(int from) {
+    if (!std::exchange(may_clone_, false)) return false;
+#ifdef FICLONE
+    cloned_ = ::ioctl(fd_.get(), FICLONE, from) == 0;
+#else
+    static_cast<void>(from);
+#endif
+    return cloned_;
+}
+
+int TempFile::copy_range(int from, const Extent& extent) {
+    auto in = static_cast<off_t>(extent.offset);
+    auto out = in;
+    std::uint64_t left = extent.length;
+#ifdef __linux__
+    while (left > 0) {
+        const ssize_t n = ::copy_file_range(from, &in, fd_.get(), &out, static_cast<std::size_t>(left), 0);
+        if (n <= 0) break;  // not between these two: by hand
+        left -= static_cast<std::uint64_t>(n);
+    }
+#endif
+    std::vector<std::byte> block(left > 0 ? kCopyBlock : 0);
+    while (left > 0) {
+        const auto room = std::span(block).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, kCopyBlock)));
+        const std::uint64_t at = extent.offset + extent.length - left;
+        std::size_t got = 0;
+        if (const int failed = read_all_at(from, room, at, got); failed != 0) return failed;
+        if (got < room.size()) return EIO;
+        if (const int failed = write_all_at(fd_.get(), room, at); failed != 0) return failed;
+        left -= got;
+    }
+    return 0;
+}
+
+Result<void> TempFile::copy_from(int from, const Extent& extent) {
+    if (!cloned_ && !clone(from)) {
+        if (const int failed = copy_range(from, extent); failed != 0) return error("cannot copy into", failed);
+    }
+    written_end_ = std::max(written_end_, extent.offset + extent.length);
     return {};
 }
 
 Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes) {
-    if ((adopted_ || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+    if ((has_old_content() || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
         return error("cannot set the size of", errno);
     }
     if (attributes.exact_mode && ::fchmod(fd_.get(), static_cast<mode_t>(attributes.mode & 0777U)) != 0) {
@@ -137,6 +210,15 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
     }
     const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime_ns) : 0;
     return failed == 0 ? Result<void>() : error("cannot set the time of", failed);
+}
+
+Result<void> TempFile::set_owner(std::uint32_t user, std::uint32_t group) {
+    return ::fchown(fd_.get(), user, group) == 0 ? Result<void>() : error("cannot set the owner of", errno);
+}
+
+Result<void> TempFile::set_attributes(const std::vector<message::Attribute>& attributes) {
+    const int failed = write_attributes(fd_.get(), attributes);
+    return failed == 0 ? Result<void>() : error("cannot set the extended attributes of", failed);
 }
 
 void TempFile::rest() {

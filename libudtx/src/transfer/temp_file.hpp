@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "transfer/committer.hpp"
 #include "transfer/confined_dir.hpp"
@@ -40,6 +41,14 @@ class TempFile {
     /// Makes a part without data of a continued file read as zeros.
     Result<void> clear(std::uint64_t offset, std::uint64_t length);
     Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// The same, but zeros become holes where nothing was before.
+    Result<void> write_sparse(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// From another file, by sharing its blocks where the file system can.
+    Result<void> copy_from(int from, const Extent& extent);
+    /// A part that was not written may hold something.
+    [[nodiscard]] bool has_old_content() const noexcept { return adopted_ || cloned_; }
+    Result<void> set_owner(std::uint32_t user, std::uint32_t group);
+    Result<void> set_attributes(const std::vector<message::Attribute>& attributes);
     /// Full size (a hole at the end), mode and time. The file is complete after that.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
     /// Hands the descriptor and the names over.
@@ -59,6 +68,9 @@ class TempFile {
           directory_(std::move(directory)),
           temporary_(std::move(temporary)),
           name_(std::move(name)) {}
+    [[nodiscard]] bool clone(int from);
+    /// 0 or an errno.
+    [[nodiscard]] int copy_range(int from, const Extent& extent);
     [[nodiscard]] Error error(const char* what, int error_number) const;
 
     UniqueFd fd_;
@@ -67,7 +79,9 @@ class TempFile {
     std::string name_;
     std::uint64_t written_end_ = 0;
     bool adopted_ = false;
-    dev_t device_ = 0;  // which file it was when it was put to rest
+    bool cloned_ = false;    // all of an older version was taken over
+    bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
+    dev_t device_ = 0;       // which file it was when it was put to rest
     ino_t inode_ = 0;
 };
 

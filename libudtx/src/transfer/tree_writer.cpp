@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "transfer/file_io.hpp"
@@ -21,9 +23,15 @@ FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     FileAttributes out;
     out.mode = entry.mode & 0777U;
     out.exact_mode = preserve;
-    out.set_mtime = preserve;
+    out.set_mtime = true;
     out.mtime_ns = entry.mtime_ns;
     return out;
+}
+
+bool is_link_to(int parent, const std::string& name, const std::string& target) {
+    std::array<char, kMaxPathBytes + 1> now{};
+    const ssize_t n = ::readlinkat(parent, name.c_str(), now.data(), now.size());
+    return n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target;
 }
 
 }  // namespace
@@ -34,17 +42,27 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
       root_digest_(options.hash),
-      max_open_files_(descriptor_share()) {
+      max_open_files_(descriptor_share()),
+      basis_(root_, {options.hash, options.overwrite, options.by_digest, options.preserve, false}, callbacks_.checked) {
+    if (options_.erase) {
+        eraser_.emplace(
+            root_, false,
+            EraseCallbacks{callbacks_.erased,
+                           [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
+                           [this] { return callbacks_.checked(0); }});
+    }
     CommitCallbacks commits;
-    commits.delivered = callbacks_.delivered;
+    commits.delivered = [this](const Commit& commit) {
+        commit.skipped ? callbacks_.skipped() : callbacks_.delivered(commit);
+    };
     commits.failed = [this](const Commit& commit, const Error& error) {
         callbacks_.failed(commit.index, commit.path(), error);
     };
     if (options_.journal != nullptr) {
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
         commits.delivered = [this](const Commit& commit) {
-            if (commit.done) resume_->delivered(*commit.done);
-            callbacks_.delivered(commit);
+            if (commit.done && !commit.skipped) resume_->delivered(*commit.done);
+            commit.skipped ? callbacks_.skipped() : callbacks_.delivered(commit);
         };
         commits.batch_over = [this] { resume_->flush_delivered(); };
     }
@@ -56,8 +74,12 @@ TreeWriter::~TreeWriter() { abandon(); }
 void TreeWriter::begin_entry(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
     if (auto checked = check_path(entry.path); !checked) return fail(entry.index, path, checked.error());
+    if (eraser_) eraser_->keep(path, entry.type == EntryType::directory);
+    latest_index_ = entry.index;
+    latest_directory_.clear();
     if (entry.type == EntryType::directory) return make_directory(entry, path);
     if (entry.type == EntryType::symlink) return make_symlink(entry, path);
+    if (entry.type == EntryType::hard_link) return remember_hard_link(entry, path);
     files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_.preserve), entry.size, entry.sparse,
                                              entry.whole, FileVerifier(options_.hash, entry.size)});
 }
@@ -78,6 +100,7 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
         if (!options_.preserve) final_mode = before;
     }
     if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
+    latest_directory_ = path;
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::directory;
@@ -94,6 +117,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
+    if (is_link_to(parent.get(), split.leaf, entry.target)) return callbacks_.unchanged();
     const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
     if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
         return fail(entry.index, path, io_error("cannot make link", path, errno));
@@ -105,6 +129,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     commit.directory = std::move(split.directory);
     commit.temporary = temporary;
     commit.name = std::move(split.leaf);
+    commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
 }
 
@@ -127,7 +152,7 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
     if (auto made = make_temporary(index, file); !made) return made;
     // A file of one piece finds out about the disk by writing it.
     const bool large = file.size > kPieceBytes;
-    return large && !file.sparse ? file.file->reserve(file.size) : Result<void>();
+    return large && !file.sparse && !options_.sparse ? file.file->reserve(file.size) : Result<void>();
 }
 
 Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
@@ -163,7 +188,10 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
     const Digest digest = piece_hasher_.finish();
     file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
     if (auto open = ensure_open(index, file); !open) return open;
-    if (auto written = file.file->write(piece.piece.file_offset, piece.data.bytes()); !written) return written;
+    const auto bytes = piece.data.bytes();
+    auto written = options_.sparse ? file.file->write_sparse(piece.piece.file_offset, bytes)
+                                   : file.file->write(piece.piece.file_offset, bytes);
+    if (!written) return written;
     if (file.whole && piece.piece.length == file.size) {
         if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
         file.completed = true;
@@ -213,21 +241,12 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     failures_in_a_row_ = 0;
     Commit commit = file.file->into_commit(index, file.size);
     commit.done = done_record(file);
+    commit.keep_existing = options_.overwrite == Overwrite::never;
     if (resume_) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;
     open_files_.forget(index);
+    basis_.forget(file.path);
     files_.erase(index);
     committer_->submit(std::move(commit));
-}
-
-Digest TreeWriter::finish() {
-    while (!files_.empty()) {
-        const auto& [index, file] = *files_.begin();
-        drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "' is incomplete"});
-    }
-    committer_->flush();
-    restore_directories();
-    close_journal(true);
-    return root_digest_.finish();
 }
 
 void TreeWriter::abandon() {
@@ -257,6 +276,7 @@ void TreeWriter::drop(std::uint64_t index, const Error& error) {
         file.file->remove(root_);
         if (resume_) resume_->gone(file.path);
     }
+    basis_.forget(file.path);
     fail(index, file.path, error);
 }
 
@@ -264,18 +284,6 @@ void TreeWriter::watch_disk(const Error& error) {
     if (error.code != ErrorCode::file_io || ++failures_in_a_row_ < kMaxFailuresInARow) return;
     callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(kMaxFailuresInARow) +
                                               " failures in a row, last: " + error.message});
-}
-
-void TreeWriter::restore_directories() {
-    // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
-    // bar the way to the child.
-    for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
-        int ignored = 0;
-        const UniqueFd fd = root_.open_directory(directory->path, ignored);
-        if (!fd) continue;
-        restore_directory(fd.get(), directory->mode, options_.preserve, directory->mtime_ns);
-    }
-    directories_.clear();
 }
 
 std::string TreeWriter::path_of(std::uint64_t index) const {

@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transfer/basis_files.hpp"
 #include "transfer/committer.hpp"
 #include "transfer/confined_dir.hpp"
+#include "transfer/eraser.hpp"
 #include "transfer/file_verifier.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/piece_assembler.hpp"
@@ -26,6 +28,11 @@ struct TreeWriterOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
     ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
+    Overwrite overwrite = Overwrite::diff;
+    bool by_digest = false;
+    bool sparse = false;  ///< zeros become holes
+    bool owner = false;   ///< user and group are set as the sender says
+    bool erase = false;   ///< what the sender does not have goes at the end
 };
 
 struct TreeWriterCallbacks {
@@ -36,7 +43,11 @@ struct TreeWriterCallbacks {
     std::function<void(const Error&)> fatal;
     /// Bytes that an earlier run left and that are used.
     std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
-    /// Bytes of an earlier run that were read and hashed; false: there is no time for more.
+    /// A file that was the same already; one that was there and was not to be overwritten; what was deleted.
+    std::function<void()> unchanged = [] {};
+    std::function<void()> skipped = [] {};
+    std::function<void(const std::string& path)> erased = [](const std::string&) {};
+    /// Bytes that were there before and were read and hashed; false: there is no time for more.
     ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
 };
 
@@ -50,17 +61,22 @@ class TreeWriter {
     void begin_entry(const message::Entry& entry);
     void write_piece(const WholePiece& piece);
     void check_digests(const message::Digests& digests);
-    /// With a journal only: what there is of a file. Before its entry or after it.
+    /// What there is of a file. Before its entry.
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
+    /// Of the latest entry.
+    void set_meta(const message::Meta& meta);
+    /// For the end: what is not to be deleted.
+    void add_rules(const message::Rules& rules);
     /// Pieces that are not sent since an answer had them; the first has that ordinal.
     void keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal);
     /// A part of the file without data.
     void make_hole(std::uint64_t index, const Extent& extent);
     /// `pieces`: how many the file was announced with.
     void end_file(const message::FileEnd& end, std::uint64_t pieces);
-    /// Waits until everything complete is durable; files that are not complete fail. Directories get their mode and
-    /// time. The root digest of what the sender declared whole.
-    [[nodiscard]] Digest finish();
+    /// Waits until everything complete is durable; files that are not complete fail. Hard links are made; what the
+    /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. The
+    /// root digest of what the sender declared whole.
+    [[nodiscard]] Digest finish(const std::function<bool()>& all_well = [] { return true; });
     /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
     void abandon();
 
@@ -90,6 +106,11 @@ class TreeWriter {
 
     void make_directory(const message::Entry& entry, const std::string& path);
     void make_symlink(const message::Entry& entry, const std::string& path);
+    /// At the end, when what it leads to has its name.
+    void remember_hard_link(const message::Entry& entry, const std::string& path);
+    void make_hard_links();
+    void make_hard_link(const message::Entry& entry);
+    void erase();
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
     Result<void> make_temporary(std::uint64_t index, OpenFile& file);
@@ -97,6 +118,7 @@ class TreeWriter {
     /// For the journal; none for what cannot be proven later.
     [[nodiscard]] std::optional<record::Done> done_record(const OpenFile& file) const;
     void end_kept(std::uint64_t index);
+    Result<void> keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal);
     [[nodiscard]] bool may_continue(OpenFile& file);
     /// At the end of the job.
     void close_journal(bool complete);
@@ -117,9 +139,15 @@ class TreeWriter {
     UseOrder open_files_;  // of files_, those that hold a descriptor
     const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
+    std::string latest_directory_;  // of the latest entry, if it was one
+    std::uint64_t latest_index_ = 0;
+    std::vector<message::Entry> hard_links_;
+    std::size_t hard_link_bytes_ = 0;
     int failures_in_a_row_ = 0;
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
+    BasisFiles basis_;
+    std::optional<Eraser> eraser_;
     std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above
 };

@@ -11,8 +11,27 @@
 namespace udtx::transfer {
 
 void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply& reply) {
-    if (resume_ && check_path(query.path)) return resume_->answer(query, reply);
-    reply({query.number, Holding::nothing, 0, {}});
+    if (!check_path(query.path)) return reply({query.number, Holding::nothing, 0, {}});
+    const std::string path = join_path(query.path);
+    if (eraser_) eraser_->keep(path, false);
+    if (resume_ && !basis_.must_stay(path) && resume_->knows(path, query)) return resume_->answer(query, reply);
+    const Holding has = basis_.answer(query, reply);
+    if (has == Holding::same) callbacks_.unchanged();
+    if (has == Holding::exists) callbacks_.skipped();
+}
+
+Result<void> TreeWriter::keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal) {
+    auto digest = resume_ ? resume_->proven(file.path, piece) : std::nullopt;
+    if (!digest) {
+        digest = basis_.proven(file.path, piece);
+        if (!digest) {
+            return Error{ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out a piece"};
+        }
+        if (auto copied = basis_.copy(file.path, piece, *file.file); !copied) return copied;
+        if (resume_) resume_->wrote(file.path, *file.file, file.unsynced, {piece.offset, piece.length, *digest});
+    }
+    file.verifier.computed(ordinal, piece.offset, piece.length, *digest);
+    return {};
 }
 
 void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal) {
@@ -23,11 +42,7 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
     std::uint64_t ordinal = first_ordinal;
     for (std::uint64_t done = 0; done < extent.length; ++ordinal) {
         const Extent piece{extent.offset + done, piece_length(extent.offset + done, extent.length - done)};
-        const auto digest = resume_ ? resume_->proven(file.path, piece) : std::nullopt;
-        if (!digest) {
-            return drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out a piece"});
-        }
-        file.verifier.computed(ordinal, piece.offset, piece.length, *digest);
+        if (auto kept = keep_piece(file, piece, ordinal); !kept) return drop(index, kept.error());
         done += piece.length;
     }
     callbacks_.kept(extent.length);
@@ -39,8 +54,10 @@ void TreeWriter::make_hole(std::uint64_t index, const Extent& extent) {
     if (at == files_.end()) return;
     OpenFile& file = at->second;
     file.holes = true;
-    // A new file has nothing there anyway.
-    if (!resume_ || !(file.file || resume_->has_partial(file.path))) return;
+    // A new file has nothing there, unless an older version is going to be taken over.
+    const bool old = basis_.knows(file.path) || (file.file && file.file->has_old_content()) ||
+                     (resume_ && resume_->has_partial(file.path));
+    if (!old) return;
     auto made = ensure_open(index, file);
     if (made) made = file.file->clear(extent.offset, extent.length);
     if (!made) drop(index, made.error());
@@ -48,27 +65,34 @@ void TreeWriter::make_hole(std::uint64_t index, const Extent& extent) {
 
 void TreeWriter::end_kept(std::uint64_t index) {
     OpenFile& file = files_.at(index);
-    if (!resume_ || !resume_->proven_file(file.path, file.size)) {
+    const bool resumed = resume_ && resume_->proven_file(file.path, file.size);
+    const bool proven = resumed || basis_.proven_file(file.path, file.size);
+    if (!proven && !file.file && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) {
+        files_.erase(index);  // counted when it was answered for
+        return;
+    }
+    if (!proven) {
         return drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out the file"});
     }
-    if (file.attributes.set_mtime) {
-        int error = 0;
-        const UniqueFd fd = root_.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
-        if (fd && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
-        if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
-        if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
-    }
+    int error = 0;
+    const UniqueFd fd = root_.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
+    const bool set_mode = fd && file.attributes.exact_mode;
+    if (set_mode && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
+    if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
+    if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
     // Begun before the sender knew.
     if (file.file) file.file->remove(root_);
     open_files_.forget(index);
+    basis_.forget(file.path);
     SplitName split = split_leaf(file.path);
     Commit commit;
     commit.index = index;
     commit.directory = std::move(split.directory);
     commit.name = std::move(split.leaf);
     commit.size = file.size;
-    callbacks_.kept(file.size);
     files_.erase(index);
+    if (!resumed) return callbacks_.unchanged();
+    callbacks_.kept(commit.size);
     callbacks_.delivered(commit);
 }
 

@@ -18,6 +18,8 @@ std::vector<Message> samples() {
     offer.hash = HashAlgorithm::sha256;
     offer.destination = {"some", "place"};
     offer.transfer = 0x0123456789abcdefULL;
+    offer.overwrite = Overwrite::never;
+    offer.owner = offer.erase = offer.by_digest = true;
     message::Entry file;
     file.index = 7;
     file.path = {"d", "name\n"};
@@ -32,7 +34,15 @@ std::vector<Message> samples() {
     message::Entry directory;
     directory.type = EntryType::directory;
     directory.path = {"d"};
+    message::Entry twin;
+    twin.type = EntryType::hard_link;
+    twin.path = {"d", "twin"};
+    twin.target = "d/name";
     return {offer,
+            twin,
+            message::Meta{7, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
+            message::Rules{true, {{true, "*.o"}, {false, "/cache/"}}},
+            message::Erased{{"old/file", "old"}},
             file,
             link,
             directory,
@@ -43,7 +53,7 @@ std::vector<Message> samples() {
             message::Finish{9, 123456789, 2, digest_of(3, 16)},
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
-            message::Query{3, {"d", "name"}, 5'000'000, -7},
+            message::Query{3, {"d", "name"}, 5'000'000, -7, 0640},
             message::Resume{true, "damaged at byte 9"},
             message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
             message::Load{1000, 7},
@@ -51,7 +61,7 @@ std::vector<Message> samples() {
             message::Accept{1},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
-            message::Confirm{{1, 2, 3, 4, 5, 6}, digest_of(4, 16)},
+            message::Confirm{{1, 2, 3, 4, 5, 6, 7, 8, 9}, digest_of(4, 16)},
             message::Stopped{1, "interrupted", {6, 5, 4, 3, 2, 1}}};
 }
 
@@ -85,7 +95,7 @@ TEST_CASE("messages survive the stream in any cut") {
 }
 
 TEST_CASE("fields arrive as they were sent") {
-    const auto bytes = encode(samples()[1]);
+    const auto bytes = encode(samples()[5]);
     MessageReader reader;
     reader.feed(bytes);
     auto next = reader.next();
@@ -121,13 +131,19 @@ TEST_CASE("values beyond their bounds are malformed") {
     };
     CHECK_FALSE(parse({99}));  // no such type
     CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));
-    CHECK_FALSE(parse({2, 0, 3, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 3
+    CHECK_FALSE(parse({2, 0, 4, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 4
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
     CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                                     // a digest of 3 bytes
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
     CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5
-    CHECK_FALSE(parse({22, 0, 4, 0, 0}));                                          // holding 4
     CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));                                       // 1001 thousandths
+    CHECK_FALSE(parse({22, 0, 7, 0, 0}));                                          // holding 7
+    CHECK(parse({9, 0, 0, 0, 0, 1, 1, 'n', 1, 'v'}));
+    CHECK_FALSE(parse({9, 0, 0, 0, 0, 1, 1, 0, 1, 'v'}));  // a NUL in the name of an attribute
+    CHECK_FALSE(parse({9, 0, 0, 0, 0, 0x40, 65}));         // 65 attributes
+    CHECK_FALSE(parse({10, 0, 0x44, 0x01}));               // 1025 rules
+    CHECK_FALSE(parse({10, 2, 0}));                        // neither true nor false
+    CHECK_FALSE(parse({25, 0x44, 0x01}));                  // 1025 names
 }
 
 TEST_CASE("an offer of another version is understood as far as its number") {

@@ -51,7 +51,7 @@ struct Run {
 
     message::Answer ask(const std::string& path, std::uint64_t size) {
         message::Answer all;
-        writer->answer({0, {path}, size, 1}, [&](const message::Answer& answer) {
+        writer->answer({0, {path}, size, 1, 0644}, [&](const message::Answer& answer) {
             all.has = answer.has;
             all.damaged += answer.damaged;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
@@ -223,7 +223,11 @@ TEST_CASE("files that were delivered are left out while they are as they were de
         CHECK(run.delivered == std::vector<std::string>{"big"});
         CHECK_FALSE(std::filesystem::exists(part_of(temp)));
     }
-    SECTION("another size at the source") { CHECK(Run(temp).ask("big", kSize + 1).has == Holding::nothing); }
+    SECTION("another size at the source: the blocks that lie alike can be compared") {
+        const auto answer = Run(temp).ask("big", kSize + 1);
+        CHECK(answer.has == Holding::last_pieces);
+        CHECK(answer.pieces.size() == kPieces - 1);
+    }
     SECTION("altered since") {
         {
             std::fstream file(temp / "big", std::ios::in | std::ios::out | std::ios::binary);
@@ -234,7 +238,8 @@ TEST_CASE("files that were delivered are left out while they are as they were de
         CHECK(answer.has == Holding::nothing);
         CHECK(answer.damaged == 1);
     }
-    SECTION("left out by a sender that was not told so") {
+    SECTION("left out by a sender that was not told so, while another file stands there") {
+        fs::resize_file(temp / "big", kSize - 1);
         Run run(temp);
         run.begin();
         run.writer->end_file({0, FileStatus::kept, {}}, 0);

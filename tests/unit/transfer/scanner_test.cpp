@@ -18,11 +18,11 @@ using namespace udtx::test;
 namespace {
 
 struct Scan {
-    explicit Scan(const std::vector<std::string>& sources) {
+    explicit Scan(const std::vector<std::string>& sources, const ScanOptions& options = {}) {
         auto roots = open_sources(sources);
         REQUIRE(roots.ok());
         ScanQueue queue(kMaxScanQueueBytes);
-        Scanner(*roots, queue, report).run();
+        Scanner(*roots, queue, report, options).run();
         while (auto entry = queue.try_pop()) {
             order.push_back(entry->path);
             entries[entry->path] = *entry;
@@ -68,6 +68,48 @@ TEST_CASE("a source that is a dot sends its contents") {
     write_file(temp / "f", "1");
     const Scan scan({(temp.path() / ".").string()});
     CHECK(scan.order == std::vector<std::string>{"f"});
+}
+
+TEST_CASE("only what is named is found, and the directories on the way, once") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "a/b");
+    fs::create_directories(temp / "c");
+    for (const char* name : {"a/x", "a/y", "a/b/z", "c/w", "top"}) write_file(temp / name, "1");
+    fs::create_directory_symlink(temp / "c", temp / "l");
+    ScanOptions options;
+    options.names = {"a/b/z", "./a/x", "c", "a/x", "none", "l/w"};
+    const Scan listed({(temp.path() / ".").string()}, options);
+    CHECK(listed.order == std::vector<std::string>{"a", "a/b", "a/b/z", "a/x", "c", "l"});
+    CHECK(listed.report.outcome().failed_count == 2);  // what is not there, and what lies behind a link
+    CHECK(listed.report.unannounced() == 2);
+    options.names = {"a/b/z", "a"};
+    options.into_named = true;
+    CHECK(Scan({(temp.path() / ".").string()}, options).entries.size() == 5);
+}
+
+TEST_CASE("excluded directories are not looked into, and links that lead out can be left out") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "t/cache/deep");
+    write_file(temp / "t/cache/deep/f", "1");
+    write_file(temp / "t/f", "1");
+    fs::create_hard_link(temp / "t/f", temp / "t/g");
+    fs::create_symlink("../t/f", temp / "t/in");
+    fs::create_symlink("../../f", temp / "t/out");
+    ScanOptions options;
+    REQUIRE(options.rules.add({false, "cache/"}).ok());
+    options.links = LinkChoice::safe;
+    options.hard_links = true;
+    const Scan scan({(temp / "t").string()}, options);
+    CHECK(scan.entries.size() == 4);
+    CHECK(scan.entries.count("t/in") == 1);
+    const bool f_first = scan.entries.at("t/f").type == EntryType::file;
+    const ScannedEntry& other = scan.entries.at(f_first ? "t/g" : "t/f");
+    CHECK(other.type == EntryType::hard_link);
+    CHECK(other.target == (f_first ? "t/f" : "t/g"));
+    CHECK(scan.report.outcome().warnings.size() == 1);
+    CHECK(leads_out("a/l", "/etc"));
+    CHECK(leads_out("a/l", "../b/../../c"));
+    CHECK_FALSE(leads_out("a/b/l", "../../c"));
 }
 
 TEST_CASE("sources that are missing or collide are named") {

@@ -70,6 +70,8 @@ void ReceiptWriter::entry(const message::Entry& m) {
             return line("dir\t" + std::to_string(m.index) + "\t" + escape_field(path));
         case EntryType::symlink:
             return line("link\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
+        case EntryType::hard_link:
+            return;  // another name of a file that has its lines
         case EntryType::file:
             break;
     }

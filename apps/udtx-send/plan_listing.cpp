@@ -1,0 +1,52 @@
+#include "udtx-send/plan_listing.hpp"
+
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/text.hpp"
+
+namespace udtx::apps {
+namespace {
+
+const char* word_for(transfer::PlannedEntry::Kind kind) {
+    using Kind = transfer::PlannedEntry::Kind;
+    switch (kind) {
+        case Kind::send:
+            return "send  ";
+        case Kind::update:
+            return "update";
+        case Kind::directory:
+            return "dir   ";
+        case Kind::link:
+            return "link  ";
+        case Kind::unchanged:
+            return "same  ";
+        case Kind::skip:
+            return "exists";
+        case Kind::erase:
+            return "delete";
+    }
+    return "";
+}
+
+}  // namespace
+
+transfer::PlanCallback plan_listing(const SendRun& run) {
+    using Kind = transfer::PlannedEntry::Kind;
+    const bool list = run.command.tree.dry_run && !run.command.common.json && !run.command.common.quiet;
+    return [&run, list, guard = std::make_shared<std::mutex>()](const transfer::PlannedEntry& entry) {
+        const std::string line = std::string(word_for(entry.kind)) + " " + escape_for_terminal(entry.path);
+        const bool left = entry.kind == Kind::unchanged || entry.kind == Kind::directory;
+        if (!list) {
+            if (entry.kind == Kind::erase) run.log.detail(line);
+            return;
+        }
+        if (left && !run.command.common.verbose) return;
+        const std::lock_guard lock(*guard);
+        std::cout << line << '\n';
+    };
+}
+
+}  // namespace udtx::apps

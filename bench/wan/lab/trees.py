@@ -1,0 +1,70 @@
+"""A tree of many small files over one line: our tools, and an rsync daemon over TCP BBR beside them."""
+import os
+import shutil
+import subprocess
+import time
+
+import cells
+import net
+import tools
+
+FILES_IN_DIRECTORY = 500
+
+
+def make_tree(directory, count, size):
+    """`count` files of `size` bytes that no compression helps; the directory's name."""
+    source = os.path.join(directory, f"tree-{count}")
+    if os.path.isdir(source):
+        return source
+    for first in range(0, count, FILES_IN_DIRECTORY):
+        below = os.path.join(source, f"d{first // FILES_IN_DIRECTORY:04}")
+        os.makedirs(below)
+        for number in range(first, min(first + FILES_IN_DIRECTORY, count)):
+            with open(os.path.join(below, f"file-{number:06}"), "wb") as file:
+                file.write(os.urandom(size))
+    return source
+
+
+class Rsync(tools.Tool):
+    """rsync to a daemon, without ssh. Both ends of its connection use BBR: the namespaces are told so."""
+    name = "rsync-bbr"
+
+    def missing(self):
+        if not shutil.which("rsync"):
+            return "needs rsync"
+        return tools.Tcp(self.bench, "bbr").missing()
+
+    def receiver(self, out, host, size):
+        config = os.path.join(self.bench.work, "rsyncd.conf")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"use chroot = no\nuid = root\ngid = root\n[out]\npath = {out}\nread only = no\n")
+        return ["sh", "-c", "sysctl -qw net.ipv4.tcp_congestion_control=bbr; "
+                f"exec rsync --daemon --no-detach --config={config} --port={tools.PORT} --address={net.b_address(host)}"]
+
+    def sender(self, source, host, seconds, size):
+        return ["sh", "-c", "sysctl -qw net.ipv4.tcp_congestion_control=bbr; "
+                f"exec rsync -rt {source} rsync://{net.b_address(host)}:{tools.PORT}/out/"]
+
+    def listens(self, log, process):
+        with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
+            return any(f":{tools.PORT:04X} " in row for row in file)
+
+
+def run(bench, tool, cell, source, limit, seed):
+    """Seconds for the whole tree, from a cold start to the sender's end."""
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+        flow = tool.start(line, sampler, source, limit, 1)
+        while time.monotonic() < flow.began + limit and flow.sender.poll() is None:
+            time.sleep(0.005)
+        seconds = time.monotonic() - flow.began
+        done = flow.sender.poll() == 0
+        failed = flow.sender.poll() not in (None, 0)
+        flow.stop()
+        line.stop_emulator()
+    if failed:
+        print(f"failed: {flow.complaint()}", flush=True)
+    arrived = os.path.join(bench.work, "out-1", os.path.basename(source))
+    if done and subprocess.run(["diff", "-r", source, arrived], check=False).returncode != 0:
+        raise RuntimeError(f"{tool.name}: the trees differ")
+    shutil.rmtree(os.path.join(bench.work, "out-1"), ignore_errors=True)
+    return {**cell.row(tool.name, seed), "seconds": seconds if done else None, "load": cells.load()}

@@ -1,0 +1,88 @@
+# --delete, and what -a keeps.
+. "$(dirname "$0")/lib.sh"
+make_key
+src=$work/src
+mkdir -p "$src/sub" "$src/empty" "$work/dst"
+for f in a b sub/c sub/d; do printf 'content of %s' "$f" >"$src/$f"; done
+url=udtx://127.0.0.1
+copy() { expect "$1" "$send" -v --json --psk-file "$work/psk" "${@:2}"; }
+is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
+
+# --- a receiver that was not told to deletes nothing, and says which flag it takes
+start_recv plain --dir "$work/dst" --psk-file "$work/psk"
+copy 11 --delete "$src/" "$url:$port/"
+said "--allow-delete"
+[ -z "$(ls "$work/dst")" ] || fail "a refused transfer left something"
+expect 1 "$send" --delete --files-from "$work/psk" --psk-file "$work/psk" "$src" "$url:$port/"
+said "exclude each other"
+
+start_recv r --allow-delete --dir "$work/dst" --psk-file "$work/psk"
+url=$url:$port
+mkdir -p "$work/dst/tree/src/old/deep" "$work/dst/tree/beside"
+for f in src/gone src/old/deep/x src/old.keep beside/theirs theirs; do printf 'x' >"$work/dst/tree/$f"; done
+cp -r "$work/dst/tree" "$work/before"
+
+# --- a dry run lists what would go
+expect 0 "$send" -n --delete --exclude '*.keep' --psk-file "$work/psk" "$src" "$url/tree"
+[ "$(grep -c '^delete ' "$work/last.out")" -eq 4 ] || fail "the dry run lists $(cat "$work/last.out")"
+diff -r "$work/dst/tree" "$work/before" || fail "a dry run changed something"
+
+# --- only below what was sent; what is excluded stays
+copy 0 --delete --exclude '*.keep' "$src" "$url/tree"
+is deleted 4
+said "delete src/old/deep/x"
+[ -e "$work/dst/tree/src/old.keep" ] || fail "an excluded file was deleted"
+[ -e "$work/dst/tree/theirs" ] && [ -e "$work/dst/tree/beside/theirs" ] || fail "something beside what was sent was deleted"
+rm "$work/dst/tree/src/old.keep"
+diff -r "$src" "$work/dst/tree/src" || fail "the trees differ"
+
+# --- names that are unchanged are names that the sender has; what it lost goes
+rm "$src/b" "$src/sub/d"
+copy 0 --delete "$src/" "$url/tree/src"
+is deleted 2
+is unchanged 2
+diff -r "$src" "$work/dst/tree/src" || fail "the trees differ"
+
+# --- not after errors, and not for a source that is empty
+printf 'x' >"$work/dst/tree/src/extra"
+mkfifo "$work/fifo"
+copy 23 --delete "$src" "$work/none" "$url/tree"
+said "nothing is deleted"
+[ -e "$work/dst/tree/src/extra" ] || fail "files were deleted though a source was missing"
+copy 11 --delete "$src/empty/" "$url/tree/src"
+said "the sources are empty"
+[ -e "$work/dst/tree/src/a" ] || fail "an empty source emptied the destination"
+
+# --- -a: modes, times, links, hard links, attributes
+ln "$src/a" "$src/sub/twin"
+ln -s sub "$src/link"
+chmod 640 "$src/a"
+chmod 711 "$src/sub"
+touch -d '2001-02-03 04:05:06.789 UTC' "$src/a" "$src/sub" "$src/empty"
+attributes=no
+if setfattr -n user.origin -v here "$src/a" 2>/dev/null; then attributes=yes; fi
+copy 0 -a "$src" "$url/archive"
+listing "$src" >"$work/x"
+listing "$work/dst/archive/src" >"$work/y"
+diff "$work/x" "$work/y" || fail "modes, times or link targets differ"
+[ "$(stat -c %i "$work/dst/archive/src/a")" = "$(stat -c %i "$work/dst/archive/src/sub/twin")" ] || fail "two files instead of two names"
+[ "$(stat -c %y "$work/dst/archive/src/a")" = "$(stat -c %y "$src/a")" ] || fail "the time is not exact"
+if [ "$attributes" = yes ] && setfattr -n user.test "$work/dst/archive" 2>/dev/null; then
+    getfattr -n user.origin "$work/dst/archive/src/a" 2>/dev/null | grep -q here || fail "an attribute is missing"
+fi
+copy 0 -a "$src" "$url/archive"
+is files 0
+is sent_bytes 0
+
+# --- -S: zeros become holes
+head -c 4000000 /dev/zero >"$work/zeros"
+copy 0 -S "$work/zeros" "$url/"
+cmp "$work/zeros" "$work/dst/zeros" || fail "the files differ"
+[ "$(du -k "$work/dst/zeros" | cut -f1)" -lt 100 ] || fail "zeros were written"
+
+# --- a receiver that overwrites nothing, whatever a sender says
+start_recv never --overwrite never --dir "$work/dst" --psk-file "$work/psk"
+printf 'new' >"$work/zeros"
+copy 0 --overwrite always "$work/zeros" "udtx://127.0.0.1:$port/"
+is skipped 1
+[ "$(stat -c %s "$work/dst/zeros")" -eq 4000000 ] || fail "the receiver let a file be overwritten"

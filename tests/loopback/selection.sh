@@ -1,0 +1,90 @@
+# What of a tree is sent: patterns, lists of names, links; and the same tree sent again sends nothing.
+. "$(dirname "$0")/lib.sh"
+make_key
+src=$work/src
+mkdir -p "$src/keep/sub" "$src/cache/deep" "$src/other" "$work/dst"
+for f in keep/a.o keep/b.c keep/sub/c.c keep/sub/important.o cache/x cache/deep/y other/z.c top.o; do
+    printf 'content of %s' "$f" >"$src/$f"
+done
+head -c 3000000 /dev/urandom >"$src/big"
+ln -s keep/b.c "$src/inside"
+ln -s /etc/passwd "$src/outside"
+ln "$src/keep/b.c" "$src/keep/twin.c"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port
+copy() { expect 0 "$send" --json --psk-file "$work/psk" "$@"; }
+sent() { json_field "$work/last.out" sent_bytes; }
+is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
+names() { (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' '); }
+
+# --- patterns: the first that matches decides
+copy --include 'important.o' --exclude '*.o' --exclude /src/cache/ --exclude 'other/**' "$src" "$url/filtered"
+[ "$(names "$work/dst/filtered/src")" = "big inside keep keep/b.c keep/sub keep/sub/c.c keep/sub/important.o keep/twin.c other outside " ] ||
+    fail "patterns: $(names "$work/dst/filtered/src")"
+
+# --- lists of names, with lines and with NUL
+printf 'keep/sub/c.c\n./top.o\nother\n' | copy --files-from - "$src" "$url/listed"
+[ "$(names "$work/dst/listed")" = "keep keep/sub keep/sub/c.c other top.o " ] || fail "names: $(names "$work/dst/listed")"
+printf 'keep/sub\0cache/deep\0' >"$work/list"
+copy -r -0 --files-from "$work/list" "$src/" "$url/nul"
+[ "$(names "$work/dst/nul")" = "cache cache/deep cache/deep/y keep keep/sub keep/sub/c.c keep/sub/important.o " ] ||
+    fail "names by NUL: $(names "$work/dst/nul")"
+
+# --- links: as they are, none that lead out, none
+copy --safe-links --exclude keep --exclude cache --exclude other --exclude big "$src/" "$url/safe"
+[ "$(names "$work/dst/safe")" = "inside top.o " ] || fail "safe links: $(names "$work/dst/safe")"
+[ "$(readlink "$work/dst/filtered/src/outside")" = /etc/passwd ] || fail "a link is not the link that it was"
+
+# --- a dry run does nothing, and says what would be done
+expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
+[ ! -e "$work/dst/dry" ] || fail "a dry run made something"
+grep -q '^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
+said "dry run, nothing was done: 10 files"
+
+# --- again: nothing is sent; then only what changed
+copy "$src" "$url/again"
+is files 10
+copy "$src" "$url/again"
+is files 0
+is unchanged 12
+is sent_bytes 0
+diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
+printf 'changed!' >"$src/keep/sub/c.c"
+touch "$src/top.o"
+expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/again"
+grep -q '^update src/keep/sub/c.c$\|^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run misses the change"
+! grep -q 'src/big' "$work/last.out" || fail "the dry run lists what is the same"
+copy "$src" "$url/again"
+is sent_bytes 8
+is files 1
+diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
+
+# --- by hash: a change that keeps size and time is found only so
+stamp=$(stat -c %y "$src/other/z.c")
+printf 'CONTENT of other/z.c' >"$src/other/z.c"
+touch -d "$stamp" "$src/other/z.c"
+copy "$src" "$url/again"
+is files 0
+copy -c "$src" "$url/again"
+is files 1
+is sent_bytes 20
+diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
+
+# --- of a changed file only the blocks that differ
+printf 'x' | dd of="$src/big" bs=1 seek=1500000 conv=notrunc status=none
+head -c 100 /dev/urandom >>"$src/big"
+copy "$src" "$url/again"
+is files 1
+[ "$(sent)" -le $((1048576 + 1000000)) ] || fail "$(sent) bytes were sent for one changed block and a longer tail"
+cmp "$src/big" "$work/dst/again/src/big" || fail "the files differ"
+[ -z "$(find "$work/dst" -name '.*')" ] || fail "something was left behind"
+
+# --- never and always
+printf 'theirs' >"$work/dst/again/src/top.o"
+copy --overwrite never "$src" "$url/again"
+is skipped 10
+is sent_bytes 0
+[ "$(cat "$work/dst/again/src/top.o")" = theirs ] || fail "--overwrite never wrote over a file"
+copy --overwrite always "$src" "$url/again"
+is files 10
+cmp "$src/top.o" "$work/dst/again/src/top.o" || fail "--overwrite always left a file"

@@ -1,0 +1,91 @@
+#include "transfer/eraser.hpp"
+
+#include <set>
+#include <string>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+struct Rig {
+    explicit Rig(bool dry_run = false) : root(ConfinedDir::open(temp.path().string()).value()) {
+        EraseCallbacks callbacks;
+        callbacks.erased = [this](const std::string& path) { erased.insert(path); };
+        callbacks.failed = [this](const std::string& path, const Error&) { failed.insert(path); };
+        eraser.emplace(root, dry_run, callbacks);
+        fs::create_directories(temp / "sent/inside");
+        fs::create_directories(temp / "sent/old/deep");
+        fs::create_directories(temp / "beside");
+        fs::create_directory_symlink(temp / "beside", temp / "sent/link");
+        for (const char* name : {"sent/kept", "sent/gone", "sent/inside/gone", "sent/old/deep/gone", "sent/old/x.keep",
+                                 "beside/theirs", "sent/.f.udtx-0123456789abcdef.part"}) {
+            write_file(temp / name, "x");
+        }
+        eraser->keep("sent", true);
+    }
+    [[nodiscard]] bool there(const std::string& path) const { return fs::exists(fs::symlink_status(temp / path)); }
+
+    TemporaryDirectory temp;
+    ConfinedDir root;
+    std::set<std::string> erased;
+    std::set<std::string> failed;
+    std::optional<Eraser> eraser;
+};
+
+}  // namespace
+
+TEST_CASE("what the sender does not have goes, below the directories that it sent, and nothing else") {
+    Rig rig;
+    rig.eraser->keep("sent/kept", false);
+    rig.eraser->keep("sent/inside", true);
+    REQUIRE(rig.eraser->add({false, {{false, "*.keep"}}}).ok());
+    REQUIRE(rig.eraser->run().ok());
+    CHECK(rig.erased ==
+          std::set<std::string>{"sent/gone", "sent/inside/gone", "sent/link", "sent/old/deep", "sent/old/deep/gone"});
+    CHECK(rig.failed.empty());
+    CHECK(rig.there("sent/kept"));
+    CHECK(rig.there("sent/old/x.keep"));  // excluded, and so its directory stays
+    CHECK(rig.there("sent/.f.udtx-0123456789abcdef.part"));
+    CHECK(rig.there("beside/theirs"));  // the link went, not what it leads to
+    CHECK_FALSE(rig.there("sent/old/deep"));
+}
+
+TEST_CASE("a dry run names the same and takes nothing away") {
+    Rig rig(true);
+    rig.eraser->keep("sent/kept", false);
+    REQUIRE(rig.eraser->run().ok());
+    CHECK(rig.erased.count("sent/inside") == 1);
+    CHECK(rig.erased.count("sent/old/x.keep") == 1);
+    CHECK(rig.there("sent/gone"));
+    CHECK(rig.there("sent/old/deep/gone"));
+}
+
+TEST_CASE("a sender that has nothing deletes nothing") {
+    SECTION("an empty directory") {
+        Rig rig;
+        CHECK(rig.eraser->run().error().code == ErrorCode::refused);
+        CHECK(rig.there("sent/gone"));
+    }
+    SECTION("the contents of one") {
+        const TemporaryDirectory temp;
+        write_file(temp / "f", "x");
+        const auto root = ConfinedDir::open(temp.path().string());
+        std::size_t erased = 0;
+        Eraser eraser(*root, false, {[&](const std::string&) { ++erased; }, [](const std::string&, const Error&) {}});
+        REQUIRE(eraser.add({true, {}}).ok());
+        CHECK_FALSE(eraser.run().ok());
+        CHECK(erased == 0);
+    }
+}
+
+TEST_CASE("more rules than a sender may have break the protocol") {
+    Rig rig;
+    message::Rules many;
+    for (std::size_t i = 0; i <= kMaxFilterRules; ++i) many.rules.push_back({false, "r" + std::to_string(i)});
+    CHECK(rig.eraser->add(many).error().code == ErrorCode::protocol);
+}
