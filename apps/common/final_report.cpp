@@ -38,8 +38,6 @@ Totals totals_of(const FinalReport& report) {
     return totals;
 }
 
-Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome.sent_bytes, report.elapsed); }
-
 void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
     json.key("failed_count").number(outcome.failed_count);
     json.key("failed").begin_array();
@@ -112,6 +110,8 @@ ExitCode exit_code_for(const transfer::Outcome& outcome) {
     }
     return ExitCode::partial;
 }
+
+Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome.sent_bytes, report.elapsed); }
 
 void close_books(FinalReport& report) {
     transfer::Outcome& outcome = report.outcome;

@@ -29,6 +29,8 @@ struct FinalReport {
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 
+/// Of the file bytes that were sent, over the whole time.
+[[nodiscard]] Rate goodput(const FinalReport& report);
 /// A transfer that was cut short: what was found and not delivered counts as failed.
 void close_books(FinalReport& report);
 /// The code for an outcome. Where no file at all arrived and all failed for one reason, that reason is the answer and

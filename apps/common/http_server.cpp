@@ -1,84 +1,58 @@
 #include "common/http_server.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
+
+#include "common/http_visit.hpp"
 
 namespace udtx::apps {
 namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::size_t kMaxRequestBytes = 8192;
 constexpr std::size_t kMaxVisitors = 32;
+constexpr auto kAgain = std::chrono::milliseconds(10);
 
-using Visitors = std::shared_ptr<std::size_t>;  // of the server's one thread
+bool equal_names(std::string_view a, std::string_view b) {
+    return !a.empty() && beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
 
-/// One request and its answer. Lives as long as one of its operations is under way.
-class Visit : public std::enable_shared_from_this<Visit> {
-  public:
-    Visit(tcp::socket socket, const HttpServer::Handler& handler, Visitors visitors)
-        : stream_(std::move(socket)), handler_(handler), visitors_(std::move(visitors)) {
-        ++*visitors_;
-        parser_.header_limit(kMaxRequestBytes);
-        parser_.body_limit(kMaxRequestBytes);
-    }
-    ~Visit() { --*visitors_; }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
-
-    void begin() {
-        stream_.expires_after(kPatience);
-        http::async_read(stream_, buffer_, parser_, [self = shared_from_this()](error_code error, std::size_t) {
-            if (!error) self->answer();
-        });
-    }
-
-  private:
-    void answer() {
-        const auto& request = parser_.get();
-        const bool head = request.method() == http::verb::head;
-        HttpReply reply{405, "text/plain; charset=utf-8", "only GET and HEAD\n"};
-        if (head || request.method() == http::verb::get) reply = handler_(std::string(request.target()));
-        response_.version(request.version());
-        response_.result(reply.status);
-        response_.set(http::field::content_type, reply.type);
-        response_.set(http::field::cache_control, "no-store");
-        response_.keep_alive(false);
-        const std::size_t size = reply.body.size();
-        if (!head) response_.body() = std::move(reply.body);
-        response_.content_length(size);
-        stream_.expires_after(kPatience);
-        http::async_write(stream_, response_, [self = shared_from_this()](error_code, std::size_t) {
-            error_code ignored;
-            self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-        });
-    }
-
-    beast::tcp_stream stream_;
-    const HttpServer::Handler& handler_;
-    Visitors visitors_;
-    beast::flat_buffer buffer_;
-    http::request_parser<http::string_body> parser_;
-    http::response<http::string_body> response_;
-};
+/// Without port and brackets.
+std::string_view name_in(std::string_view host_field) {
+    if (host_field.starts_with('[')) return host_field.substr(1, host_field.find(']') - 1);
+    return host_field.substr(0, host_field.rfind(':'));
+}
 
 }  // namespace
 
+bool is_own_host(std::string_view host_field, std::string_view own) {
+    const std::string_view name = name_in(host_field);
+    error_code not_an_address;
+    (void)asio::ip::make_address(std::string(name), not_an_address);
+    if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;
+    error_code unknown;
+    return equal_names(name, asio::ip::host_name(unknown));
+}
+
+std::string event_text(std::string_view name, std::string_view data) {
+    std::string text = "event: ";
+    return text.append(name).append("\ndata: ").append(data).append("\n\n");
+}
+
 class HttpServer::Impl {
   public:
-    explicit Impl(Handler handler) : handler_(std::move(handler)) {}
+    explicit Impl(Handler handler) { visitors_->handler = std::move(handler); }
     ~Impl() {
         context_.stop();
         if (thread_.joinable()) thread_.join();
@@ -107,7 +81,34 @@ class HttpServer::Impl {
         return (local_.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(local_.port());
     }
 
+    [[nodiscard]] bool on_loopback() const { return local_.address().is_loopback(); }
+
+    void publish(std::string text) {
+        asio::post(context_, [this, event = std::make_shared<const std::string>(std::move(text))] {
+            for (HttpVisit* visit : visitors_->streams) visit->offer(event);
+        });
+    }
+    void end_streams(Duration at_most) {
+        std::promise<void> over;
+        asio::post(context_, [&] {
+            // A visit that has nothing to write leaves the list at once.
+            const auto streams = visitors_->streams;
+            for (HttpVisit* visit : streams) visit->finish();
+            deadline_.expires_after(at_most);
+            wait_for_streams(over);
+        });
+        over.get_future().wait();
+    }
+
   private:
+    void wait_for_streams(std::promise<void>& over) {
+        if (visitors_->streams.empty() || deadline_.expiry() <= asio::steady_timer::clock_type::now()) {
+            return over.set_value();
+        }
+        pause_.expires_after(kAgain);
+        pause_.async_wait([this, &over](error_code) { wait_for_streams(over); });
+    }
+
     static std::string host_of(const Address& address) {
         std::string text = to_string(address);
         text.resize(text.rfind(':'));
@@ -117,8 +118,8 @@ class HttpServer::Impl {
     void accept() {
         acceptor_.async_accept([this](error_code error, tcp::socket socket) {
             if (error == asio::error::operation_aborted) return;
-            if (!error && *visitors_ < kMaxVisitors) {
-                std::make_shared<Visit>(std::move(socket), handler_, visitors_)->begin();
+            if (!error && visitors_->present < kMaxVisitors) {
+                std::make_shared<HttpVisit>(std::move(socket), visitors_)->begin();
             }
             if (error) return retry_later();  // no descriptors left, for one
             accept();
@@ -126,16 +127,17 @@ class HttpServer::Impl {
     }
 
     void retry_later() {
-        pause_.expires_after(std::chrono::milliseconds(200));
-        pause_.async_wait([this](error_code error) {
+        retry_.expires_after(std::chrono::milliseconds(200));
+        retry_.async_wait([this](error_code error) {
             if (!error) accept();
         });
     }
 
-    Handler handler_;
-    Visitors visitors_ = std::make_shared<std::size_t>(0);
+    std::shared_ptr<HttpVisitors> visitors_ = std::make_shared<HttpVisitors>();
     asio::io_context context_{1};
+    asio::steady_timer retry_{context_};
     asio::steady_timer pause_{context_};
+    asio::steady_timer deadline_{context_};
     tcp::acceptor acceptor_{context_};
     tcp::endpoint local_;
     std::thread thread_;
@@ -151,5 +153,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const io::HostPort& where,
 }
 
 std::string HttpServer::address() const { return impl_->address(); }
+bool HttpServer::on_loopback() const { return impl_->on_loopback(); }
+void HttpServer::publish(std::string text) { impl_->publish(std::move(text)); }
+void HttpServer::end_streams(Duration at_most) { impl_->end_streams(at_most); }
 
 }  // namespace udtx::apps

@@ -98,6 +98,12 @@ JsonWriter& JsonWriter::null() {
     return *this;
 }
 
+JsonWriter& JsonWriter::json(std::string_view value) {
+    separate();
+    out_ += value;
+    return *this;
+}
+
 void JsonWriter::quote(std::string_view value) {
     out_ += '"';
     while (!value.empty()) {

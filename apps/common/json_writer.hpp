@@ -24,6 +24,8 @@ class JsonWriter {
     JsonWriter& number(double value);
     JsonWriter& boolean(bool value);
     JsonWriter& null();
+    /// A value that is JSON already.
+    JsonWriter& json(std::string_view value);
 
     [[nodiscard]] const std::string& text() const noexcept { return out_; }
 

@@ -94,6 +94,25 @@ Observation Observer::latest() const {
     return latest_;
 }
 
+Observation sum_of(const std::vector<Observation>& transfers) {
+    if (transfers.size() == 1) return transfers.front();
+    Observation sum;
+    sum.progress.phase = transfers.empty() ? transfer::Phase::connect : transfer::Phase::transfer;
+    sum.progress.totals_final = !transfers.empty();
+    sum.cap = transfers.empty() ? Rate::infinite() : Rate();
+    for (const Observation& next : transfers) {
+        sum.progress.files_done += next.progress.files_done;
+        sum.progress.files_total += next.progress.files_total;
+        sum.progress.bytes_done += next.progress.bytes_done;
+        sum.progress.bytes_total += next.progress.bytes_total;
+        sum.progress.bytes_kept += next.progress.bytes_kept;
+        sum.progress.totals_final = sum.progress.totals_final && next.progress.totals_final;
+        sum.rate = sum.rate + next.rate;
+        sum.cap = sum.cap + next.cap;
+    }
+    return sum;
+}
+
 std::string progress_json(const Observation& seen) {
     const transfer::Progress& progress = seen.progress;
     JsonWriter json;

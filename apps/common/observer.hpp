@@ -65,6 +65,9 @@ class Observer {
 /// Processor time of this process so far.
 [[nodiscard]] Duration process_time() noexcept;
 
+/// Several transfers as one: the sums; of one alone everything.
+[[nodiscard]] Observation sum_of(const std::vector<Observation>& transfers);
+
 /// One line of JSON with the fields that docs/observing.md lists.
 [[nodiscard]] std::string progress_json(const Observation& seen);
 

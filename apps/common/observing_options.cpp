@@ -2,7 +2,20 @@
 
 #include <utility>
 
+#include "page/assets.hpp"
+
 namespace udtx::apps {
+namespace {
+
+Result<void> parse_address(const std::string& text, const char* flag, std::optional<io::HostPort>& where) {
+    if (text.empty()) return {};
+    auto parsed = io::parse_host_port(text);
+    if (!parsed) return Error{ErrorCode::invalid_argument, std::string(flag) + ": " + parsed.error().message};
+    where = std::move(*parsed);
+    return {};
+}
+
+}  // namespace
 
 void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
     app.add_flag("--json-stream", json_stream, "Print one JSON object a second, and that of --json at the end")
@@ -14,6 +27,12 @@ void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
     app.add_option("--log-format", log_format_text, "Messages, also those of --log: text (default) or json")
         ->type_name("FORMAT")
         ->group(group);
+    app.add_option("--http", http_text, "Serve a live page for browsers; on loopback if no ADDR is given")
+        ->type_name("[ADDR]:PORT")
+        ->group(group);
+    app.add_option("--report", report, "Write that page to a file at the end, with everything in it")
+        ->type_name("FILE.html")
+        ->group(group);
 }
 
 Result<void> ObservingOptions::check() {
@@ -21,10 +40,14 @@ Result<void> ObservingOptions::check() {
         return Error{ErrorCode::invalid_argument,
                      "--log-format: '" + log_format_text + "' is unknown; there is: text, json"};
     }
-    if (metrics_text.empty()) return {};
-    auto parsed = io::parse_host_port(metrics_text);
-    if (!parsed) return Error{ErrorCode::invalid_argument, "--metrics: " + parsed.error().message};
-    metrics = std::move(*parsed);
+    if (const auto parsed = parse_address(metrics_text, "--metrics", metrics); !parsed) return parsed;
+    if (const auto parsed = parse_address(http_text, "--http", http); !parsed) return parsed;
+    if (page_assets() == nullptr && (http || !report.empty())) {
+        return Error{ErrorCode::invalid_argument,
+                     std::string(http ? "--http" : "--report") +
+                         ": this program was built without the page, since Chart.js was not there (Debian: "
+                         "libjs-chart.js)"};
+    }
     return {};
 }
 

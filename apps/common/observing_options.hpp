@@ -15,8 +15,11 @@ struct ObservingOptions {
     bool stats = false;
     std::string metrics_text;
     std::string log_format_text = "text";
+    std::string http_text;
+    std::string report;  ///< file; empty: none
 
     std::optional<io::HostPort> metrics;
+    std::optional<io::HostPort> http;
 
     void add_to(CLI::App& app, const std::string& group);
     Result<void> check();

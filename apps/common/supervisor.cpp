@@ -63,7 +63,8 @@ void Supervisor::look(Instant now, const transfer::Progress& progress, const std
                         .progress = progress,
                         .stats = stats,
                         .protocol = setup_.transport->thread_time(),
-                        .process = process_time()});
+                        .process = process_time(),
+                        .writing = setup_.writing()});
 }
 
 void Supervisor::look_back() { look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats()); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,10 +27,11 @@ class Supervisor {
         bool streaming = false;  ///< one pipe: it may rest for as long as its writer likes
         /// So long there is after an end that we asked for, to tidy up and to be told what was delivered.
         Duration wind_up_within{};
-        TransferWatch* watch = nullptr;  ///< of a sender
+        TransferWatch* watch = nullptr;
         const Transport* transport = nullptr;
         Log* log = nullptr;
-        bool again = false;  ///< there was a connection before this one
+        bool again = false;                                             ///< there was a connection before this one
+        std::function<Duration()> writing = [] { return Duration(); };  ///< so long a receiver's writer was at work
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
     Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done);

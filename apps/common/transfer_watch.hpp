@@ -11,6 +11,7 @@
 #include "common/log.hpp"
 #include "common/observer.hpp"
 #include "common/rate_governor.hpp"
+#include "page/live_page.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -34,26 +35,40 @@ class JsonTicker {
     std::optional<Duration> last_;
 };
 
-/// Of a sender. One thread, but for what the servers ask.
+/// Of a transfer that this side dialled. One thread, but for what the servers ask.
 class TransferWatch {
   public:
-    static Result<std::unique_ptr<TransferWatch>> start(const CommonOptions& options, Log& log, std::string peer,
-                                                        bool streaming);
+    /// Which transfer.
+    struct Subject {
+        DataEnd end;
+        std::string peer;
+        bool streaming = false;
+    };
+    /// `print`: where the JSON stream goes.
+    static Result<std::unique_ptr<TransferWatch>> start(const CommonOptions& options, Log& log, Subject subject,
+                                                        JsonTicker::Print print);
 
     /// The cap to begin with.
     [[nodiscard]] Rate first_cap(Instant now);
-    /// The cap, if it is another one than at the last call.
+    /// A sender's cap, if it is another one than at the last call.
     [[nodiscard]] std::optional<Rate> new_cap(Instant now);
     void look(Glance glance);
+    /// When all is over and has been looked at: writes the report, and tells those who watch the page if there is not
+    /// to be another connection, whose page they are to see.
+    void finish(FinalReport& report, bool last);
     [[nodiscard]] Observation latest() const { return observer_.latest(); }
 
   private:
-    TransferWatch(const CommonOptions& options, std::string peer, bool streaming);
+    TransferWatch(const CommonOptions& options, Subject subject);
+    [[nodiscard]] ControlSocket::Handler control();
+
+    DataEnd end_;
 
     Observer observer_;
     RateGovernor rates_;
     Rate cap_ = Rate::infinite();
     std::optional<JsonTicker> json_;
+    std::unique_ptr<LivePage> page_;
     std::unique_ptr<HttpServer> metrics_;
     std::unique_ptr<ControlSocket> control_;
 };

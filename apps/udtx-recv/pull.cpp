@@ -1,5 +1,7 @@
 #include "udtx-recv/pull.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
@@ -135,6 +138,16 @@ std::vector<proto::PathAddresses> candidates(const std::vector<Address>& address
     return plans;
 }
 
+Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run) {
+    const RecvCommand& command = run.command;
+    return TransferWatch::start(command.common, run.log,
+                                {DataEnd::receiver, command.sources.front().host, command.to_stdout},
+                                [&run](const std::string& line) {
+                                    if (run.command.to_stdout) return run.terminal.line(line);
+                                    (void)write_all(STDOUT_FILENO, line + "\n");
+                                });
+}
+
 /// One connection's worth of a transfer.
 Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveReceiver leave_process) {
     const RecvCommand& command = run.command;
@@ -143,6 +156,8 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     };
     auto options = where_to(command, remote.reply());
     if (!options) return final_end(options.error());
+    auto watch = watch_pull(run);
+    if (!watch) return final_end(watch.error());
     TransportConfig config = command.common.transport();
     // The sender there keeps to the cap that it was started with.
     config.max_rate = Rate::infinite();
@@ -157,8 +172,10 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return final_end(receipt.error());
     options->receipt = receipt->get();
-    const auto leave = [&](const FinalReport& report) {
+    const auto leave = [&](FinalReport report) {
         if (*receipt) (*receipt)->discard();
+        (*watch)->finish(report, true);
+        watch.value().reset();  // the process may end in there: the control socket is to go before
         leave_process(run, report);
     };
     std::atomic<bool> done{false};
@@ -172,11 +189,21 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     Supervisor::Setup setup{command.common,    run.terminal,      run.signals,
                             DataEnd::receiver, command.to_stdout, kWindUpWithin};
     setup.again = again;
+    setup.watch = watch->get();
+    setup.transport = transport->get();
+    setup.log = &run.log;
+    setup.writing = [&job] { return (*job)->written_for(); };
     Supervisor supervisor(setup, *dial, **job, done);
     (*transport)->start();
-    if (!supervisor.wait()) leave(make_report(run, remote, supervisor, *dial, **job));
+    const auto report_now = [&] {
+        FinalReport report = make_report(run, remote, supervisor, *dial, **job);
+        report.limits = (*watch)->latest().limits;
+        return report;
+    };
+    if (!supervisor.wait()) leave(report_now());
     (*transport)->stop(kDrainAtMost);
-    FinalReport report = make_report(run, remote, supervisor, *dial, **job);
+    supervisor.look_back();
+    FinalReport report = report_now();
     if (report.code == ExitCode::interrupted) leave(report);
     const Attempt::End end = end_of(supervisor, *dial);
     if (end == Attempt::End::final) {
@@ -185,6 +212,7 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     } else if (*receipt) {
         (*receipt)->discard();
     }
+    (*watch)->finish(report, end == Attempt::End::final);
     return {std::move(report), end, supervisor.last_moved()};
 }
 

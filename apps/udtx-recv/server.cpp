@@ -120,6 +120,7 @@ class Server {
             total_.code = ExitCode::ok;  // each transfer had its own
             total_.error.clear();
         }
+        watch_.finish(io::monotonic_now() - start_, current(), total_);
         return total_;
     }
 
@@ -222,7 +223,7 @@ class Server {
             }
             finish_receipt(
                 receipt_, [&](const std::string& path) { return session->job().open_delivered(path); }, report);
-            watch_.ended(report);
+            watch_.ended(*session, report);
             if (!run_.command.one_off) show(run_, report, session->peer());
             add(std::move(report));
         }

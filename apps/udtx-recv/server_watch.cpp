@@ -10,23 +10,11 @@
 namespace udtx::apps {
 namespace {
 
-/// Several transfers as one: the sums, and of one transfer alone everything.
-Observation sum_of(const ServerWatch::Sessions& sessions) {
-    if (sessions.size() == 1) return sessions.front()->observed();
-    Observation sum;
-    sum.progress.phase = sessions.empty() ? transfer::Phase::connect : transfer::Phase::transfer;
-    sum.progress.totals_final = !sessions.empty();
-    for (const auto& session : sessions) {
-        const Observation next = session->observed();
-        sum.progress.files_done += next.progress.files_done;
-        sum.progress.files_total += next.progress.files_total;
-        sum.progress.bytes_done += next.progress.bytes_done;
-        sum.progress.bytes_total += next.progress.bytes_total;
-        sum.progress.bytes_kept += next.progress.bytes_kept;
-        sum.progress.totals_final = sum.progress.totals_final && next.progress.totals_final;
-        sum.rate = sum.rate + next.rate;
-    }
-    return sum;
+std::vector<Observation> observed(const ServerWatch::Sessions& sessions) {
+    std::vector<Observation> all;
+    all.reserve(sessions.size());
+    for (const auto& session : sessions) all.push_back(session->observed());
+    return all;
 }
 
 }  // namespace
@@ -38,10 +26,16 @@ Rate ServerWatch::first_cap(const RecvCommand& command) { return std::min(comman
 
 Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, JsonTicker::Print print) {
     sessions_ = std::move(sessions);
+    const std::string where = command_.to_stdout ? "into standard output" : "into " + command_.directory;
+    auto page =
+        LivePage::start(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
+    if (!page) return page.error();
+    page_ = std::move(*page);
     auto metrics = serve_metrics(command_.common, log, [this] { return this->metrics(); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
-    control_ = open_control(log, control_handler(rates_, [this] { return progress_json(sum_of(sessions_())); }));
+    control_ =
+        open_control(log, control_handler(rates_, [this] { return progress_json(sum_of(observed(sessions_()))); }));
     if (command_.common.observing.json_stream) json_.emplace(std::move(print));
     return {};
 }
@@ -59,21 +53,32 @@ void ServerWatch::tick(Instant now, Duration since_start, const Sessions& sessio
         session->look(now, protocol);
         session->sample_stats();  // for the next time
     }
+    if (page_ && page_->due(since_start)) page_->tick(since_start, observed(sessions));
     if (!json_) return;
-    Observation seen = sum_of(sessions);
+    Observation seen = sum_of(observed(sessions));
     seen.at = since_start;
     json_->tick(since_start, seen);
 }
 
-void ServerWatch::ended(const FinalReport& report) {
+void ServerWatch::ended(const Session& session, const FinalReport& report) {
     ++ended_;
     if (report.code != ExitCode::ok) ++failed_;
     bytes_ += report.outcome.sent_bytes;
+    if (!page_) return;
+    if (!command_.one_off) return page_->ended(session.peer(), report);
+    last_ = session.observed();
+    last_->progress = report.progress;
+}
+
+void ServerWatch::finish(Duration since_start, const Sessions& sessions, FinalReport& report) {
+    if (!page_) return;
+    // The one transfer that there was is what the page goes on to show.
+    page_->finish(since_start, last_ ? std::vector{*last_} : observed(sessions), report);
 }
 
 std::string ServerWatch::metrics() const {
     MetricsView view{.role = "receiver", .version = program_version()};
-    for (const auto& session : sessions_()) view.transfers.push_back(session->observed());
+    view.transfers = observed(sessions_());
     view.transfers_ended = ended_;
     view.transfers_failed = failed_;
     view.bytes_ended = bytes_;

@@ -28,7 +28,9 @@ class ServerWatch {
 
     /// One thread. `protocol`: what the protocol thread has needed so far.
     void tick(Instant now, Duration since_start, const Sessions& sessions, Duration protocol);
-    void ended(const FinalReport& report);
+    void ended(const Session& session, const FinalReport& report);
+    /// When all is over: tells those who watch the page, and writes the report.
+    void finish(Duration since_start, const Sessions& sessions, FinalReport& report);
     /// Any thread: a handshake failed.
     void refused() noexcept { ++refused_; }
     /// The most that a sender may be told in the handshake; protocol thread.
@@ -45,6 +47,8 @@ class ServerWatch {
     std::atomic<std::uint64_t> bytes_{0};
     std::atomic<std::uint64_t> refused_{0};
     std::optional<JsonTicker> json_;
+    std::optional<Observation> last_;  // of the one transfer, once it is over
+    std::unique_ptr<LivePage> page_;
     std::unique_ptr<HttpServer> metrics_;
     std::unique_ptr<ControlSocket> control_;
 };

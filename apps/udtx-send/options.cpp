@@ -55,6 +55,7 @@ Result<void> take_destination(SendCommand& command) {
     if (command.probe_only) {
         if (command.remote)
             return usage("--probe-only measures the path to a running udtx-recv: give udtx://HOST:PORT/");
+        if (!command.common.observing.report.empty()) return usage("--report is for transfers, not for --probe-only");
         return command.sources.empty() ? Result<void>()
                                        : usage("--probe-only sends nothing: '" + command.sources[0] + "' is too much");
     }

@@ -1,10 +1,13 @@
 #include "udtx-send/probe.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
 
+#include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/json_writer.hpp"
@@ -78,7 +81,8 @@ PathProbe probe_path(const SendRun& run) {
     if (!credentials) return fail(credentials.error());
     const auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
     if (!addresses) return fail(addresses.error());
-    auto watch = TransferWatch::start(command.common, run.log, authority(command.url), false);
+    auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, authority(command.url)},
+                                      [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!watch) return fail(watch.error());
     const TransportConfig config = command.transport();
     auto transport = Transport::make(*credentials, config);

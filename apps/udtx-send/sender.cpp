@@ -1,9 +1,12 @@
 #include "udtx-send/sender.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
+#include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
@@ -191,7 +194,9 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
                   LeaveSender leave_process) {
     const SendCommand& command = run.command;
     const std::string peer = route.remote ? command.remote->host : authority(command.url);
-    auto watch = TransferWatch::start(command.common, run.log, peer, command.streaming());
+    // That the JSON stream cannot be written is told by its last object.
+    auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer, command.streaming()},
+                                      [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!watch) return final_end(failure(command, watch.error()));
     TransportConfig config = command.transport();
     config.max_rate = (*watch)->first_cap(io::monotonic_now());
@@ -207,7 +212,8 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
 
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return final_end(failure(command, receipt.error()));
-    const auto leave = [&](const FinalReport& report) {
+    const auto leave = [&](FinalReport report) {
+        (*watch)->finish(report, true);
         // The process may end in there.
         if (*receipt) (*receipt)->discard();
         watch.value().reset();
@@ -253,6 +259,7 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
     } else if (*receipt) {
         (*receipt)->discard();
     }
+    (*watch)->finish(report, end == Attempt::End::final);
     return {std::move(report), end, supervisor.last_moved()};
 }
 

@@ -102,8 +102,8 @@ TEST_CASE("a progress object names phase, figures, limit and paths") {
 }
 
 TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, and ends with visitors there") {
-    auto server = HttpServer::start({.host = "", .port = 0}, [](const std::string& target) {
-        if (target == "/metrics") return HttpReply{200, kMetricsType, "x 1\n"};
+    auto server = HttpServer::start({.host = "", .port = 0}, [](const HttpRequest& request) {
+        if (request.target == "/metrics") return HttpReply{200, kMetricsType, "x 1\n"};
         return HttpReply{404, "text/plain", "no\n"};
     });
     REQUIRE(server);

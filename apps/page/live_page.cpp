@@ -1,0 +1,148 @@
+#include "page/live_page.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/descriptors.hpp"
+#include "common/process.hpp"
+#include "io/system_rng.hpp"
+#include "os/unique_fd.hpp"
+#include "page/document.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr Duration kInterval = std::chrono::seconds(1);
+/// Visitors should hear how it ended, and nobody should wait for a browser that is asleep.
+constexpr Duration kFarewell = std::chrono::milliseconds(300);
+constexpr const char* kEvent = "state";
+
+Error file_error(const std::string& path, int error) {
+    return {ErrorCode::file_io, "--report: cannot write " + path + ": " + std::generic_category().message(error)};
+}
+
+/// Better now than after a night of copying. An earlier report stays until there is one to take its place.
+Result<void> check_report(const std::string& path) {
+    if (path.empty()) return {};
+    const auto directory = std::filesystem::path(path).parent_path();
+    const bool there = ::access(path.c_str(), F_OK) == 0;
+    const int failed =
+        there ? ::access(path.c_str(), W_OK) : ::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK);
+    if (failed != 0) return file_error(path, errno);
+    if (std::filesystem::is_directory(path)) return file_error(path, EISDIR);
+    return {};
+}
+
+std::string fresh_nonce() {
+    std::array<std::byte, 16> bytes{};
+    io::SystemRng().fill(bytes);
+    return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return {end, program_version(), std::move(where), std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+            one_off};
+}
+
+Result<std::unique_ptr<LivePage>> LivePage::start(const ObservingOptions& options, PageSubject subject, Log& log) {
+    if (!options.http && options.report.empty()) return std::unique_ptr<LivePage>();
+    if (const auto good = check_report(options.report); !good) return good.error();
+    std::unique_ptr<LivePage> page(new LivePage(options, std::move(subject), log));
+    if (options.http) {
+        if (const auto served = page->serve(*options.http); !served) return served.error();
+    }
+    return page;
+}
+
+LivePage::LivePage(const ObservingOptions& options, PageSubject subject, Log& log)
+    : report_path_(options.report),
+      log_(log),
+      own_name_(options.http ? options.http->host : std::string()),
+      data_(std::move(subject)) {}
+
+Result<void> LivePage::serve(const io::HostPort& where) {
+    auto server = HttpServer::start(where, [this](const HttpRequest& request) { return answer(request); });
+    if (!server) return Error{server.error().code, "--http: " + server.error().message};
+    server_ = std::move(*server);
+    log_.info("page on http://" + server_->address() + "/");
+    if (!server_->on_loopback()) {
+        log_.warn("--http: whoever reaches " + server_->address() +
+                  " may see names of files and addresses; there is no password and no encryption");
+    }
+    return {};
+}
+
+HttpReply LivePage::answer(const HttpRequest& request) const {
+    if (!is_own_host(request.host, own_name_)) {
+        return {421, "text/plain; charset=utf-8", "ask by an address, by localhost or by this host's name\n"};
+    }
+    HttpReply reply = page_file(*page_assets(), request.target);
+    if (request.target != "/events") return reply;
+    reply.status = 200;
+    reply.type = kEventsType;
+    reply.body = event_text(kEvent, json(true));
+    reply.events = true;
+    return reply;
+}
+
+std::string LivePage::json(bool with_history) const {
+    const std::lock_guard lock(mutex_);
+    return data_.json(with_history);
+}
+
+bool LivePage::due(Duration at) const { return !last_ || at - *last_ >= kInterval; }
+
+void LivePage::tick(Duration at, std::vector<Observation> transfers) {
+    if (!due(at)) return;
+    last_ = at;
+    {
+        const std::lock_guard lock(mutex_);
+        data_.look(at, std::move(transfers));
+        data_.sample();
+    }
+    if (server_) server_->publish(event_text(kEvent, json(false)));
+}
+
+void LivePage::ended(const std::string& peer, const FinalReport& report) {
+    const std::lock_guard lock(mutex_);
+    data_.ended(peer, report);
+}
+
+void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalReport& report, bool last) {
+    {
+        const std::lock_guard lock(mutex_);
+        data_.look(at, std::move(transfers));
+        data_.sample();
+        data_.over(report);
+    }
+    if (server_ && last) {
+        server_->publish(event_text(kEvent, json(false)));
+        server_->end_streams(kFarewell);
+    }
+    const auto written = write_report();
+    if (written || report.code != ExitCode::ok) return;
+    report.code = ExitCode::file_io;
+    report.error = written.error().message;
+}
+
+Result<void> LivePage::write_report() const {
+    if (report_path_.empty()) return {};
+    const std::string text = page_with_data(*page_assets(), json(true), fresh_nonce());
+    const UniqueFd file(::open(report_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file) return file_error(report_path_, errno);
+    if (const int failed = write_all(file.get(), text); failed != 0) return file_error(report_path_, failed);
+    log_.detail("report in " + report_path_);
+    return {};
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,18 @@
+# Makes a C++ source of the page's files: cmake -D OUTPUT=... -D WEB=<directory> -D CHART=<file or empty> -P UdtxEmbed.cmake
+# They become raw string literals, whose end must not occur in them.
+set(DELIMITER "udtx~embedded")
+set(body "const PageAssets* page_assets() noexcept { return nullptr; }\n")
+if(CHART)
+    set(assets "")
+    foreach(path IN ITEMS ${WEB}/page.html ${WEB}/page.css ${WEB}/page.js ${CHART})
+        file(READ "${path}" text)
+        string(FIND "${text}" ")${DELIMITER}\"" ends_literal)
+        string(REGEX MATCH "<[/]script|<!--" ends_element "${text}")
+        if(NOT ends_literal EQUAL -1 OR (ends_element AND NOT path MATCHES "html$"))
+            message(FATAL_ERROR "${path} cannot be embedded")
+        endif()
+        string(APPEND assets "    R\"${DELIMITER}(${text})${DELIMITER}\",\n")
+    endforeach()
+    set(body "const PageAssets* page_assets() noexcept {\n    static constexpr PageAssets assets{\n${assets}    };\n    return &assets;\n}\n")
+endif()
+file(WRITE "${OUTPUT}" "#include \"page/assets.hpp\"\n\nnamespace udtx::apps {\n${body}}\n")

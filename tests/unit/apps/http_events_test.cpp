@@ -1,0 +1,132 @@
+// Streams of events: what visitors get who take it, and what one costs who does not.
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <thread>
+
+#include "common/http_server.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+using namespace std::chrono_literals;
+
+namespace {
+
+namespace asio = boost::asio;
+
+class Visitor {
+  public:
+    explicit Visitor(const HttpServer& server, int receive_buffer = 0) {
+        const std::string address = server.address();
+        const std::size_t colon = address.rfind(':');
+        const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(address.substr(0, colon)),
+                                               static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+        socket_.open(endpoint.protocol());
+        if (receive_buffer > 0) socket_.set_option(asio::socket_base::receive_buffer_size(receive_buffer));
+        socket_.connect(endpoint);
+        asio::write(socket_, asio::buffer(std::string("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+    }
+    /// Up to and with `end`; what there is when the server closes before.
+    std::string read_to(const std::string& end) {
+        boost::system::error_code error;
+        const std::size_t size = asio::read_until(socket_, asio::dynamic_buffer(text_), end, error);
+        std::string out = error ? text_ : text_.substr(0, size);
+        text_.erase(0, out.size());
+        return out;
+    }
+
+  private:
+    asio::io_context context_;
+    asio::ip::tcp::socket socket_{context_};
+    std::string text_;
+};
+
+std::unique_ptr<HttpServer> streaming_server() {
+    auto server = HttpServer::start({.host = "", .port = 0}, [](const HttpRequest&) {
+        HttpReply reply;
+        reply.type = kEventsType;
+        reply.body = event_text("state", "first");
+        reply.events = true;
+        return reply;
+    });
+    REQUIRE(server);
+    return std::move(*server);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a stream begins with the state of now, goes on with what is published, and ends with its server's work") {
+    const auto server = streaming_server();
+    Visitor visitor(*server);
+    const std::string head = visitor.read_to("\r\n\r\n");
+    CHECK(head.starts_with("HTTP/1.1 200"));
+    CHECK(has(head, "text/event-stream"));
+    CHECK(visitor.read_to("\n\n") == "event: state\ndata: first\n\n");
+    server->publish(event_text("state", "second"));
+    CHECK(visitor.read_to("\n\n") == "event: state\ndata: second\n\n");
+    server->publish(event_text("state", "last"));
+    server->end_streams(10s);
+    CHECK(visitor.read_to("\n\n") == "event: state\ndata: last\n\n");
+    CHECK(visitor.read_to("\n\n").empty());
+}
+
+TEST_CASE("a visitor who reads nothing is left behind with the newest; nobody waits, nothing piles up") {
+    const auto server = streaming_server();
+    Visitor asleep(*server, 4096);
+    Visitor awake(*server);
+    asleep.read_to("first\n\n");
+    awake.read_to("first\n\n");
+    const std::string filling(100'000, 'x');
+    for (int i = 0; i < 200; ++i) {
+        server->publish(event_text("state", std::to_string(i) + filling));
+        // One after the other: what this visitor has, the other could have had.
+        REQUIRE(has(awake.read_to("\n\n"), "data: " + std::to_string(i) + "x"));
+    }
+    int taken = 0;
+    std::string last;
+    while (!has(last, "data: 199x")) {
+        last = asleep.read_to("\n\n");
+        REQUIRE_FALSE(last.empty());
+        ++taken;
+    }
+    // What fits the kernel's buffers at both ends, the one that was on its way, and the newest.
+    CHECK(taken < 100);
+}
+
+TEST_CASE("there is room for sixteen streams, and again when one has gone") {
+    const auto server = streaming_server();
+    std::vector<std::unique_ptr<Visitor>> visitors;
+    for (std::size_t i = 0; i < HttpServer::kMaxStreams; ++i) {
+        visitors.push_back(std::make_unique<Visitor>(*server));
+        visitors.back()->read_to("first\n\n");
+    }
+    CHECK(Visitor(*server).read_to("\r\n\r\n").starts_with("HTTP/1.1 503"));
+    visitors.pop_back();
+    // The server learns of it when it comes round to it.
+    bool let_in = false;
+    for (int i = 0; i < 1000 && !let_in; ++i) {
+        let_in = Visitor(*server).read_to("\r\n\r\n").starts_with("HTTP/1.1 200");
+        if (!let_in) std::this_thread::sleep_for(10ms);
+    }
+    CHECK(let_in);
+    server->publish("x");
+}
+
+TEST_CASE("only a host's own names lead to its page") {
+    CHECK(is_own_host("127.0.0.1:8080", ""));
+    CHECK(is_own_host("[::1]:8080", ""));
+    CHECK(is_own_host("192.168.1.5", ""));
+    CHECK(is_own_host("LocalHost:8080", ""));
+    CHECK(is_own_host("big.example:80", "big.example"));
+    CHECK(is_own_host(asio::ip::host_name() + ":80", ""));
+    CHECK_FALSE(is_own_host("evil.example:80", ""));
+    CHECK_FALSE(is_own_host("127.0.0.1.evil.example", ""));
+    CHECK_FALSE(is_own_host("localhost.evil.example:80", "localhost"));
+    CHECK_FALSE(is_own_host("", ""));
+    CHECK_FALSE(is_own_host("[", ""));
+}
