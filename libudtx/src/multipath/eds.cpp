@@ -69,16 +69,19 @@ std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forec
 }
 
 // T_-i = (R + sum_{j != i} r_j owd_j) / sum_{j != i} r_j: when the others alone would have delivered all that remains.
+// The earliest path is never too late: of what is less than a datagram each of two would else leave it to the other.
 bool Eds::too_late(const Usable& one, const Demand& demand, Forecasts all) {
     if (!demand.end_known) return false;
     double rates = 0.0;
     double bytes = static_cast<double>(demand.remaining);
+    bool earliest = true;
     for (const Usable& other : all) {
         if (other.path == one.path) continue;
+        earliest = earliest && one.forecast.eta <= other.forecast.eta;
         rates += other.forecast.rate;
         bytes += other.forecast.rate * other.forecast.delay;
     }
-    return rates > 0.0 && one.forecast.eta > bytes / rates;
+    return !earliest && rates > 0.0 && one.forecast.eta > bytes / rates;
 }
 
 std::optional<Pick> Eds::pick(Instant now, const Demand& demand, std::span<const PathView> paths) {

@@ -106,6 +106,22 @@ TEST_CASE("placed: any path that helps, the late one not for the tail") {
     CHECK_FALSE(scheduler.pick(kNow, d, paths));
 }
 
+TEST_CASE("placed: the last bytes, less than a datagram, are left to nobody else by both of two paths") {
+    Eds scheduler;
+    auto d = demand(StreamKind::placed);
+    d.end_known = true;
+    for (const std::uint32_t remaining : {1U, kDatagram / 2, kDatagram - 1}) {
+        d.remaining = remaining;
+        std::array paths{view(0, 6, 10ms), view(1, 6, 10ms)};
+        for (auto& path : paths) path.in_flight = kDatagram;  // no path is idle, and probed
+        CHECK(scheduler.pick(kNow, d, paths));
+        paths[0].smoothed_rtt = 11ms;
+        const auto pick = scheduler.pick(kNow, d, paths);
+        REQUIRE(pick);
+        CHECK(pick->path == PathId{1});
+    }
+}
+
 TEST_CASE("a path that is left out is measured by one duplicate each round trip of the fastest") {
     Eds scheduler;
     auto d = demand(StreamKind::ordered, 250'000);
