@@ -14,6 +14,7 @@ awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 1.8) }' ||
 
 # The receiver's cap binds a sender that has none, fixed rates included.
 for flags in "" "--policy fixed --rate 400M"; do
+    rm "$work/dst/data"  # what is there is not sent again
     start_recv r --one-off --rate 40M --dir "$work/dst" --psk-file "$work/psk"
     # shellcheck disable=SC2086
     expect 0 "$send" --json $flags --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
