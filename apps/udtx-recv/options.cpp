@@ -23,6 +23,7 @@ Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, wi
 scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
 
   udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
+  udtx-recv doctor               say what is wrong with this machine, and what mends it
 
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
@@ -156,6 +157,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("FILE")
         ->group("Keys");
     command.ssh.add_to(app);
+    app.add_flag("-r,--recursive")->description("Implied: directories always come whole")->group("Copying");
     app.add_flag("-p,--preserve", command.common.preserve, "Over ssh: keep modes and modification times")
         ->group("Copying");
     app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
