@@ -49,6 +49,7 @@ wait_for 0 "$receiver"
 is "$work/last.out" limited_by '"receiver_disk"'
 
 # --- a running transfer: its metrics, its status, and another cap
+rm "$work/dst/data"  # what is there is not sent again
 start_recv changed --one-off --metrics 0 --dir "$work/dst" --psk-file "$work/psk"
 "$send" --rate 1M --metrics :0 --json --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/" >"$work/changed.json" 2>"$work/last.err" &
 sender=$!
