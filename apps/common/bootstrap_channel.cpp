@@ -67,11 +67,13 @@ void BootstrapChannel::answer(const BootstrapFields& fields) const {
     static_cast<void>(write_all(out_, fields.to_text()));
 }
 
-void BootstrapChannel::fail(const Error& error) const {
+ExitCode BootstrapChannel::refuse(const Error& error) const {
+    const ExitCode code = exit_code_for(error.code);
     BootstrapFields fields;
-    fields.add("error", std::to_string(static_cast<int>(exit_code_for(error.code))));
+    fields.add("error", std::to_string(static_cast<int>(code)));
     fields.add("message", error.message);
     answer(fields);
+    return code;
 }
 
 bool BootstrapChannel::closed() {

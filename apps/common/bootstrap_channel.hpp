@@ -30,7 +30,8 @@ class BootstrapChannel {
     /// Greets and waits for what is asked for.
     Result<BootstrapRequest> open();
     void answer(const BootstrapFields& fields) const;
-    void fail(const Error& error) const;
+    /// Tells why not; the code to end with.
+    [[nodiscard]] ExitCode refuse(const Error& error) const;
     /// ssh has closed our standard input: the other side has gone, or its ssh connection has.
     [[nodiscard]] bool closed();
 

@@ -33,6 +33,15 @@ ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool 
     return json ? print_output(log, error_json(code, message) + "\n", code) : code;
 }
 
+FinalReport never_began(const CommonOptions& options, const Error& error) {
+    FinalReport report;
+    report.code = exit_code_for(error.code);
+    report.error = error.message;
+    report.congestion = options.congestion_in_use();
+    report.transfers = 0;
+    return report;
+}
+
 Result<void> open_log(Log& log, const CommonOptions& options) {
     if (options.observing.log_format_text == "json") log.use_json();
     if (options.log_text.empty()) return {};

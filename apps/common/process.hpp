@@ -19,6 +19,8 @@ void forbid_core_dumps() noexcept;
 [[nodiscard]] ExitCode print_output(Log& log, std::string_view text, ExitCode code);
 /// Ends a run that has not begun: one line, and the object of --json if it is wanted.
 [[nodiscard]] ExitCode finish_early(Log& log, ExitCode code, const std::string& message, bool json);
+/// Of a run that ended before anything was exchanged.
+[[nodiscard]] FinalReport never_began(const CommonOptions& options, const Error& error);
 /// Opens the file of --log, if there is to be one.
 [[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
 /// A log that could not be written turns success into file_io.

@@ -20,4 +20,10 @@ void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& 
     report.error = "everything was delivered, but " + finished.error().message;
 }
 
+void settle_receipt(transfer::ReceiptWriter* receipt, bool last, const transfer::OpenKept& open_kept,
+                    FinalReport& report) {
+    if (last) return finish_receipt(receipt, open_kept, report);
+    if (receipt != nullptr) receipt->discard();
+}
+
 }  // namespace udtx::apps

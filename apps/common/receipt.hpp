@@ -14,5 +14,8 @@ namespace udtx::apps {
 Result<std::unique_ptr<transfer::ReceiptWriter>> open_receipt(const std::string& path);
 /// For a transfer that was confirmed, whole or in part. What goes wrong is put into the report: code and sentence.
 void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& open_kept, FinalReport& report);
+/// The same at the last attempt; nothing stays of one that another follows.
+void settle_receipt(transfer::ReceiptWriter* receipt, bool last, const transfer::OpenKept& open_kept,
+                    FinalReport& report);
 
 }  // namespace udtx::apps

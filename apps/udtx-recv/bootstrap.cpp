@@ -53,26 +53,21 @@ Result<std::unique_ptr<Transport>> open_transport(const BootstrapRequest& reques
     return transport;
 }
 
-ExitCode refuse(const BootstrapChannel& channel, const Error& error) {
-    channel.fail(error);
-    return exit_code_for(error.code);
-}
-
 }  // namespace
 
 ExitCode receive_by_bootstrap() {
     SignalWatch signals;
     BootstrapChannel channel(signals);
     const auto request = channel.open();
-    if (!request) return refuse(channel, request.error());
+    if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
-    if (!assignment) return refuse(channel, assignment.error());
+    if (!assignment) return channel.refuse(assignment.error());
     const CommonOptions& options = assignment->command.common;
     auto transport = open_transport(*request, options);
-    if (!transport) return refuse(channel, transport.error());
+    if (!transport) return channel.refuse(transport.error());
     io::Driver& driver = (*transport)->driver();
     const auto local = driver.local_address();
-    if (!local) return refuse(channel, local.error());
+    if (!local) return channel.refuse(local.error());
 
     transfer::ReceiveOptions what;
     what.directory = assignment->landing.directory;
@@ -84,7 +79,7 @@ ExitCode receive_by_bootstrap() {
         done = true;
         signals.wake();
     });
-    if (!job) return refuse(channel, job.error());
+    if (!job) return channel.refuse(job.error());
     const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
     transfer->listen();
     (*transport)->start();

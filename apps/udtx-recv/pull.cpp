@@ -14,6 +14,7 @@
 #include "common/dial_handler.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
+#include "common/process.hpp"
 #include "common/receipt.hpp"
 #include "common/reconnect.hpp"
 #include "common/remote_end.hpp"
@@ -30,15 +31,6 @@ namespace {
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr const char* kFailed = "not received";
-
-FinalReport failure(const RecvCommand& command, const Error& error) {
-    FinalReport report;
-    report.code = exit_code_for(error.code);
-    report.error = error.message;
-    report.congestion = command.common.congestion;
-    report.transfers = 0;
-    return report;
-}
 
 /// The same for each run of the same command: what the sender there takes for where things go.
 std::string identity_of(const RecvCommand& command) {
@@ -152,7 +144,7 @@ Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run) {
 Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveReceiver leave_process) {
     const RecvCommand& command = run.command;
     const auto final_end = [&](const Error& error) {
-        return Attempt{failure(command, error), Attempt::End::final, {}};
+        return Attempt{never_began(command.common, error), Attempt::End::final, {}};
     };
     auto options = where_to(command, remote.reply());
     if (!options) return final_end(options.error());
@@ -206,20 +198,17 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     FinalReport report = report_now();
     if (report.code == ExitCode::interrupted) leave(report);
     const Attempt::End end = end_of(supervisor, *dial);
-    if (end == Attempt::End::final) {
-        finish_receipt(
-            receipt->get(), [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
-    } else if (*receipt) {
-        (*receipt)->discard();
-    }
-    (*watch)->finish(report, end == Attempt::End::final);
+    const bool last = end == Attempt::End::final;
+    settle_receipt(
+        receipt->get(), last, [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
+    (*watch)->finish(report, last);
     return {std::move(report), end, supervisor.last_moved()};
 }
 
 Attempt attempt(const RecvRun& run, bool again, LeaveReceiver leave) {
     const auto remote = start_sender(run);
     if (remote) return fetch_over(run, **remote, again, leave);
-    return {failure(run.command, remote.error()), end_of(remote.error()), {}};
+    return {never_began(run.command.common, remote.error()), end_of(remote.error()), {}};
 }
 
 }  // namespace

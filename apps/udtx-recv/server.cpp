@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/descriptors.hpp"
+#include "common/process.hpp"
 #include "common/progress_display.hpp"
 #include "common/receipt.hpp"
 #include "common/show_report.hpp"
@@ -32,15 +33,6 @@ constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 1000;
 constexpr const char* kFailed = "not received";
-
-FinalReport failure(const RecvCommand& command, const Error& error) {
-    FinalReport report;
-    report.code = exit_code_for(error.code);
-    report.error = error.message;
-    report.congestion = command.common.congestion;
-    report.transfers = 0;
-    return report;
-}
 
 FinalReport report_of(const RecvCommand& command, const Session& session) {
     FinalReport report;
@@ -314,11 +306,11 @@ void show(const RecvRun& run, const FinalReport& report, const std::string& peer
 FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
     const RecvCommand& command = run.command;
     if (const auto checked = command.to_stdout ? Result<void>() : check_directory(command.directory); !checked) {
-        return failure(command, {checked.error().code, "--dir: " + checked.error().message});
+        return never_began(command.common, {checked.error().code, "--dir: " + checked.error().message});
     }
     AuthorizedKeys keys;
     const auto credentials = receiver_credentials(command, keys);
-    if (!credentials) return failure(command, credentials.error());
+    if (!credentials) return never_began(command.common, credentials.error());
     // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
     TransportConfig config = command.common.transport();
     config.max_rate = Rate::infinite();
@@ -326,17 +318,17 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     io::Driver::Options driver_options;
     driver_options.socket.inherited = command.inherited_socket;
     auto transport = Transport::make(*credentials, config, driver_options);
-    if (!transport) return failure(command, transport.error());
+    if (!transport) return never_began(command.common, transport.error());
     io::Driver& driver = (*transport)->driver();
-    if (const auto opened = open_socket(driver, command); !opened) return failure(command, opened.error());
+    if (const auto opened = open_socket(driver, command); !opened) return never_began(command.common, opened.error());
     const auto local = driver.local_address();
-    if (!local) return failure(command, local.error());
+    if (!local) return never_began(command.common, local.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return failure(command, receipt.error());
+    if (!receipt) return never_began(command.common, receipt.error());
     Server server(run, **transport, keys, receipt->get());
-    if (const auto watched = server.watch(); !watched) return failure(command, watched.error());
+    if (const auto watched = server.watch(); !watched) return never_began(command.common, watched.error());
     server.listen();
     (*transport)->start();
     run.log.info("listening on " + to_string(*local) + "/udp, writing to " +

@@ -114,35 +114,30 @@ BootstrapFields answer_for(const Assignment& assignment, io::Driver& driver, std
     return answer;
 }
 
-ExitCode refuse(const BootstrapChannel& channel, const Error& error) {
-    channel.fail(error);
-    return exit_code_for(error.code);
-}
-
 }  // namespace
 
 ExitCode send_by_bootstrap() {
     SignalWatch signals;
     BootstrapChannel channel(signals);
     const auto request = channel.open();
-    if (!request) return refuse(channel, request.error());
+    if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
-    if (!assignment) return refuse(channel, assignment.error());
+    if (!assignment) return channel.refuse(assignment.error());
     const CommonOptions& options = assignment->command.common;
     auto transport = Transport::make(request->credentials, assignment->command.transport());
-    if (!transport) return refuse(channel, transport.error());
+    if (!transport) return channel.refuse(transport.error());
     io::Driver& driver = (*transport)->driver();
     if (const auto opened = open_port(driver, request->ports, options.addresses); !opened) {
-        return refuse(channel, opened.error());
+        return channel.refuse(opened.error());
     }
     const auto local = driver.local_address();
-    if (!local) return refuse(channel, local.error());
+    if (!local) return channel.refuse(local.error());
     std::atomic<bool> done{false};
     auto job = transfer::SendJob::create(assignment->what, [&done, &signals] {
         done = true;
         signals.wake();
     });
-    if (!job) return refuse(channel, job.error());
+    if (!job) return channel.refuse(job.error());
     const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
     transfer->listen();
     (*transport)->start();

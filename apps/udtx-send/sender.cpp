@@ -35,15 +35,6 @@ constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// After the confirmation only the receiver waits for something, our close: time for three copies of it.
 constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
 
-FinalReport failure(const SendCommand& command, const Error& error) {
-    FinalReport report;
-    report.code = exit_code_for(error.code);
-    report.error = error.message;
-    report.congestion = command.common.congestion_in_use();
-    report.transfers = 0;
-    return report;
-}
-
 }  // namespace
 
 Result<Credentials> sender_credentials(const SendCommand& command) {
@@ -197,21 +188,21 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
     // That the JSON stream cannot be written is told by its last object.
     auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer, command.streaming()},
                                       [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
-    if (!watch) return final_end(failure(command, watch.error()));
+    if (!watch) return final_end(never_began(command.common, watch.error()));
     TransportConfig config = command.transport();
     config.max_rate = (*watch)->first_cap(io::monotonic_now());
     if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
     auto transport = Transport::make(route.credentials, config);
-    if (!transport) return final_end(failure(command, transport.error()));
+    if (!transport) return final_end(never_began(command.common, transport.error()));
     io::Driver& driver = (*transport)->driver();
     auto candidates = dial_plan(command, route.addresses);
-    if (!candidates) return final_end(failure(command, candidates.error()));
+    if (!candidates) return final_end(never_began(command.common, candidates.error()));
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened)
-        return final_end(failure(command, opened.error()));
+        return final_end(never_began(command.common, opened.error()));
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return final_end(failure(command, receipt.error()));
+    if (!receipt) return final_end(never_began(command.common, receipt.error()));
     const auto leave = [&](FinalReport report) {
         (*watch)->finish(report, true);
         // The process may end in there.
@@ -231,7 +222,7 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
         done = true;
         run.signals.wake();
     });
-    if (!job) return final_end(failure(command, job.error()));
+    if (!job) return final_end(never_began(command.common, job.error()));
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
     dial->dial();
@@ -253,13 +244,10 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
     // A disk thread may sit in a read of standard input that nobody can end.
     if (report.code == ExitCode::interrupted) leave(report);
     const Attempt::End end = end_of(supervisor, *dial);
-    if (end == Attempt::End::final) {
-        finish_receipt(
-            receipt->get(), [&](const std::string& path) { return (*job)->open_source(path); }, report);
-    } else if (*receipt) {
-        (*receipt)->discard();
-    }
-    (*watch)->finish(report, end == Attempt::End::final);
+    const bool last = end == Attempt::End::final;
+    settle_receipt(
+        receipt->get(), last, [&](const std::string& path) { return (*job)->open_source(path); }, report);
+    (*watch)->finish(report, last);
     return {std::move(report), end, supervisor.last_moved()};
 }
 
@@ -267,7 +255,7 @@ Attempt attempt(const SendRun& run, const CheckedSources& sources, bool again, L
     const SendCommand& command = run.command;
     const auto route = command.remote ? route_by_ssh(run, sources.usable) : route_by_url(command);
     if (route) return send_over(run, *route, sources, again, leave);
-    return {failure(command, route.error()), end_of(route.error()), {}};
+    return {never_began(command.common, route.error()), end_of(route.error()), {}};
 }
 
 }  // namespace
@@ -280,8 +268,8 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
         if (!only_one) run.log.warn("cannot send " + describe(file));
     }
     if (sources.usable.empty()) {
-        FinalReport report = failure(
-            command,
+        FinalReport report = never_began(
+            command.common,
             {ErrorCode::file_io, only_one ? "cannot send " + describe(sources.failed[0]) : "no source can be read"});
         report.outcome.failed_count = sources.failed.size();
         report.outcome.failed = std::move(sources.failed);
