@@ -27,7 +27,7 @@ namespace {
 
 /// After a signal: so long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kInterruptGrace = std::chrono::seconds(5);
-/// Between two lines about keys that were refused; with -v all are told.
+/// Between two lines about keys that were refused, as such or their wish; with -v all are told.
 constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
@@ -126,6 +126,8 @@ class Server {
         }
         const KeyRights* const rights = keys_.find(connection.peer_key());
         if (rights != nullptr && !rights->write) {
+            const std::string who = rights->name.empty() ? std::string() : " (" + rights->name + ")";
+            tell_refusal("refused " + to_string(connection.remote()) + who + ": its key may not write here");
             return std::make_shared<RefusingHandler>(ErrorCode::refused, "this key may not write here");
         }
         transfer::ReceiveOptions options;
@@ -158,13 +160,18 @@ class Server {
     void refused(const Address& remote, const proto::CloseReason& why) {
         watch_.refused();
         const std::string line = "refused " + to_string(remote) + ": " + why.message;
-        // Anyone may try a thousand times a second; a client that went away midway is no news.
+        // A client that went away midway is no news.
+        if (why.code != ErrorCode::authentication) return run_.log.detail(line);
+        tell_refusal(line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
+                                                                       : "; see --authorized-keys"));
+    }
+
+    /// Anyone may try a thousand times a second. Protocol thread.
+    void tell_refusal(const std::string& line) {
         const Instant now = io::monotonic_now();
-        const bool key = why.code == ErrorCode::authentication;
-        if (!key || (last_refusal_ && now - *last_refusal_ < kBetweenRefusals)) return run_.log.detail(line);
+        if (last_refusal_ && now - *last_refusal_ < kBetweenRefusals) return run_.log.detail(line);
         last_refusal_ = now;
-        run_.log.warn(line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
-                                                                        : "; see --authorized-keys"));
+        run_.log.warn(line);
     }
 
     /// False: leave at once.

@@ -7,7 +7,7 @@ head -c 3000000 /dev/urandom >"$work/data"
 {
     echo "# who may what"
     echo "dir=\"alice\",write,rate=\"10M\" $(cat "$work/alice.pub") alice at the lab"
-    echo "read $(cat "$work/bob.pub")"
+    echo "read $(cat "$work/bob.pub") bob from afar"
     cat "$work/carol.pub"
 } >"$work/allowed"
 
@@ -21,6 +21,7 @@ awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' ||
 grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
 expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
+grep -q "refused 127.0.0.1:[0-9]* (bob from afar): its key may not write" "$work/server.log" || fail "bob's push is not in the log"
 expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"
 expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
