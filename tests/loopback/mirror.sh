@@ -80,9 +80,33 @@ copy 0 -S "$work/zeros" "$url/"
 cmp "$work/zeros" "$work/dst/zeros" || fail "the files differ"
 [ "$(du -k "$work/dst/zeros" | cut -f1)" -lt 100 ] || fail "zeros were written"
 
+# --- a long file may be begun before the receiver has said that it has it: that costs one block and nothing else
+head -c 3500000 /dev/urandom >"$work/long"
+copy 0 "$work/long" "$url/"
+inode=$(stat -c %i "$work/dst/long")
+copy 0 "$work/long" "$url/"
+is unchanged 1
+is files 0
+[ "$(json_field "$work/last.out" sent_bytes)" -le 1048576 ] || fail "more than a block of a file that is the same was sent"
+touch -d '2002-03-04 05:06:07 UTC' "$work/long"
+copy 0 "$work/long" "$url/"
+is unchanged 1
+[ "$(stat -c %Y "$work/dst/long")" = "$(stat -c %Y "$work/long")" ] || fail "the time was not set"
+[ "$(stat -c %i "$work/dst/long")" = "$inode" ] || fail "a file that is the same was written anew"
+printf 'x' | dd of="$work/long" bs=1 seek=3400000 conv=notrunc status=none
+copy 0 "$work/long" "$url/"
+is files 1
+[ "$(json_field "$work/last.out" sent_bytes)" -le $((2 * 1048576)) ] || fail "blocks that are the same were sent"
+cmp "$work/long" "$work/dst/long" || fail "the files differ"
+
 # --- a receiver that overwrites nothing, whatever a sender says
 start_recv never --overwrite never --dir "$work/dst" --psk-file "$work/psk"
 printf 'new' >"$work/zeros"
 copy 0 --overwrite always "$work/zeros" "udtx://127.0.0.1:$port/"
 is skipped 1
 [ "$(stat -c %s "$work/dst/zeros")" -eq 4000000 ] || fail "the receiver let a file be overwritten"
+printf 'x' | dd of="$work/long" bs=1 seek=9 conv=notrunc status=none
+copy 0 "$work/long" "udtx://127.0.0.1:$port/"
+is skipped 1
+! cmp -s "$work/long" "$work/dst/long" || fail "the receiver let a long file be overwritten"
+[ -z "$(find "$work/dst" -name '.*.udtx-*.part')" ] || fail "a temporary file is left"

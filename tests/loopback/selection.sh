@@ -6,7 +6,7 @@ mkdir -p "$src/keep/sub" "$src/cache/deep" "$src/other" "$work/dst"
 for f in keep/a.o keep/b.c keep/sub/c.c keep/sub/important.o cache/x cache/deep/y other/z.c top.o; do
     printf 'content of %s' "$f" >"$src/$f"
 done
-head -c 3000000 /dev/urandom >"$src/big"
+head -c 5000000 /dev/urandom >"$src/big"
 ln -s keep/b.c "$src/inside"
 ln -s /etc/passwd "$src/outside"
 ln "$src/keep/b.c" "$src/keep/twin.c"
@@ -15,6 +15,8 @@ url=udtx://127.0.0.1:$port
 copy() { expect 0 "$send" --json --psk-file "$work/psk" "$@"; }
 sent() { json_field "$work/last.out" sent_bytes; }
 is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
+# The block of a long file that is sent if the receiver does not speak soon may come on top.
+sent_is() { [ "$(sent)" -eq "$1" ] || [ "$(sent)" -eq $(($1 + 1048576)) ] || fail "$(sent) bytes were sent instead of $1"; }
 names() { (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' '); }
 
 # --- patterns: the first that matches decides
@@ -47,7 +49,7 @@ is files 10
 copy "$src" "$url/again"
 is files 0
 is unchanged 12
-is sent_bytes 0
+sent_is 0
 diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 printf 'changed!' >"$src/keep/sub/c.c"
 touch "$src/top.o"
@@ -55,7 +57,7 @@ expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/again"
 grep -q '^update src/keep/sub/c.c$\|^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run misses the change"
 ! grep -q 'src/big' "$work/last.out" || fail "the dry run lists what is the same"
 copy "$src" "$url/again"
-is sent_bytes 8
+sent_is 8
 is files 1
 diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 
@@ -67,7 +69,7 @@ copy "$src" "$url/again"
 is files 0
 copy -c "$src" "$url/again"
 is files 1
-is sent_bytes 20
+sent_is 20
 diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 
 # --- of a changed file only the blocks that differ
@@ -75,7 +77,7 @@ printf 'x' | dd of="$src/big" bs=1 seek=1500000 conv=notrunc status=none
 head -c 100 /dev/urandom >>"$src/big"
 copy "$src" "$url/again"
 is files 1
-[ "$(sent)" -le $((1048576 + 1000000)) ] || fail "$(sent) bytes were sent for one changed block and a longer tail"
+[ "$(sent)" -le $((2 * 1048576 + 1000000)) ] || fail "$(sent) bytes were sent for one changed block and a longer tail"
 cmp "$src/big" "$work/dst/again/src/big" || fail "the files differ"
 [ -z "$(find "$work/dst" -name '.*')" ] || fail "something was left behind"
 
@@ -83,7 +85,7 @@ cmp "$src/big" "$work/dst/again/src/big" || fail "the files differ"
 printf 'theirs' >"$work/dst/again/src/top.o"
 copy --overwrite never "$src" "$url/again"
 is skipped 10
-is sent_bytes 0
+sent_is 0
 [ "$(cat "$work/dst/again/src/top.o")" = theirs ] || fail "--overwrite never wrote over a file"
 copy --overwrite always "$src" "$url/again"
 is files 10

@@ -90,6 +90,43 @@ TEST_CASE("a tree arrives identical, whatever the line loses") {
     }
 }
 
+TEST_CASE("a long file is begun before the receiver has spoken, and ended if it is there") {
+    const TemporaryDirectory temp;
+    const std::string content = random_content(3'500'000, 5);
+    write_file(temp / "long", content);
+    fs::create_directory(temp / "dst");
+    // A round trip of it is long also for the real disk threads.
+    LinkParams far = line(0);
+    far.delay = 1500ms;
+    const auto send = [&](transfer::Overwrite overwrite) {
+        Scenario s(symmetric("begun early", far));
+        TransferRig rig(s, {.sources = {(temp / "long").string()}, .destination = "", .overwrite = overwrite},
+                        {.directory = (temp / "dst").string()});
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
+            SIM_REQUIRE(s, outcome.status.ok());
+            SIM_CHECK(s, outcome.failed_count == 0);
+        }
+        SIM_CHECK(s, std::distance(fs::directory_iterator(temp / "dst"), fs::directory_iterator()) == 1);
+        return rig.sender->job().result();
+    };
+    constexpr std::uint64_t kBlock = 1U << 20U;
+    CHECK(send(transfer::Overwrite::diff).sent_bytes == content.size());
+    const transfer::Outcome same = send(transfer::Overwrite::diff);
+    CHECK(same.unchanged == 1);
+    CHECK(same.sent_bytes == kBlock);
+
+    std::string changed = content;
+    changed[3'400'000] = static_cast<char>(~changed[3'400'000]);
+    write_file(temp / "long", changed);
+    const transfer::Outcome left = send(transfer::Overwrite::never);
+    CHECK(left.skipped == 1);
+    CHECK(left.sent_bytes == kBlock);
+    CHECK(read_file(temp / "dst/long") == content);
+    CHECK(send(transfer::Overwrite::diff).sent_bytes == kBlock + content.size() % kBlock);
+    CHECK(read_file(temp / "dst/long") == changed);
+}
+
 TEST_CASE("SHA-256 instead of XXH3 works the same") {
     const TemporaryDirectory temp;
     write_file(temp / "f", random_content(2'500'000, 3));

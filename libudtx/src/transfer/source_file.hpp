@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "os/unique_fd.hpp"
@@ -20,8 +21,9 @@ struct SourceReader::OpenFile {
     struct stat before = {};
     bool whole = false;
     FileDigest digest;
-    RemoteHolding holding{};       ///< what is left of it to be compared
-    std::uint64_t same_until = 0;  ///< up to here it was compared
+    RemoteHolding holding{};               ///< what is left of it to be compared
+    std::optional<std::uint64_t> query{};  ///< not answered yet: it was begun before
+    std::uint64_t same_until = 0;          ///< up to here it was compared
     std::uint64_t first_unsent_digest = 0;
     std::vector<Digest> digests{};
     std::uint64_t sent = 0;

@@ -54,6 +54,7 @@ void SourceReader::run() {
 void SourceReader::send(const Candidate& candidate) {
     const ScannedEntry& entry = candidate.entry;
     if (entry.type != EntryType::file) return send_unread(entry);
+    if (may_begin(candidate)) return send_file(entry, {}, candidate.query);
     RemoteHolding holding = holding_of(candidate);
     const bool same = holding.has == Holding::same;
     if (same && !options_.dry_run && (options_.announce_all || answers_.announce_all())) {
@@ -64,7 +65,8 @@ void SourceReader::send(const Candidate& candidate) {
         return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry);
     }
     if (options_.dry_run) return plan_file(entry, std::move(holding));
-    return holding.has == Holding::file ? send_kept(entry, holding.has) : send_file(entry, std::move(holding));
+    return holding.has == Holding::file ? send_kept(entry, holding.has)
+                                        : send_file(entry, std::move(holding), std::nullopt);
 }
 
 void SourceReader::send_unread(const ScannedEntry& entry) {
@@ -114,7 +116,7 @@ void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
     if (options_.planned) options_.planned({kind, entry.path, entry.size});
 }
 
-void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
+void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query) {
     int error = 0;
     UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
     struct stat st = {};
@@ -123,8 +125,9 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     if (error != 0) return announce_unreadable(entry, error);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     const bool sparse = may_have_holes(st);
-    const bool whole = !sparse && size <= kMaxExtentBytes && holding.pieces.empty();
-    OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding)};
+    const bool whole = !sparse && size <= kMaxExtentBytes && holding.pieces.empty() && !query;
+    OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding),
+                  query};
     if (same_content(file)) return send_kept(entry, Holding::all_pieces);
     message::Entry m;
     m.index = next_index_++;
@@ -139,17 +142,22 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding) {
     report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
     if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 
-    const FileStatus status = send_extents(file);
+    end_file(file, send_extents(file));
+}
+
+void SourceReader::end_file(OpenFile& file, FileStatus status) {
     flush_digests(file);
     message::FileEnd end{file.index, status, {}};
     if (status == FileStatus::ok) {
         end.digest = file.digest.finish();
         root_.add(file.index, end.digest);
+    } else if (status == FileStatus::kept) {
+        if (file.holding.has == Holding::file) count_kept(file.entry.size, 0);
     } else if (status != FileStatus::skipped) {
-        fail(entry.path, status, file.error);
+        fail(file.entry.path, status, file.error);
     }
     packer_.message(end);
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - entry.data_bytes; });
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - file.entry.data_bytes; });
 }
 
 void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_number) {

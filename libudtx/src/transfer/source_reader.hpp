@@ -49,7 +49,9 @@ class SourceReader {
     };
     void send(const Candidate& candidate);
     void send_unread(const ScannedEntry& entry);
-    void send_file(const ScannedEntry& entry, RemoteHolding holding);
+    void send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query);
+    /// FILE_END and what goes with it.
+    void end_file(OpenFile& file, FileStatus status);
     void send_meta(const ScannedEntry& entry, int fd);
     void plan(PlannedEntry::Kind kind, const ScannedEntry& entry);
     void plan_file(const ScannedEntry& entry, RemoteHolding holding);
@@ -64,7 +66,13 @@ class SourceReader {
     [[nodiscard]] RemoteHolding wait_for_answer(std::uint64_t query);
     /// Waits for the receiver to say whether it has something; meanwhile files are asked about.
     void learn_decision();
+    void look_for_decision();
     [[nodiscard]] RemoteHolding holding_of(const Candidate& candidate);
+    /// The receiver has not spoken for a while, and the file is long enough that its first block opens the window
+    /// meanwhile.
+    [[nodiscard]] bool may_begin(const Candidate& candidate);
+    /// What the receiver has of a file that was begun. kept, skipped: nothing more is to be sent.
+    FileStatus learn_holding(OpenFile& file);
     void count_unsent(const ScannedEntry& entry);
     void send_kept(const ScannedEntry& entry, Holding has);
     /// So many of the bytes were compared, and counted then.

@@ -23,6 +23,8 @@ constexpr std::size_t kAskEarly = 256;
 constexpr std::size_t kAskAhead = 16384;
 // Of the files that are asked about ahead: the receiver hashes those that changed, and has to remember it.
 constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
+// On a short path the receiver has spoken by then, and nothing is sent in vain.
+constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -68,13 +70,15 @@ RemoteHolding SourceReader::wait_for_answer(std::uint64_t query) {
 }
 
 void SourceReader::learn_decision() {
-    while (!decided_) {
-        look_ahead(kAskEarly);
-        packer_.flush();
-        const auto decision = answers_.wait_for_decision(kBetweenLooks);
-        decided_ = decision.has_value();
-        active_ = decision.value_or(false);
-    }
+    while (!decided_) look_for_decision();
+}
+
+void SourceReader::look_for_decision() {
+    look_ahead(kAskEarly);
+    packer_.flush();
+    const auto decision = answers_.wait_for_decision(kBetweenLooks);
+    decided_ = decision.has_value();
+    active_ = decision.value_or(false);
 }
 
 RemoteHolding SourceReader::holding_of(const Candidate& candidate) {
@@ -141,10 +145,34 @@ void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
     plan(there ? PlannedEntry::Kind::update : PlannedEntry::Kind::send, entry);
 }
 
+bool SourceReader::may_begin(const Candidate& candidate) {
+    if (decided_ || !candidate.query || options_.dry_run || candidate.entry.size <= kPieceBytes) return false;
+    const auto until = std::chrono::steady_clock::now() + kBeforeBeginning;
+    while (!decided_ && std::chrono::steady_clock::now() < until) look_for_decision();
+    return !decided_;
+}
+
+FileStatus SourceReader::learn_holding(OpenFile& file) {
+    learn_decision();
+    const std::uint64_t query = *std::exchange(file.query, std::nullopt);
+    if (!active_) return FileStatus::ok;
+    file.holding = wait_for_answer(query);
+    const Holding has = file.holding.has;
+    if (has == Holding::exists) return FileStatus::skipped;
+    if (has == Holding::same || has == Holding::file || same_content(file)) return FileStatus::kept;
+    // What was sent before is not kept.
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= std::min(file.same_until, file.sent); });
+    return FileStatus::ok;
+}
+
 FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
     while (range.length > 0 && !packer_.stopped()) {
+        if (file.query && file.sent > 0) {
+            if (const FileStatus status = learn_holding(file); status != FileStatus::ok) return status;
+        }
         const std::uint64_t kept = send_kept_run(file, range);
-        const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, range);
+        const std::uint64_t first = file.query ? piece_length(range.offset, range.length) : range.length;
+        const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, {range.offset, first});
         if (fresh > 0) {
             packer_.message(message::Extents{file.index, {{range.offset, fresh}}});
             if (const FileStatus status = send_extent(file, {range.offset, fresh}); status != FileStatus::ok)

@@ -150,9 +150,18 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
     open_files_.touch(index);
     if (file.file) return file.file->reopen(root_);
     if (auto made = make_temporary(index, file); !made) return made;
+    return may_stand(file) ? Result<void>() : reserve(file);
+}
+
+bool TreeWriter::may_stand(const OpenFile& file) {
+    return basis_.knows(file.path) || basis_.must_stay(file.path) ||
+           basis_.is_same(file.path, file.size, file.attributes.mtime_ns);
+}
+
+Result<void> TreeWriter::reserve(OpenFile& file) {
     // A file of one piece finds out about the disk by writing it.
-    const bool large = file.size > kPieceBytes;
-    return large && !file.sparse && !options_.sparse ? file.file->reserve(file.size) : Result<void>();
+    if (file.size <= kPieceBytes || file.sparse || options_.sparse || std::exchange(file.reserved, true)) return {};
+    return file.file->reserve(file.size);
 }
 
 Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
@@ -188,6 +197,9 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
     const Digest digest = piece_hasher_.finish();
     file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
     if (auto open = ensure_open(index, file); !open) return open;
+    if (piece.piece.ordinal > 0) {
+        if (auto reserved = reserve(file); !reserved) return reserved;
+    }
     const auto bytes = piece.data.bytes();
     auto written = options_.sparse ? file.file->write_sparse(piece.piece.file_offset, bytes)
                                    : file.file->write(piece.piece.file_offset, bytes);
@@ -215,6 +227,8 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     const auto at = files_.find(end.index);
     if (at == files_.end()) return;
     if (end.status == FileStatus::kept) return end_kept(end.index);
+    // Counted when it was answered for.
+    if (end.status == FileStatus::skipped && basis_.must_stay(at->second.path)) return forget(end.index);
     if (end.status != FileStatus::ok) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
         return drop(end.index,

@@ -94,6 +94,7 @@ class TreeWriter {
         std::optional<TempFile> file{};
         bool completed = false;  // size, mode and time are set
         bool holes = false;
+        bool reserved = false;
         UnsyncedPieces unsynced{};
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
@@ -113,11 +114,17 @@ class TreeWriter {
     void erase();
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
+    /// The sender may have begun it before it knew that the file is here, and end it so.
+    [[nodiscard]] bool may_stand(const OpenFile& file);
+    /// Room for all of an open file, once.
+    Result<void> reserve(OpenFile& file);
     Result<void> make_temporary(std::uint64_t index, OpenFile& file);
     void limit_open_files();
     /// For the journal; none for what cannot be proven later.
     [[nodiscard]] std::optional<record::Done> done_record(const OpenFile& file) const;
     void end_kept(std::uint64_t index);
+    /// Nothing is to become of it, and that is no failure.
+    void forget(std::uint64_t index);
     Result<void> keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal);
     [[nodiscard]] bool may_continue(OpenFile& file);
     /// At the end of the job.

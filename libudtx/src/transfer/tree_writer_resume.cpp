@@ -38,7 +38,9 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
     const auto at = files_.find(index);
     if (at == files_.end()) return;
     OpenFile& file = at->second;
-    if (auto open = ensure_open(index, file); !open) return drop(index, open.error());
+    auto ready = ensure_open(index, file);
+    if (ready) ready = reserve(file);
+    if (!ready) return drop(index, ready.error());
     std::uint64_t ordinal = first_ordinal;
     for (std::uint64_t done = 0; done < extent.length; ++ordinal) {
         const Extent piece{extent.offset + done, piece_length(extent.offset + done, extent.length - done)};
@@ -67,10 +69,8 @@ void TreeWriter::end_kept(std::uint64_t index) {
     OpenFile& file = files_.at(index);
     const bool resumed = resume_ && resume_->proven_file(file.path, file.size);
     const bool proven = resumed || basis_.proven_file(file.path, file.size);
-    if (!proven && !file.file && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) {
-        files_.erase(index);  // counted when it was answered for
-        return;
-    }
+    // Counted when it was answered for.
+    if (!proven && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) return forget(index);
     if (!proven) {
         return drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out the file"});
     }
@@ -80,20 +80,25 @@ void TreeWriter::end_kept(std::uint64_t index) {
     if (set_mode && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
     if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
     if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
-    // Begun before the sender knew.
-    if (file.file) file.file->remove(root_);
-    open_files_.forget(index);
-    basis_.forget(file.path);
     SplitName split = split_leaf(file.path);
     Commit commit;
     commit.index = index;
     commit.directory = std::move(split.directory);
     commit.name = std::move(split.leaf);
     commit.size = file.size;
-    files_.erase(index);
+    forget(index);
     if (!resumed) return callbacks_.unchanged();
     callbacks_.kept(commit.size);
     callbacks_.delivered(commit);
+}
+
+void TreeWriter::forget(std::uint64_t index) {
+    auto node = files_.extract(index);
+    OpenFile& file = node.mapped();
+    // Begun before the sender knew.
+    if (file.file) file.file->remove(root_);
+    open_files_.forget(index);
+    basis_.forget(file.path);
 }
 
 std::optional<record::Done> TreeWriter::done_record(const OpenFile& file) const {
