@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace udtx::apps {
 namespace {
 
 using Names = std::array<const char*, kLimits>;
-constexpr Names kNames{"sender_disk", "input",      "receiver_disk", "receive_window", "network",  "path_loss",
-                       "rate_cap",    "sender_cpu", "receiver_cpu",  "small_data",     "elsewhere"};
-constexpr Names kTexts{"sender disk", "input pipe", "receiver disk", "receive window", "network",          "path loss",
-                       "rate cap",    "sender CPU", "receiver CPU",  "small data",     "sender or network"};
+constexpr Names kNames{"sender_disk", "input",      "receiver_disk", "receive_window", "network",   "path_loss",
+                       "rate_cap",    "sender_cpu", "receiver_cpu",  "small_data",     "elsewhere", "outage"};
+constexpr Names kTexts{"sender disk", "input pipe", "receiver disk", "receive window", "network",           "path loss",
+                       "rate cap",    "sender CPU", "receiver CPU",  "small data",     "sender or network", "outage"};
 /// What a tick adds is worth so much of it a tick later: at ten ticks a second, about the last second counts.
 constexpr double kFading = 0.9;
 constexpr double kEnoughPackets = 50.0;
@@ -53,16 +54,30 @@ std::string limit_line(const std::vector<LimitShare>& shares) {
 void LimitMeter::sample(const LimitSample& sample) {
     const bool flushing = sample.phase == transfer::Phase::flush || sample.phase == transfer::Phase::verify;
     if (flushing && !all_sent_at_) all_sent_at_ = sample.at;
-    if (sample.sent_packets < last_.sent_packets) {  // of another connection: its counters begin anew
-        last_.held = {};
-        last_.sent_packets = last_.lost_packets = 0;
-    }
     if (sample.at > last_.at) {
         const Duration time = sample.at - last_.at;
-        now_ = sends_ ? of_sender(sample, time) : of_receiver(sample, time);
-        time_[static_cast<std::size_t>(*now_)] += time;
+        now_ = sample.outage ? Limit::outage : sends_ ? of_sender(sample, time) : of_receiver(sample, time);
+        count(sample, time);
     }
     last_ = sample;
+}
+
+void LimitMeter::begin_connection() {
+    const Duration at = last_.at;
+    last_ = {};
+    last_.at = at;
+    all_sent_at_.reset();
+}
+
+void LimitMeter::count(const LimitSample& sample, Duration time) {
+    const auto limit = static_cast<std::size_t>(*now_);
+    if (!sample.outage && sample.unanswered) {
+        unanswered_[limit] += time;
+        return;
+    }
+    // Answered after all, or an outage since it began.
+    for (std::size_t i = 0; i < kLimits; ++i) time_[sample.outage ? limit : i] += std::exchange(unanswered_[i], {});
+    time_[limit] += time;
 }
 
 Limit LimitMeter::of_sender(const LimitSample& s, Duration time) {
@@ -107,12 +122,13 @@ Limit LimitMeter::of_receiver(const LimitSample& s, Duration time) const {
 }
 
 std::vector<LimitShare> LimitMeter::shares() const {
+    std::array<Duration, kLimits> times = time_;
     Duration all{};
-    for (const Duration time : time_) all += time;
+    for (std::size_t i = 0; i < kLimits; ++i) all += times[i] += unanswered_[i];
     std::vector<LimitShare> out;
     if (all <= Duration::zero()) return out;
     for (std::size_t i = 0; i < kLimits; ++i) {
-        const double share = part(time_[i], all);
+        const double share = part(times[i], all);
         if (share >= 0.005) out.push_back({static_cast<Limit>(i), share});
     }
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.share > b.share; });

@@ -27,8 +27,9 @@ enum class Limit : std::uint8_t {
     receiver_cpu,    ///< the receiver said so of its protocol thread
     small_data,      ///< all was sent, and round trips were waited for
     elsewhere,       ///< at a receiver: neither its disk nor its processor; the sender or the line
+    outage,          ///< the other side did not answer, or there was no connection to it
 };
-inline constexpr std::size_t kLimits = 11;
+inline constexpr std::size_t kLimits = 12;
 [[nodiscard]] const char* name_of(Limit limit) noexcept;       ///< "receiver_disk", for machines
 [[nodiscard]] std::string_view text_of(Limit limit) noexcept;  ///< "receiver disk"
 
@@ -51,9 +52,11 @@ struct LimitSample {
     std::uint64_t sent_packets = 0;
     std::uint64_t lost_packets = 0;
     Duration rtt{};
-    Duration protocol{};  ///< the protocol thread, running or waiting for a processor
-    Duration others{};    ///< processor time of the other threads
-    Duration writing{};   ///< at a receiver: its writer at work
+    Duration protocol{};      ///< the protocol thread, running or waiting for a processor
+    Duration others{};        ///< processor time of the other threads
+    Duration writing{};       ///< at a receiver: its writer at work
+    bool unanswered = false;  ///< the other side owes an answer
+    bool outage = false;      ///< and will not give it so soon: see Silence
 };
 
 class LimitMeter {
@@ -64,6 +67,8 @@ class LimitMeter {
 
     /// `sends`: this end sends the data.
     explicit LimitMeter(bool sends) : sends_(sends) {}
+    /// Another connection takes the place of the last: its counters begin anew.
+    void begin_connection();
     void sample(const LimitSample& sample);
     /// Of the latest tick.
     [[nodiscard]] std::optional<Limit> now() const noexcept { return now_; }
@@ -71,6 +76,7 @@ class LimitMeter {
     [[nodiscard]] std::vector<LimitShare> shares() const;
 
   private:
+    void count(const LimitSample& sample, Duration time);
     [[nodiscard]] Limit of_sender(const LimitSample& s, Duration time);
     [[nodiscard]] Limit of_receiver(const LimitSample& s, Duration time) const;
     [[nodiscard]] Limit without_data(const LimitSample& s, double others) const;
@@ -82,6 +88,7 @@ class LimitMeter {
     double recent_lost_ = 0.0;
     std::optional<Limit> now_;
     std::array<Duration, kLimits> time_{};
+    std::array<Duration, kLimits> unanswered_{};  // not in time_ yet: it may turn out to be an outage
 };
 
 }  // namespace udtx::apps

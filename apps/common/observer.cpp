@@ -56,6 +56,8 @@ LimitSample Observer::sample_of(const Glance& glance) const {
     s.protocol = glance.protocol;
     s.others = std::max(glance.process - glance.protocol, Duration::zero());
     s.writing = glance.writing;
+    s.unanswered = glance.unanswered > Duration::zero();
+    s.outage = glance.outage;
     s.hold = SendHold::application;
     if (!glance.stats) return s;
     s.held = glance.stats->held;
@@ -84,9 +86,15 @@ void Observer::look(const Glance& glance) {
     latest_.stats = glance.stats;
     latest_.rate = rate_.rate();
     latest_.paths = std::move(paths);
+    latest_.silent = glance.outage ? std::optional(glance.unanswered) : std::nullopt;
     latest_.limited_by = limits_.now();
     latest_.limits = limits_.shares();
     latest_.cap = glance.cap;
+}
+
+void Observer::begin_connection() {
+    limits_.begin_connection();
+    paths_.clear();
 }
 
 Observation Observer::latest() const {
@@ -120,7 +128,8 @@ std::string progress_json(const Observation& seen) {
     json.key("event").string("progress");
     json.key("seconds").number(to_seconds(seen.at));
     if (!seen.peer.empty()) json.key("peer").string(seen.peer);
-    json.key("phase").string(transfer::to_string(progress.phase));
+    json.key("phase").string(seen.silent ? "outage" : transfer::to_string(progress.phase));
+    json.key("silent_s").number(to_seconds(seen.silent.value_or(Duration())));
     json.key("bytes_done").number(progress.bytes_done);
     json.key("bytes_sent").number(progress.bytes_sent);
     json.key("bytes_total").number(std::max(progress.bytes_total, progress.bytes_done));

@@ -23,8 +23,9 @@ struct Observation {
     transfer::Progress progress;
     bool streaming = false;
     std::optional<ConnectionStats> stats;
-    Rate rate;                     ///< bytes done, of the last two seconds or so
-    std::map<PathId, Rate> paths;  ///< the same of what each path carries
+    Rate rate;                       ///< bytes done, of the last two seconds or so
+    std::map<PathId, Rate> paths;    ///< the same of what each path carries
+    std::optional<Duration> silent;  ///< an outage: no answer for so long
     std::optional<Limit> limited_by;
     std::vector<LimitShare> limits;
     Rate cap = Rate::infinite();  ///< as it is now
@@ -39,15 +40,19 @@ struct Glance {
     Duration process{};   ///< processor time of all threads
     Duration writing{};
     Rate cap = Rate::infinite();
+    Duration unanswered{};  ///< see Silence
+    bool outage = false;
 };
 
 class Observer {
   public:
     Observer(DataEnd end, bool streaming, std::string peer);
 
-    /// One thread.
+    // --- one thread
     void look(const Glance& glance);
-    /// Any thread.
+    /// What is looked at from now on is another connection of the same transfer.
+    void begin_connection();
+    // --- any thread
     [[nodiscard]] Observation latest() const;
 
   private:

@@ -35,8 +35,6 @@ std::string files(const ProgressView& view) {
 
 const char* to_string(Phase phase) noexcept {
     switch (phase) {
-        case Phase::reconnecting:
-            return "reconnecting";
         case Phase::connecting:
             return "connect";
         case Phase::scanning:
@@ -55,6 +53,10 @@ std::string format_progress(const ProgressView& view, std::size_t columns) {
     std::vector<LinePart> parts;
     parts.push_back({percentage(view), 6});
     parts.push_back({amount(view), 5});
+    if (!view.notice.empty()) {
+        parts.push_back({view.notice, 7});
+        return fit_parts(std::move(parts), columns);
+    }
     parts.push_back({format_rate(view.rate), 4});
     parts.push_back({format_byte_rate(view.rate), 1});
     if (view.remaining) parts.push_back({"ETA " + format_clock(*view.remaining), 3});

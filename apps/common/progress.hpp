@@ -12,7 +12,7 @@
 
 namespace udtx::apps {
 
-enum class Phase { connecting, reconnecting, scanning, transferring, flushing, verifying };
+enum class Phase { connecting, scanning, transferring, flushing, verifying };
 [[nodiscard]] const char* to_string(Phase phase) noexcept;
 
 struct ProgressView {
@@ -25,7 +25,8 @@ struct ProgressView {
     bool totals_known = true;   ///< false for a pipe: nobody knows how much will come
     Rate rate;
     std::optional<Duration> remaining;
-    std::string name;  ///< file being sent, raw bytes
+    std::string name;    ///< file being sent, raw bytes
+    std::string notice;  ///< stands in place of rates and phase: nothing moves
 };
 
 /// At most `columns` wide; the parts that matter least go first when there is no room.

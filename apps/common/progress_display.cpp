@@ -47,7 +47,6 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
 
     ProgressView view;
     view.phase = phase_of(progress);
-    if (again_ && view.phase == Phase::connecting) view.phase = Phase::reconnecting;
     view.bytes_done = progress.bytes_done;
     view.bytes_total = std::max(progress.bytes_total, progress.bytes_done);
     view.files_done = progress.files_done;
@@ -58,6 +57,7 @@ void ProgressDisplay::update(Duration now, const transfer::Progress& progress, b
     if (!streaming && progress.totals_final)
         view.remaining = time_for(view.bytes_total - view.bytes_done, longer_.rate());
     view.name = progress.current_name;
+    view.notice = notice_;
     if (stats) paths_.sample(now, *stats);
     // The last column stays free: some terminals wrap as soon as it is written.
     const std::size_t columns = mode_ == Mode::redraw ? terminal_.columns() - 1 : kLineColumns;

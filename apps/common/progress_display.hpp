@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/path_progress.hpp"
@@ -27,8 +28,8 @@ class ProgressDisplay {
     void update(Duration now, const transfer::Progress& progress, bool streaming,
                 const std::optional<ConnectionStats>& stats);
     void finish();
-    /// There was a connection before this one.
-    void call_it_reconnecting() { again_ = true; }
+    /// What keeps everything from moving; empty: nothing does.
+    void set_notice(std::string notice) { notice_ = std::move(notice); }
 
     [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
 
@@ -38,7 +39,7 @@ class ProgressDisplay {
     Terminal& terminal_;
     Mode mode_;
     bool with_paths_;
-    bool again_ = false;
+    std::string notice_;
     PathMeters paths_;
     std::optional<Duration> last_shown_;
     RateMeter recent_{std::chrono::seconds(2)};

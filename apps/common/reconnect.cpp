@@ -17,7 +17,7 @@ constexpr Duration kLongestPause = std::chrono::seconds(15);
 /// What the attempts so far came to.
 class Course {
   public:
-    explicit Course(const ReconnectSetup& setup) : setup_(setup), moved_(start_) {}
+    explicit Course(const ReconnectSetup& setup) : setup_(setup) {}
 
     void take(Attempt& attempt) {
         if (attempt.end == Attempt::End::unreachable) {
@@ -31,7 +31,7 @@ class Course {
             moved_ = std::max(moved_, attempt.last_moved);
             pause_ = kFirstPause;
         }
-        sent_ += attempt.report.outcome.sent_bytes;
+        setup_.watch.lost(io::monotonic_now(), attempt.report);
         lost_ = attempt.report;
         setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
     }
@@ -44,6 +44,7 @@ class Course {
             const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
             signal_ = setup_.signals.wait(std::min(slice, std::chrono::milliseconds(100)));
             if (signal_) return false;
+            setup_.watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::ours);
         }
         return left() > Duration::zero();
     }
@@ -53,18 +54,13 @@ class Course {
     /// The report of the last attempt becomes that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
         last.reconnects = reconnects_;
-        last.elapsed = io::monotonic_now() - start_;
-        last.outcome.sent_bytes += sent_;
-        // What was sent before is kept now, and no earlier run's.
-        last.outcome.kept_bytes -= std::min(last.outcome.kept_bytes, sent_);
+        last.elapsed = setup_.watch.since_start(io::monotonic_now());
         return last;
     }
 
     /// The last connection's report, for a run that ends without another.
     [[nodiscard]] FinalReport give_up() const {
-        FinalReport report = *lost_;
-        report.outcome.sent_bytes = 0;  // it is among the sum
-        report = sum(std::move(report));
+        FinalReport report = sum(*lost_);
         if (signal_) {
             report.code = ExitCode::interrupted;
             report.error =
@@ -82,10 +78,8 @@ class Course {
     }
 
     const ReconnectSetup& setup_;
-    Instant start_ = io::monotonic_now();
-    Instant moved_;
+    Instant moved_ = io::monotonic_now();
     std::uint64_t most_ = 0;
-    std::uint64_t sent_ = 0;
     std::uint64_t reconnects_ = 0;
     Duration pause_ = kFirstPause;
     std::optional<FinalReport> lost_;

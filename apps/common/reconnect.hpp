@@ -3,12 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <future>
 
 #include "common/dial_handler.hpp"
 #include "common/final_report.hpp"
 #include "common/log.hpp"
 #include "common/signals.hpp"
 #include "common/supervisor.hpp"
+#include "common/transfer_watch.hpp"
+#include "io/monotonic_clock.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
@@ -35,9 +38,23 @@ struct ReconnectSetup {
     bool resumable = false;  ///< else there is but one attempt
     Log& log;
     SignalWatch& signals;
+    TransferWatch& watch;
 };
 
-/// Makes attempts until one has a final end or patience is over. `attempt(again)`: not the first.
+/// Makes attempts until one has a final end or patience is over. `attempt(again)`: not the first. The last report
+/// counts what the connections before it came to.
 [[nodiscard]] FinalReport keep_trying(const ReconnectSetup& setup, const std::function<Attempt(bool again)>& attempt);
+
+/// Runs what may block for as long as names are looked up or ssh tries. Those who watch hear of the outage meanwhile,
+/// if there was a connection before.
+template <class Make>
+[[nodiscard]] auto make_while_watched(TransferWatch& watch, bool again, const Make& make) {
+    if (!again) return make();
+    auto made = std::async(std::launch::async, make);
+    while (made.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+        watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::leave);
+    }
+    return made.get();
+}
 
 }  // namespace udtx::apps

@@ -15,15 +15,8 @@ constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
 }  // namespace
 
 Supervisor::Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done)
-    : setup_(setup),
-      dial_(dial),
-      job_(job),
-      done_(done),
-      display_(setup.terminal, ProgressDisplay::choose(setup.options.quiet, setup.options.progress, setup.terminal),
-               setup.end, setup.options.verbose),
-      start_(io::monotonic_now()),
-      last_moved_(start_) {
-    if (setup.again) display_.call_it_reconnecting();
+    : setup_(setup), dial_(dial), job_(job), done_(done), start_(io::monotonic_now()), last_moved_(start_) {
+    setup_.watch.begin_connection(start_);
 }
 
 bool Supervisor::wait() {
@@ -39,32 +32,29 @@ bool Supervisor::wait() {
         watch(now, progress);
     }
     end_ = io::monotonic_now();
-    display_.finish();
+    setup_.watch.clear_screen();
     return true;
 }
 
 Duration Supervisor::elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
 
 void Supervisor::show(Instant now, const transfer::Progress& progress) {
-    const auto cap = setup_.watch != nullptr ? setup_.watch->new_cap(now) : std::nullopt;
+    const auto cap = setup_.watch.new_cap(now);
     if (cap) {
-        setup_.log->info(describe_rate_cap(*cap));
+        setup_.log.info(describe_rate_cap(*cap));
         dial_.set_max_rate(*cap);
     }
     const auto stats = dial_.final_stats();
     dial_.sample_stats();  // for the next time
     look(now, progress, stats);
-    display_.update(now - start_, progress, setup_.streaming, display_.with_paths() ? stats : std::nullopt);
 }
 
 void Supervisor::look(Instant now, const transfer::Progress& progress, const std::optional<ConnectionStats>& stats) {
-    if (setup_.watch == nullptr) return;
-    setup_.watch->look({.at = now - start_,
-                        .progress = progress,
-                        .stats = stats,
-                        .protocol = setup_.transport->thread_time(),
-                        .process = process_time(),
-                        .writing = setup_.writing()});
+    setup_.watch.look(now, {.progress = progress,
+                            .stats = stats,
+                            .protocol = setup_.transport.thread_time(),
+                            .process = process_time(),
+                            .writing = setup_.writing()});
 }
 
 void Supervisor::look_back() { look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats()); }

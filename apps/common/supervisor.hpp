@@ -10,7 +10,6 @@
 #include "common/dial_handler.hpp"
 #include "common/progress_display.hpp"
 #include "common/signals.hpp"
-#include "common/terminal.hpp"
 #include "common/transfer_watch.hpp"
 #include "common/transport.hpp"
 #include "transfer/job.hpp"
@@ -21,16 +20,14 @@ class Supervisor {
   public:
     struct Setup {
         const CommonOptions& options;
-        Terminal& terminal;
         SignalWatch& signals;
         DataEnd end;
         bool streaming = false;  ///< one pipe: it may rest for as long as its writer likes
         /// So long there is after an end that we asked for, to tidy up and to be told what was delivered.
         Duration wind_up_within{};
-        TransferWatch* watch = nullptr;
-        const Transport* transport = nullptr;
-        Log* log = nullptr;
-        bool again = false;                                             ///< there was a connection before this one
+        TransferWatch& watch;
+        const Transport& transport;
+        Log& log;
         std::function<Duration()> writing = [] { return Duration(); };  ///< so long a receiver's writer was at work
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
@@ -62,7 +59,6 @@ class Supervisor {
     DialHandler& dial_;
     const transfer::Job& job_;
     const std::atomic<bool>& done_;
-    ProgressDisplay display_;
     StallWatch stall_;
     Instant start_;
     Instant last_moved_;

@@ -7,10 +7,13 @@
 #include "common/control_commands.hpp"
 #include "common/descriptors.hpp"
 #include "common/prometheus.hpp"
+#include "common/units.hpp"
 
 namespace udtx::apps {
 namespace {
 constexpr Duration kJsonInterval = std::chrono::seconds(1);
+/// A shorter silence is worth no line of the log.
+constexpr Duration kWorthALine = std::chrono::seconds(5);
 }  // namespace
 
 RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base) {
@@ -43,18 +46,20 @@ void JsonTicker::tick(Duration at, const Observation& seen) {
     print_(progress_json(seen));
 }
 
-TransferWatch::TransferWatch(const CommonOptions& options, Subject subject)
-    : end_(subject.end),
-      observer_(subject.end, subject.streaming, std::move(subject.peer)),
+TransferWatch::TransferWatch(const CommonOptions& options, Log& log, Subject subject)
+    : options_(options),
+      log_(log),
+      subject_(std::move(subject)),
+      observer_(subject_.end, subject_.streaming, subject_.peer),
       rates_(governor_settings(options, options.rate)) {}
 
 Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions& options, Log& log, Subject subject,
                                                             JsonTicker::Print print) {
     const bool sends = subject.end == DataEnd::sender;
     const std::string where = (sends ? "to " : "from ") + subject.peer;
-    std::unique_ptr<TransferWatch> watch(new TransferWatch(options, std::move(subject)));
+    std::unique_ptr<TransferWatch> watch(new TransferWatch(options, log, std::move(subject)));
     TransferWatch& self = *watch;
-    auto page = LivePage::start(options.observing, page_subject(self.end_, where, true), log);
+    auto page = LivePage::start(options.observing, page_subject(self.subject_.end, where, true), log);
     if (!page) return page.error();
     self.page_ = std::move(*page);
     auto metrics = serve_metrics(options, log, [&self, sends] {
@@ -70,7 +75,7 @@ Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions&
 
 ControlSocket::Handler TransferWatch::control() {
     auto status = [this] { return progress_json(latest()); };
-    if (end_ == DataEnd::sender) return control_handler(rates_, status);
+    if (subject_.end == DataEnd::sender) return control_handler(rates_, status);
     return [status](const std::string& line) -> Result<std::string> {
         if (line == "status") return status();
         return Error{ErrorCode::invalid_argument,
@@ -81,21 +86,84 @@ ControlSocket::Handler TransferWatch::control() {
 Rate TransferWatch::first_cap(Instant now) { return cap_ = rates_.update(now, true); }
 
 std::optional<Rate> TransferWatch::new_cap(Instant now) {
-    if (end_ == DataEnd::receiver) return std::nullopt;
+    if (subject_.end == DataEnd::receiver) return std::nullopt;
     const Rate cap = rates_.update(now, true);
     if (cap == cap_) return std::nullopt;
     return cap_ = cap;
 }
 
-void TransferWatch::look(Glance glance) {
-    glance.cap = cap_;
-    observer_.look(glance);
-    if (json_) json_->tick(glance.at, observer_.latest());
-    if (page_ && page_->due(glance.at)) page_->tick(glance.at, {observer_.latest()});
+void TransferWatch::show_on(Terminal& terminal) {
+    display_.emplace(terminal, ProgressDisplay::choose(options_.quiet, options_.progress, terminal), subject_.end,
+                     options_.verbose);
 }
 
-void TransferWatch::finish(FinalReport& report, bool last) {
-    if (page_) page_->finish(latest().at, {latest()}, report, last);
+void TransferWatch::begin_connection(Instant now) {
+    if (!start_) start_ = now;
+    observer_.begin_connection();
+}
+
+void TransferWatch::lost(Instant now, const FinalReport& report) {
+    account_.carry(report.progress, report.outcome);
+    silence_.lost(since_start(now));
+}
+
+void TransferWatch::look(Instant now, Glance glance) {
+    glance.at = since_start(now);
+    glance.progress = account_.whole(std::move(glance.progress));
+    silence_.look(glance.at, glance.stats);
+    glance.unanswered = silence_.unanswered();
+    glance.outage = silence_.outage() && glance.progress.phase != transfer::Phase::done;
+    glance.cap = cap_;
+    observer_.look(glance);
+    const Observation seen = observer_.latest();
+    if (json_) json_->tick(glance.at, seen);
+    if (page_ && page_->due(glance.at)) page_->tick(glance.at, {seen});
+    tell_silence();
+    show(seen);
+}
+
+void TransferWatch::look_at_nothing(Instant now, Screen screen) {
+    Glance glance;
+    glance.progress.phase = transfer::Phase::connect;
+    screen_ = screen;
+    look(now, std::move(glance));
+    screen_ = Screen::ours;
+}
+
+void TransferWatch::show(const Observation& seen) {
+    if (!display_ || screen_ == Screen::leave) return;
+    display_->set_notice(seen.silent ? silence_text() : std::string());
+    display_->update(seen.at, seen.progress, seen.streaming, display_->with_paths() ? seen.stats : std::nullopt);
+}
+
+void TransferWatch::clear_screen() {
+    if (display_) display_->finish();
+}
+
+/// Once, and once more when it is over.
+void TransferWatch::tell_silence() {
+    const Duration unanswered = silence_.unanswered();
+    if (!silence_.outage()) {
+        if (told_silence_) log_.info(subject_.peer + " answers again, after " + format_elapsed(*told_silence_));
+        told_silence_.reset();
+    } else if (told_silence_ || unanswered >= kWorthALine) {
+        if (!told_silence_) log_.warn(silence_text());
+        told_silence_ = unanswered;
+    }
+}
+
+std::string TransferWatch::silence_text() const {
+    const auto whole = std::chrono::floor<std::chrono::seconds>(silence_.unanswered());
+    const std::string text = "no answer from " + subject_.peer + " for " + std::to_string(whole.count()) + " s";
+    if (!subject_.tries_again_for) return text;
+    return text + ", trying again until " + (options_.timeout ? "--timeout, " : "") +
+           format_elapsed(*subject_.tries_again_for);
+}
+
+void TransferWatch::finish(FinalReport& report) {
+    clear_screen();
+    report.limits = latest().limits;
+    if (page_) page_->finish(latest().at, {latest()}, report);
 }
 
 }  // namespace udtx::apps

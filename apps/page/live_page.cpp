@@ -118,14 +118,14 @@ void LivePage::ended(const std::string& peer, const FinalReport& report) {
     data_.ended(peer, report);
 }
 
-void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalReport& report, bool last) {
+void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalReport& report) {
     {
         const std::lock_guard lock(mutex_);
         data_.look(at, std::move(transfers));
         data_.sample();
         data_.over(report);
     }
-    if (server_ && last) {
+    if (server_) {
         server_->publish(event_text(kEvent, json(false)));
         server_->end_streams(kFarewell);
     }

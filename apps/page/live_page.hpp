@@ -26,9 +26,8 @@ class LivePage {
     void tick(Duration at, std::vector<Observation> transfers);
     /// One of many has come to its end.
     void ended(const std::string& peer, const FinalReport& report);
-    /// The last that visitors hear, if it is; writes the report. A report that could not be written turns success into
-    /// file_io.
-    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report, bool last = true);
+    /// The last that visitors hear; writes the report. A report that could not be written turns success into file_io.
+    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report);
 
   private:
     LivePage(const ObservingOptions& options, PageSubject subject, Log& log);

@@ -36,6 +36,13 @@ void PageData::look(Duration at, std::vector<Observation> transfers) {
         const auto line = lines_.find({seen.peer, path.id});
         if (line != lines_.end()) still.insert(*line);
     });
+    // A connection that takes the place of a lost one goes on where that ended.
+    for (const Observation& seen : transfers_) {
+        if (seen.stats) continue;
+        for (const auto& line : lines_) {
+            if (line.first.first == seen.peer) still.insert(line);
+        }
+    }
     lines_ = std::move(still);
 }
 

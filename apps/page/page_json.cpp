@@ -17,6 +17,7 @@ void write_limit(JsonWriter& json, Limit limit) {
 void write_progress(JsonWriter& json, const Observation& seen) {
     const transfer::Progress& progress = seen.progress;
     json.key("phase").string(transfer::to_string(progress.phase));
+    json.key("silent").number(to_seconds(seen.silent.value_or(Duration())));
     json.key("streaming").boolean(seen.streaming);
     json.key("rate").number(seen.rate.bps());
     json.key("cap").number(seen.cap.is_infinite() ? std::nan("") : seen.cap.bps());

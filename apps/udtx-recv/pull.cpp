@@ -104,18 +104,27 @@ void say_error(FinalReport& report, const RecvRun& run, RemoteEnd& remote, const
     }
 }
 
-FinalReport make_report(const RecvRun& run, RemoteEnd& remote, const Supervisor& supervisor, const DialHandler& dial,
-                        const transfer::Job& job) {
+/// Of a run, over all its connections.
+struct Fetching {
+    const RecvRun& run;
+    std::unique_ptr<TransferWatch>& watch;
+    LeaveReceiver leave;
+};
+
+FinalReport make_report(const Fetching& fetching, RemoteEnd& remote, const Supervisor& supervisor,
+                        const DialHandler& dial, const transfer::Job& job) {
+    const RecvRun& run = fetching.run;
+    const Account& account = fetching.watch->account();
     FinalReport report;
     report.elapsed = supervisor.elapsed();
-    report.outcome = job.result();
+    report.outcome = account.whole(job.result());
     report.outcome.exact = supervisor.ended();
     report.streaming = run.command.to_stdout;
     // Left behind before it had come to its end.
     if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
         report.outcome.status = *why;
     }
-    report.progress = job.progress();
+    report.progress = account.whole(job.progress());
     report.stats = dial.final_stats();
     report.congestion = run.command.common.congestion;
     report.code = exit_code_for(report.outcome);
@@ -130,26 +139,32 @@ std::vector<proto::PathAddresses> candidates(const std::vector<Address>& address
     return plans;
 }
 
-Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run) {
+Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration patience) {
     const RecvCommand& command = run.command;
-    return TransferWatch::start(command.common, run.log,
-                                {DataEnd::receiver, command.sources.front().host, command.to_stdout},
-                                [&run](const std::string& line) {
-                                    if (run.command.to_stdout) return run.terminal.line(line);
-                                    (void)write_all(STDOUT_FILENO, line + "\n");
-                                });
+    TransferWatch::Subject subject{DataEnd::receiver, command.sources.front().host, command.to_stdout};
+    if (resumable(command)) subject.tries_again_for = patience;
+    auto watch = TransferWatch::start(command.common, run.log, std::move(subject), [&run](const std::string& line) {
+        if (run.command.to_stdout) return run.terminal.line(line);
+        (void)write_all(STDOUT_FILENO, line + "\n");
+    });
+    if (watch) (*watch)->show_on(run.terminal);
+    return watch;
+}
+
+Attempt not_begun(const Fetching& fetching, const Error& error, Attempt::End end) {
+    FinalReport report = never_began(fetching.run.command.common, error);
+    report.outcome = fetching.watch->account().whole(std::move(report.outcome));
+    return {std::move(report), end, {}};
 }
 
 /// One connection's worth of a transfer.
-Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveReceiver leave_process) {
+Attempt fetch_over(const Fetching& fetching, RemoteEnd& remote) {
+    const RecvRun& run = fetching.run;
     const RecvCommand& command = run.command;
-    const auto final_end = [&](const Error& error) {
-        return Attempt{never_began(command.common, error), Attempt::End::final, {}};
-    };
+    TransferWatch& watch = *fetching.watch;
+    const auto final_end = [&](const Error& error) { return not_begun(fetching, error, Attempt::End::final); };
     auto options = where_to(command, remote.reply());
     if (!options) return final_end(options.error());
-    auto watch = watch_pull(run);
-    if (!watch) return final_end(watch.error());
     TransportConfig config = command.common.transport();
     // The sender there keeps to the cap that it was started with.
     config.max_rate = Rate::infinite();
@@ -166,9 +181,9 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     options->receipt = receipt->get();
     const auto leave = [&](FinalReport report) {
         if (*receipt) (*receipt)->discard();
-        (*watch)->finish(report, true);
-        watch.value().reset();  // the process may end in there: the control socket is to go before
-        leave_process(run, report);
+        watch.finish(report);
+        fetching.watch.reset();  // the process may end in there: the control socket is to go before
+        fetching.leave(run, report);
     };
     std::atomic<bool> done{false};
     auto job = transfer::ReceiveJob::create(std::move(*options), [&done, &run] {
@@ -178,20 +193,11 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     if (!job) return final_end(job.error());
     const auto dial = std::make_shared<DialHandler>(driver, std::move(ways), false, **job, run.log);
     dial->dial();
-    Supervisor::Setup setup{command.common,    run.terminal,      run.signals,
-                            DataEnd::receiver, command.to_stdout, kWindUpWithin};
-    setup.again = again;
-    setup.watch = watch->get();
-    setup.transport = transport->get();
-    setup.log = &run.log;
-    setup.writing = [&job] { return (*job)->written_for(); };
-    Supervisor supervisor(setup, *dial, **job, done);
+    Supervisor supervisor({command.common, run.signals, DataEnd::receiver, command.to_stdout, kWindUpWithin, watch,
+                           **transport, run.log, [&job] { return (*job)->written_for(); }},
+                          *dial, **job, done);
     (*transport)->start();
-    const auto report_now = [&] {
-        FinalReport report = make_report(run, remote, supervisor, *dial, **job);
-        report.limits = (*watch)->latest().limits;
-        return report;
-    };
+    const auto report_now = [&] { return make_report(fetching, remote, supervisor, *dial, **job); };
     if (!supervisor.wait()) leave(report_now());
     (*transport)->stop(kDrainAtMost);
     supervisor.look_back();
@@ -201,22 +207,27 @@ Attempt fetch_over(const RecvRun& run, RemoteEnd& remote, bool again, LeaveRecei
     const bool last = end == Attempt::End::final;
     settle_receipt(
         receipt->get(), last, [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
-    (*watch)->finish(report, last);
     return {std::move(report), end, supervisor.last_moved()};
 }
 
-Attempt attempt(const RecvRun& run, bool again, LeaveReceiver leave) {
-    const auto remote = start_sender(run);
-    if (remote) return fetch_over(run, **remote, again, leave);
-    return {never_began(run.command.common, remote.error()), end_of(remote.error()), {}};
+Attempt attempt(const Fetching& fetching, bool again) {
+    const auto remote = make_while_watched(*fetching.watch, again, [&] { return start_sender(fetching.run); });
+    if (remote) return fetch_over(fetching, **remote);
+    return not_begun(fetching, remote.error(), end_of(remote.error()));
 }
 
 }  // namespace
 
 FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
-    const ReconnectSetup setup{run.command.common.timeout.value_or(kDefaultPatience), resumable(run.command), run.log,
-                               run.signals};
-    return keep_trying(setup, [&](bool again) { return attempt(run, again, leave); });
+    const CommonOptions& options = run.command.common;
+    const Duration patience = options.timeout.value_or(kDefaultPatience);
+    auto watch = watch_pull(run, patience);
+    if (!watch) return never_began(options, watch.error());
+    const Fetching fetching{run, *watch, leave};
+    FinalReport report = keep_trying({patience, resumable(run.command), run.log, run.signals, **watch},
+                                     [&](bool again) { return attempt(fetching, again); });
+    (*watch)->finish(report);
+    return report;
 }
 
 }  // namespace udtx::apps

@@ -37,7 +37,7 @@ double loss_of(const PathStats& path) {
 /// While the line is being filled: looks at it, and ends on a signal.
 void watch_probe(const SendRun& run, const Transport& transport, DialHandler& dial, ProbeJob& job, TransferWatch& watch,
                  const std::atomic<bool>& done) {
-    const Instant start = io::monotonic_now();
+    watch.begin_connection(io::monotonic_now());
     while (!done) {
         if (run.signals.wait(std::chrono::milliseconds(100))) {
             dial.abort(ErrorCode::interrupted, "interrupted");
@@ -46,11 +46,10 @@ void watch_probe(const SendRun& run, const Transport& transport, DialHandler& di
         const auto stats = dial.final_stats();
         dial.sample_stats();  // for the next time
         job.tick();
-        watch.look({.at = io::monotonic_now() - start,
-                    .progress = job.progress(),
-                    .stats = stats,
-                    .protocol = transport.thread_time(),
-                    .process = process_time()});
+        watch.look(io::monotonic_now(), {.progress = job.progress(),
+                                         .stats = stats,
+                                         .protocol = transport.thread_time(),
+                                         .process = process_time()});
     }
 }
 

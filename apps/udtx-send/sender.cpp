@@ -158,63 +158,73 @@ void say_error(FinalReport& report, const SendRun& run, const Route& route, cons
     }
 }
 
-FinalReport make_report(const SendRun& run, const Route& route, const Supervisor& supervisor, const DialHandler& dial,
-                        const transfer::SendJob& job, const std::vector<transfer::FailedFile>& missing) {
+/// Of a run, over all its connections.
+struct Sending {
+    const SendRun& run;
+    const CheckedSources& sources;
+    std::unique_ptr<TransferWatch>& watch;
+    LeaveSender leave;
+};
+
+FinalReport make_report(const Sending& sending, const Route& route, const Supervisor& supervisor,
+                        const DialHandler& dial, const transfer::SendJob& job) {
+    const SendRun& run = sending.run;
+    const Account& account = sending.watch->account();
     FinalReport report;
     report.elapsed = supervisor.elapsed();
-    report.outcome = job.result();
+    report.outcome = account.whole(job.result());
     report.streaming = run.command.streaming();
     report.dry_run = run.command.tree.dry_run;
     // Left behind before it had come to its end.
     if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
         report.outcome.status = *why;
     }
-    report.progress = job.progress();
+    report.progress = account.whole(job.progress());
     report.stats = dial.final_stats();
     report.congestion = run.command.common.congestion_in_use();
     report.code = exit_code_for(report.outcome);
-    add_missing(report, missing);
+    add_missing(report, sending.sources.failed);
     say_error(report, run, route, dial, supervisor.signal());
     return report;
 }
 
-Attempt final_end(FinalReport report) { return {std::move(report), Attempt::End::final, {}}; }
+Attempt not_begun(const Sending& sending, const Error& error, Attempt::End end = Attempt::End::final) {
+    FinalReport report = never_began(sending.run.command.common, error);
+    report.outcome = sending.watch->account().whole(std::move(report.outcome));
+    return {std::move(report), end, {}};
+}
 
 /// One connection's worth of a transfer.
-Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& sources, bool again,
-                  LeaveSender leave_process) {
+Attempt send_over(const Sending& sending, const Route& route) {
+    const SendRun& run = sending.run;
     const SendCommand& command = run.command;
-    const std::string peer = route.remote ? command.remote->host : authority(command.url);
-    // That the JSON stream cannot be written is told by its last object.
-    auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer, command.streaming()},
-                                      [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
-    if (!watch) return final_end(never_began(command.common, watch.error()));
+    TransferWatch& watch = *sending.watch;
     TransportConfig config = command.transport();
-    config.max_rate = (*watch)->first_cap(io::monotonic_now());
+    config.max_rate = watch.first_cap(io::monotonic_now());
     if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
     auto transport = Transport::make(route.credentials, config);
-    if (!transport) return final_end(never_began(command.common, transport.error()));
+    if (!transport) return not_begun(sending, transport.error());
     io::Driver& driver = (*transport)->driver();
     auto candidates = dial_plan(command, route.addresses);
-    if (!candidates) return final_end(never_began(command.common, candidates.error()));
+    if (!candidates) return not_begun(sending, candidates.error());
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened)
-        return final_end(never_began(command.common, opened.error()));
+        return not_begun(sending, opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return final_end(never_began(command.common, receipt.error()));
+    if (!receipt) return not_begun(sending, receipt.error());
     const auto leave = [&](FinalReport report) {
-        (*watch)->finish(report, true);
+        watch.finish(report);
         // The process may end in there.
         if (*receipt) (*receipt)->discard();
-        watch.value().reset();
-        leave_process(run, report);
+        sending.watch.reset();
+        sending.leave(run, report);
     };
     std::atomic<bool> done{false};
-    transfer::SendOptions options = what_to_send(command, sources.usable);
+    transfer::SendOptions options = what_to_send(command, sending.sources.usable);
     options.receipt = receipt->get();
     options.planned = plan_listing(run);
-    if (options.erase && !sources.failed.empty()) {
+    if (options.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
         options.erase = false;
     }
@@ -222,18 +232,14 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
         done = true;
         run.signals.wake();
     });
-    if (!job) return final_end(never_began(command.common, job.error()));
+    if (!job) return not_begun(sending, job.error());
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
     dial->dial();
-    Supervisor supervisor({command.common, run.terminal, run.signals, DataEnd::sender, command.streaming(),
-                           kAnswerWithin, watch->get(), transport->get(), &run.log, again},
-                          *dial, **job, done);
-    const auto report_now = [&] {
-        FinalReport report = make_report(run, route, supervisor, *dial, **job, sources.failed);
-        report.limits = (*watch)->latest().limits;
-        return report;
-    };
+    Supervisor supervisor(
+        {command.common, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin, watch, **transport, run.log},
+        *dial, **job, done);
+    const auto report_now = [&] { return make_report(sending, route, supervisor, *dial, **job); };
     (*transport)->start();
     if (!supervisor.wait()) leave(report_now());
     dial->sample_stats();
@@ -247,15 +253,28 @@ Attempt send_over(const SendRun& run, const Route& route, const CheckedSources& 
     const bool last = end == Attempt::End::final;
     settle_receipt(
         receipt->get(), last, [&](const std::string& path) { return (*job)->open_source(path); }, report);
-    (*watch)->finish(report, last);
     return {std::move(report), end, supervisor.last_moved()};
 }
 
-Attempt attempt(const SendRun& run, const CheckedSources& sources, bool again, LeaveSender leave) {
+Attempt attempt(const Sending& sending, bool again) {
+    const SendRun& run = sending.run;
+    const auto route = make_while_watched(*sending.watch, again, [&] {
+        return run.command.remote ? route_by_ssh(run, sending.sources.usable) : route_by_url(run.command);
+    });
+    if (route) return send_over(sending, *route);
+    return not_begun(sending, route.error(), end_of(route.error()));
+}
+
+Result<std::unique_ptr<TransferWatch>> watch_push(const SendRun& run, Duration patience) {
     const SendCommand& command = run.command;
-    const auto route = command.remote ? route_by_ssh(run, sources.usable) : route_by_url(command);
-    if (route) return send_over(run, *route, sources, again, leave);
-    return {never_began(command.common, route.error()), end_of(route.error()), {}};
+    TransferWatch::Subject subject{DataEnd::sender, command.remote ? command.remote->host : authority(command.url),
+                                   command.streaming()};
+    if (command.resumable()) subject.tries_again_for = patience;
+    // That the JSON stream cannot be written is told by its last object.
+    auto watch = TransferWatch::start(command.common, run.log, std::move(subject),
+                                      [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
+    if (watch) (*watch)->show_on(run.terminal);
+    return watch;
 }
 
 }  // namespace
@@ -275,9 +294,14 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
         report.outcome.failed = std::move(sources.failed);
         return report;
     }
-    const ReconnectSetup setup{command.common.timeout.value_or(kDefaultPatience), command.resumable(), run.log,
-                               run.signals};
-    return keep_trying(setup, [&](bool again) { return attempt(run, sources, again, leave); });
+    const Duration patience = command.common.timeout.value_or(kDefaultPatience);
+    auto watch = watch_push(run, patience);
+    if (!watch) return never_began(command.common, watch.error());
+    const Sending sending{run, sources, *watch, leave};
+    FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **watch},
+                                     [&](bool again) { return attempt(sending, again); });
+    (*watch)->finish(report);
+    return report;
 }
 
 }  // namespace udtx::apps

@@ -1,5 +1,6 @@
 # A connection that dies by silence is dialled again, and the same run completes: by URL with a receiver that is killed and
-# started anew at the same port, over ssh with a receiver that is started anew.
+# started anew at the same port, over ssh with a receiver that is started anew. What is told meanwhile is one account: nothing
+# starts over, the silence is seen, and the verdict has its share.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -7,18 +8,33 @@ head -c 40000000 /dev/urandom >"$work/file"
 # The first 4 MiB are sent before the sender knows what there is.
 begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
 start_send() {
-    "$send" --timeout 8 --rate 24M --json "$@" >"$work/send.out" 2>"$work/last.err" &
+    "$send" --timeout 12 --rate 40M --json-stream --progress --report "$work/report.html" "$@" >"$work/send.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 120 begun
+}
+silent() { grep -q '"phase":"outage"' "$work/send.out"; }
+# never_falls FIELD
+never_falls() {
+    sed -nE "s/^\{\"event\":\"progress\".*\"$1\":([0-9.e+]+).*/\1/p" "$work/send.out" |
+        awk -v field="$1" '{ if ($1 + 0 < last) { print field ": " $1 " after " last; bad = 1 } last = $1 } END { exit bad || NR < 3 }' ||
+        fail "$1 starts over"
 }
 went_on() {
     wait_for 0 "$sender"
     cmp "$work/file" "$work/dst/file" || fail "not the same"
     said "the connection is lost; reconnecting"
     said "reconnected [0-9]+ times?"
-    [ "$(json_field "$work/send.out" reconnects)" -ge 1 ] || fail "reconnects are not counted"
-    [ "$(json_field "$work/send.out" sent_bytes)" -lt 75000000 ] || fail "it was begun anew"
+    for field in seconds bytes_done files_done bytes_total; do never_falls "$field"; done
+    said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
+    said "limited by: .*outage [0-9]+ %"
+    tail -n 1 "$work/send.out" >"$work/end.json"
+    [ "$(json_field "$work/end.json" reconnects)" -ge 1 ] || fail "reconnects are not counted"
+    [ "$(json_field "$work/end.json" sent_bytes)" -lt 75000000 ] || fail "it was begun anew"
+    grep -q '"outage":0\.[0-9]' "$work/end.json" || fail "the outage has no share"
+    [ "$(json_field "$work/end.json" files)" = 1 ] || fail "the file is not counted"
+    # The page has the time before the outage: its first sample is of the first connection.
+    [ ! -s "$work/report.html" ] || grep -q '"history":\[\[[01]\(\.[0-9]*\)\?,' "$work/report.html" || fail "the page's history starts over"
 }
 
 # The port has to be free for the second receiver: one is taken that nobody is likely to want.
@@ -36,6 +52,7 @@ done
 start_send --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
+until_true 60 silent
 "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
 receivers+=("$!")
 went_on

@@ -341,6 +341,7 @@ function phaseOf(state) {
   if (state.over) return state.over.code === 0 ? 'done' : state.over.reason;
   if (state.subject.role === 'receiver' && now.active === 0) return 'waiting for senders';
   if (now.active > 1) return formatCount(now.active) + ' transfers';
+  if (now.silent > 0) return 'no answer for ' + formatClock(now.silent);
   const phase = PHASES[now.phase] || now.phase;
   return now.phase === 'transfer' && !now.totals_final && !now.streaming ? phase + ', scanning' : phase;
 }

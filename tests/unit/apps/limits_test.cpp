@@ -129,6 +129,7 @@ TEST_CASE("a connection that takes the place of a lost one begins its counters a
     s.lost_packets = 70;
     pass(s, SendHold::network);
     meter.sample(s);
+    meter.begin_connection();
     s.held = {};
     s.sent_packets = 100;
     s.lost_packets = 0;
@@ -142,6 +143,29 @@ TEST_CASE("a connection that takes the place of a lost one begins its counters a
     s.sent_packets += 10'000;
     meter.sample(s);
     CHECK(*meter.now() == Limit::network);
+}
+
+TEST_CASE("a silence that turns out to be an outage is one from its beginning") {
+    LimitMeter meter(true);
+    LimitSample s = start();
+    const auto spend = [&](int ticks, bool unanswered, bool outage) {
+        s.unanswered = unanswered;
+        s.outage = outage;
+        for (int i = 0; i < ticks; ++i) {
+            pass(s, SendHold::network);
+            meter.sample(s);
+        }
+    };
+    spend(20, false, false);
+    spend(10, true, false);  // answered after all
+    spend(10, false, false);
+    CHECK(limit_line(meter.shares()) == "limited by: network 100 % of the time");
+    spend(30, true, false);
+    spend(30, true, true);
+    CHECK(*meter.now() == Limit::outage);
+    meter.begin_connection();
+    spend(20, false, false);
+    CHECK(limit_line(meter.shares()) == "limited by: network 50 % of the time, outage 50 %");
 }
 
 TEST_CASE("shares add up, largest first, and make a line") {

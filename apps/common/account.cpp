@@ -1,0 +1,60 @@
+#include "common/account.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace udtx::apps {
+namespace {
+
+/// Takes at most so much away; returns what is left to take.
+std::uint64_t take_from(std::uint64_t& from, std::uint64_t amount) {
+    const std::uint64_t taken = std::min(from, amount);
+    from -= taken;
+    return amount - taken;
+}
+
+}  // namespace
+
+transfer::Progress Account::whole(transfer::Progress now) const {
+    if (!carried_) return now;
+    const transfer::Progress& before = progress_;
+    // What is found beyond that which was there before this command came over an earlier connection of it. Of what was
+    // on its way when that died, some was written and never told.
+    const std::uint64_t kept = now.bytes_kept - std::min(now.bytes_kept, before.bytes_kept);
+    const std::uint64_t again = std::min(kept, std::max(before.bytes_done, before.bytes_sent));
+    now.bytes_done = std::max(before.bytes_done, again + now.bytes_done);
+    now.bytes_sent = std::max(now.bytes_done, again + now.bytes_sent);
+    now.bytes_kept = before.bytes_kept + (kept - again);
+    // What is there counts into the connection's total until its file is through.
+    const std::uint64_t most = now.totals_final ? now.bytes_total + again : UINT64_MAX;
+    const std::uint64_t known = before.totals_final ? 0 : now.bytes_total;
+    now.bytes_total = std::max(now.bytes_done, std::min(most, std::max(before.bytes_total, known)));
+    now.files_done = std::max(before.files_done, now.files_done);
+    if (!now.totals_final) now.files_total = std::max(before.files_total, now.files_total);
+    return now;
+}
+
+transfer::Outcome Account::whole(transfer::Outcome now) const {
+    if (!carried_) return now;
+    const transfer::Outcome& before = outcome_;
+    // Delivered earlier: to this connection they are the same already, or in the way.
+    const std::uint64_t met = take_from(now.unchanged, before.files + before.links);
+    take_from(now.skipped, met);
+    now.files += before.files;
+    now.links += before.links;
+    now.directories = std::max(now.directories, before.directories);
+    now.bytes += before.bytes;
+    now.erased += before.erased;
+    take_from(now.kept_bytes, before.sent_bytes);
+    now.sent_bytes += before.sent_bytes;
+    return now;
+}
+
+void Account::carry(const transfer::Progress& progress, const transfer::Outcome& outcome) {
+    carried_ = true;
+    progress_ = progress;
+    outcome_ = outcome;
+}
+
+}  // namespace udtx::apps

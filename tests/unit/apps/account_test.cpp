@@ -1,0 +1,111 @@
+// What is told of a transfer that needs several connections.
+#include "common/account.hpp"
+#include "common/silence.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+using namespace std::chrono_literals;
+
+namespace {
+
+transfer::Progress progress(std::uint64_t done, std::uint64_t sent, std::uint64_t kept, std::uint64_t total) {
+    transfer::Progress p;
+    p.bytes_done = done;
+    p.bytes_sent = sent;
+    p.bytes_kept = kept;
+    p.bytes_total = total;
+    p.totals_final = true;
+    return p;
+}
+
+ConnectionStats stats(std::uint64_t received, std::uint64_t in_flight, Duration rtt = 20ms) {
+    ConnectionStats s;
+    s.paths.resize(1);
+    s.paths[0].received_packets = received;
+    s.paths[0].in_flight = in_flight;
+    s.paths[0].smoothed_rtt = rtt;
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("a second connection goes on with the account of the first") {
+    Account account;
+    // 100 were there before this command, 900 are to be sent, 400 of them are known to be written.
+    auto first = progress(400, 450, 100, 900);
+    first.files_done = 4;
+    first.files_total = 10;
+    CHECK(account.whole(first).bytes_done == 400);
+    transfer::Outcome lost;
+    lost.files = 4;
+    lost.bytes = lost.sent_bytes = 400;
+    lost.kept_bytes = 100;
+    account.carry(account.whole(first), account.whole(lost));
+
+    // It compares from the start; nothing falls meanwhile.
+    auto again = progress(0, 0, 0, 1000);
+    again.totals_final = false;
+    CHECK(account.whole(again).bytes_done == 400);
+    CHECK(account.whole(again).files_done == 4);
+    CHECK(account.whole(again).files_total == 10);
+    CHECK(account.whole(again).bytes_total == 900);
+    CHECK(account.whole(progress(0, 0, 300, 700)).bytes_done == 400);
+    CHECK(account.whole(progress(0, 0, 300, 1000)).bytes_total == 900);  // in the midst of a file
+    // 520: the 100 of before, the 400, and 20 that had been written and not been told.
+    const auto later = account.whole(progress(200, 250, 520, 480));
+    CHECK(later.bytes_done == 620);
+    CHECK(later.bytes_sent == 670);
+    CHECK(later.bytes_kept == 100);
+    CHECK(later.bytes_total == 900);
+
+    transfer::Outcome outcome;
+    outcome.files = 5;
+    outcome.unchanged = 5;  // 4 of this command's, 1 of another
+    outcome.bytes = outcome.sent_bytes = 480;
+    outcome.kept_bytes = 520;
+    outcome = account.whole(outcome);
+    CHECK(outcome.files == 9);
+    CHECK(outcome.unchanged == 1);
+    CHECK(outcome.sent_bytes == 880);
+    CHECK(outcome.kept_bytes == 120);
+}
+
+TEST_CASE("what a crash of the receiver took back is not counted twice") {
+    Account account;
+    account.carry(progress(400, 450, 0, 1000), {});
+    // Only 340 were found again: 60 have to come once more before there is anything new.
+    CHECK(account.whole(progress(50, 60, 340, 660)).bytes_done == 400);
+    CHECK(account.whole(progress(100, 110, 340, 660)).bytes_done == 440);
+    CHECK(account.whole(progress(660, 660, 340, 660)).bytes_done == 1000);
+    CHECK(account.whole(progress(660, 660, 340, 660)).bytes_total == 1000);
+}
+
+TEST_CASE("silence counts from what is not answered, and becomes an outage") {
+    Silence silence;
+    silence.look(0s, stats(10, 0));
+    silence.look(20s, stats(10, 0));  // a pipe that rests: there is nothing to answer
+    CHECK(silence.unanswered() == 0s);
+    silence.look(21s, stats(10, 5000));
+    silence.look(23s, stats(10, 5000));
+    CHECK(silence.unanswered() == 2s);
+    CHECK_FALSE(silence.outage());
+    silence.look(24s, stats(10, 0));  // given up on for now: still no answer
+    CHECK(silence.outage());
+    silence.lost(25s);
+    silence.look(40s, std::nullopt);
+    CHECK(silence.outage());
+    CHECK(silence.unanswered() == 19s);
+    silence.look(41s, stats(2, 1000));  // of the next connection
+    CHECK_FALSE(silence.outage());
+    CHECK(silence.unanswered() == 0s);
+}
+
+TEST_CASE("a line with a long round trip is not taken for an outage") {
+    Silence silence;
+    silence.look(0s, stats(10, 5000, 2s));
+    silence.look(7s, stats(10, 5000, 2s));
+    CHECK_FALSE(silence.outage());
+    silence.look(8s, stats(10, 5000, 2s));
+    CHECK(silence.outage());
+}
