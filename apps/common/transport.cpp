@@ -4,6 +4,7 @@
 
 #include "io/monotonic_clock.hpp"
 #include "openssl/cipher_speed.hpp"
+#include "openssl/credentials_data.hpp"
 
 namespace udtx::apps {
 
@@ -11,19 +12,20 @@ Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credential
                                                    const io::Driver::Options& options) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
     if (!handshakes) return handshakes.error();
-    return std::unique_ptr<Transport>(new Transport(std::move(*handshakes), config, options));
+    return std::unique_ptr<Transport>(new Transport(std::move(*handshakes), credentials, config, options));
 }
 
-Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config,
-                     const io::Driver::Options& options)
-    : handshakes_(std::move(handshakes)), driver_(deps(), config, options) {}
+Transport::Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
+                     const TransportConfig& config, const io::Driver::Options& options)
+    : handshakes_(std::move(handshakes)), driver_(deps(credentials), config, options) {}
 
-proto::EndpointDeps Transport::deps() {
+proto::EndpointDeps Transport::deps(const Credentials& credentials) {
     const auto speed = openssl::rate_ciphers(provider_, io::monotonic_now);
     proto::EndpointDeps deps;
     deps.provider = &provider_;
     deps.handshakes = handshakes_.get();
     deps.rng = &rng_;
+    deps.hello_key = openssl::hello_key(provider_, credentials);
     deps.aes_gcm_speed = speed.aes_gcm;
     deps.chacha20_speed = speed.chacha20;
     return deps;

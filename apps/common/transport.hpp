@@ -37,9 +37,9 @@ class Transport {
     void stop(Duration at_most);
 
   private:
-    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config,
-              const io::Driver::Options& options);
-    [[nodiscard]] proto::EndpointDeps deps();
+    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
+              const TransportConfig& config, const io::Driver::Options& options);
+    [[nodiscard]] proto::EndpointDeps deps(const Credentials& credentials);
 
     openssl::OpensslProvider provider_;
     io::SystemRng rng_;

@@ -58,6 +58,26 @@ TEST_CASE("F28 a client that falls silent after its cookie gets at most three ti
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
 }
 
+TEST_CASE("F28 a client that falls silent after a proof instead of a cookie gets no more than it sent") {
+    ScenarioSetup setup = symmetric("silent after the proof", {});
+    setup.client_hello_key = setup.server_hello_key = crypto::Secret{};
+    Scenario s(std::move(setup));
+    Watch watch(s);
+    std::uint64_t passed = 0;
+    watch.pass_client = [&](const Packet& p) {
+        const auto h = wire::parse_long_header(p.data);
+        const bool hello = h && h->type == wire::LongType::hello && passed == 0;
+        if (hello) passed = p.data.size();
+        return hello;
+    };
+    const Bulk bulk = start_bulk(s, {.bytes = 1000});
+    SIM_REQUIRE(s, s.run_until([&] { return s.server().endpoint().half_open_count() == 1; }, 1s));
+    s.run_for(30s);
+    SIM_CHECK(s, watch.server_bytes > 0);
+    SIM_CHECK(s, watch.server_bytes <= passed);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
 TEST_CASE("F29 duplicates of packets from a new address count once for its credit") {
     Scenario s(symmetric("duplicated spoofed path", {}));
     struct Victim final : Host {

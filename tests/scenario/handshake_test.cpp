@@ -70,6 +70,52 @@ TEST_CASE("F15 a first flight damaged in each of its bytes, one by one: the clie
     }
 }
 
+TEST_CASE("who shares a key with the server needs no cookie: a round trip less") {
+    crypto::Secret key{};
+    key.fill(std::byte{9});
+    crypto::Secret other = key;
+    other[0] = std::byte{8};
+    const auto connected_after = [&](const char* name, std::optional<crypto::Secret> client,
+                                     std::optional<crypto::Secret> server) {
+        ScenarioSetup setup = symmetric(name, {.delay = 50ms});
+        setup.client_hello_key = client;
+        setup.server_hello_key = server;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+        SIM_REQUIRE(s, s.run_until([&] { return s.client().session().connected_at.has_value(); }, 3s));
+        const Duration took = s.elapsed();
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 3s));
+        return took;
+    };
+    CHECK(connected_after("no keys", {}, {}) >= 200ms);
+    CHECK(connected_after("the same key", key, key) < 110ms);
+    // Whose proof means nothing to the server goes the long way.
+    const Duration strangers = connected_after("other keys", key, other);
+    CHECK(strangers >= 200ms);
+    CHECK(strangers < 210ms);
+    CHECK(connected_after("only the client's", key, {}) < 210ms);
+    CHECK(connected_after("only the server's", {}, key) < 210ms);
+}
+
+TEST_CASE("a HELLO with a proof that is replayed from elsewhere makes no connection") {
+    crypto::Secret key{};
+    ScenarioSetup setup = symmetric("replayed proof", {});
+    setup.client_hello_key = setup.server_hello_key = key;
+    Scenario s(std::move(setup));
+    std::vector<std::byte> hello;
+    s.network().set_filter([&](Instant, NodeId from, const Packet& p) {
+        if (from == s.client().node() && hello.empty()) hello = p.data;
+        return true;
+    });
+    const Bulk bulk = start_bulk(s, {.bytes = kBytes});
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 3s));
+    SIM_REQUIRE(s, s.run_until([&] { return s.server().endpoint().connection_count() == 0; }, 60s));
+    const Address elsewhere = make_address(66, 6666);
+    for (int i = 0; i < 5; ++i) s.network().inject(5ms, elsewhere, s.server().address(), hello);
+    s.run_for(1s);
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
 TEST_CASE("F32 a cookie that expired on the way is replaced by the next one") {
     // The first RETRY passes; the answer to it does not until the cookie's 10 s are over.
     ScenarioSetup setup = symmetric("cookie expires", {});

@@ -16,7 +16,9 @@ constexpr unsigned kMostTurnsAtOnce = 10000;  // more without time moving is a l
 ProtocolHost::ProtocolHost(HostSetup setup)
     : setup_(std::move(setup)),
       rng_(setup_.seed),
-      endpoint_({.provider = setup_.provider, .handshakes = setup_.handshakes, .rng = &rng_}, setup_.config),
+      endpoint_(
+          {.provider = setup_.provider, .handshakes = setup_.handshakes, .rng = &rng_, .hello_key = setup_.hello_key},
+          setup_.config),
       buffer_(kBatchBytes) {}
 
 ProtocolHost::~ProtocolHost() {

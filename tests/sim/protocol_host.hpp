@@ -58,6 +58,7 @@ struct HostSetup {
     std::uint64_t seed = 1;
     crypto::Provider* provider = nullptr;
     crypto::HandshakeFactory* handshakes = nullptr;
+    std::optional<crypto::Secret> hello_key{};
     std::size_t max_segments = 44;  ///< of one poll_transmit
 };
 

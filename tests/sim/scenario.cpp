@@ -101,17 +101,20 @@ Scenario::Scenario(ScenarioSetup setup)
     CryptoKit& server_kit = setup.server_crypto != nullptr ? *setup.server_crypto : client_kit;
     Prng seeds = Prng::derive(seed_, 0);
     const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit,
-                          crypto::Provider* provider) {
+                          crypto::Provider* provider, std::optional<crypto::Secret> hello_key) {
         return std::make_unique<SimHost>(events_, network_,
                                          HostSetup{.name = name,
                                                    .address = address,
                                                    .config = std::move(config),
                                                    .seed = seeds.next(),
                                                    .provider = provider != nullptr ? provider : &kit.provider(),
-                                                   .handshakes = &kit.handshakes()});
+                                                   .handshakes = &kit.handshakes(),
+                                                   .hello_key = hello_key});
     };
-    client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider);
-    server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit, setup.server_provider);
+    client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider,
+                   setup.client_hello_key);
+    server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit, setup.server_provider,
+                   setup.server_hello_key);
     up_ = &network_.add_link("up", std::move(setup.up));
     down_ = &network_.add_link("down", std::move(setup.down));
     network_.connect(client_->node(), server_->node(), {up_});

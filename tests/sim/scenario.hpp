@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct ScenarioSetup {
     CryptoKit* server_crypto = nullptr;           ///< null: the same as the client's
     crypto::Provider* client_provider = nullptr;  ///< packet keys by this one instead of the kit's
     crypto::Provider* server_provider = nullptr;
+    std::optional<crypto::Secret> client_hello_key{};  ///< no cookie is needed if the server's is the same
+    std::optional<crypto::Secret> server_hello_key{};
 };
 
 /// OpenSSL with one pre-shared key, made once a process.

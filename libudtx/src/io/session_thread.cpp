@@ -4,6 +4,7 @@
 
 #include "io/monotonic_clock.hpp"
 #include "openssl/cipher_speed.hpp"
+#include "openssl/credentials_data.hpp"
 
 namespace udtx::io {
 namespace {
@@ -18,11 +19,13 @@ const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
 
 }  // namespace
 
-SessionThread::SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config)
-    : handshakes_(std::move(handshakes)), driver_(deps(), config) {}
+SessionThread::SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
+                             const TransportConfig& config)
+    : handshakes_(std::move(handshakes)), driver_(deps(credentials), config) {}
 
-proto::EndpointDeps SessionThread::deps() {
+proto::EndpointDeps SessionThread::deps(const Credentials& credentials) {
     proto::EndpointDeps result;
+    result.hello_key = openssl::hello_key(provider_, credentials);
     result.provider = &provider_;
     result.handshakes = handshakes_.get();
     result.rng = &rng_;
@@ -38,7 +41,7 @@ Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& cr
     if (!handshakes) return handshakes.error();
     // In a fork of the process there is no thread to join, and taking the socket out of the shared epoll set would take
     // it out of the parent's: there it stays as it is.
-    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), config),
+    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), credentials, config),
                                               [](SessionThread* thread) {
                                                   if (!thread->fork_guard_.forked()) delete thread;
                                               });

@@ -40,8 +40,9 @@ class SessionThread {
     void stop_accepting();
 
   private:
-    SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const TransportConfig& config);
-    [[nodiscard]] proto::EndpointDeps deps();
+    SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
+                  const TransportConfig& config);
+    [[nodiscard]] proto::EndpointDeps deps(const Credentials& credentials);
 
     ForkGuard fork_guard_;
     SystemRng rng_;

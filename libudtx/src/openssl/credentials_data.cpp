@@ -2,6 +2,8 @@
 
 #include <openssl/crypto.h>
 
+#include "crypto/packet_key.hpp"
+
 namespace udtx::openssl {
 
 CredentialsData::CredentialsData(const CredentialsData& other) : psk(other.psk), trusted(other.trusted) {
@@ -10,6 +12,14 @@ CredentialsData::CredentialsData(const CredentialsData& other) : psk(other.psk),
 
 CredentialsData::~CredentialsData() {
     if (psk) OPENSSL_cleanse(psk->data(), psk->size());
+}
+
+std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials) {
+    const auto& psk = credentials.data()->psk;
+    if (!psk) return std::nullopt;
+    crypto::Secret key{};
+    crypto::expand_label(provider, *psk, "hello proof", key);
+    return key;
 }
 
 std::optional<PublicKey> raw_public_key(const EVP_PKEY* key) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "crypto/provider.hpp"
 #include "openssl/handles.hpp"
 #include "udtx/credentials.hpp"
 
@@ -26,6 +27,9 @@ struct CredentialsData {
     KeyPtr identity;
     std::set<PublicKey> trusted;
 };
+
+/// For proofs by a pre-shared key outside of TLS (crypto/hello_proof.hpp); nullopt with an identity.
+[[nodiscard]] std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials);
 
 /// nullopt unless it is an Ed25519 key.
 [[nodiscard]] std::optional<PublicKey> raw_public_key(const EVP_PKEY* key);

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <utility>
 
+#include "crypto/hello_proof.hpp"
 #include "proto/close_reason.hpp"
 
 namespace udtx::proto {
@@ -41,12 +42,19 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
     first.last_received = first.last_eliciting = now;
     first.skip_in = 1000 + deps.rng->next_u64() % 4096;
     make_congestion_controller(first);
+    if (!setup_.address_proved) handshake_.distrust_address();
     if (setup_.role == Role::client) {
-        if (const auto ok = handshake_.start(); !ok) fail(now, ok.error());
+        if (const auto ok = handshake_.start(hello_proof()); !ok) fail(now, ok.error());
     }
 }
 
 Connection::~Connection() = default;
+
+std::vector<std::byte> Connection::hello_proof() const {
+    if (!deps_.hello_key) return {};
+    const auto proof = crypto::make_hello_proof(*deps_.provider, *deps_.hello_key, setup_.original);
+    return {proof.begin(), proof.end()};
+}
 
 TransportParameters Connection::own_parameters() const {
     return TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);

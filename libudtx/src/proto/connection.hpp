@@ -37,6 +37,9 @@ struct EndpointDeps {
     /// AEAD speed on this machine, bytes/s by cipher; the handshake picks the one whose slower end is fastest.
     double aes_gcm_speed = 1.0;
     double chacha20_speed = 1.0;
+    /// Derived from a key that both ends share: the cookie's round trip is spared (crypto/hello_proof.hpp). nullopt: a
+    /// cookie always.
+    std::optional<crypto::Secret> hello_key{};
 };
 
 /// Order of calls, for the driver:
@@ -55,7 +58,8 @@ class Connection {
         ConnectionId original;  ///< destination of the client's first packet
         Address local_address;
         Address remote_address;
-        PathOptions path{};  ///< of the first path
+        bool address_proved = true;  ///< server: by a cookie
+        PathOptions path{};          ///< of the first path
         /// Client: where else to dial, in turn, while nothing comes back.
         std::vector<PathAddresses> alternatives{};
         /// Called whenever this connection may have something to be polled for.
@@ -136,6 +140,7 @@ class Connection {
     [[nodiscard]] PathStats path_stats(const PathContext& p) const;
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
+    [[nodiscard]] std::vector<std::byte> hello_proof() const;
     [[nodiscard]] Duration probe_interval(const PathContext& p) const;
 
     // connection_paths.cpp

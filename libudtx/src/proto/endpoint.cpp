@@ -8,7 +8,9 @@
 namespace udtx::proto {
 
 Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
-    : deps_(deps), config_(std::move(config)), cookies_(*deps.provider, *deps.rng) {}
+    : deps_(deps), config_(std::move(config)), cookies_(*deps.provider, *deps.rng) {
+    if (deps.hello_key) proofs_.emplace(*deps.provider, *deps.hello_key);
+}
 
 Endpoint::~Endpoint() {
     // A connection may be held longer by its handler; it must not call into an endpoint that is gone.
@@ -165,7 +167,8 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
         return;
     }
     if (header->type != wire::LongType::hello) return;
-    if (!cookies_.check(now, datagram.remote, header->destination, header->token)) {
+    const bool keyed = proofs_ && proofs_->check(header->destination, header->token);
+    if (!keyed && !cookies_.check(now, datagram.remote, header->destination, header->token)) {
         reply_retry(now, datagram, *header);
         return;
     }
@@ -176,12 +179,14 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
                                       .remote = header->source,
                                       .original = original,
                                       .local_address = datagram.local,
-                                      .remote_address = datagram.remote});
+                                      .remote_address = datagram.remote,
+                                      .address_proved = !keyed});
     by_original_.emplace(original, connection->setup().local);
     half_open_.push_back(connection->setup().local);
     connection->handle_datagram(now, datagram);
     // Damaged on the way: what was taken from its header may be wrong, and the next copy must find a clean slate.
-    if (!connection->heard()) remove(connection->setup().local);
+    if (!connection->heard()) return remove(connection->setup().local);
+    if (keyed) proofs_->remember(original);
 }
 
 void Endpoint::reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header) {

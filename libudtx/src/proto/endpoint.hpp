@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "crypto/hello_proof.hpp"
 #include "crypto/provider.hpp"
 #include "crypto/retry_cookie.hpp"
 #include "proto/connection.hpp"
@@ -90,6 +91,7 @@ class Endpoint {
     EndpointDeps deps_;
     TransportConfig config_;
     crypto::CookieJar cookies_;
+    std::optional<crypto::HelloProofs> proofs_;
     std::size_t max_connections_ = 0;
     std::unordered_map<ConnectionId, Entry> connections_;         // by our id
     std::unordered_map<ConnectionId, ConnectionId> by_original_;  // server: client's first destination -> our id

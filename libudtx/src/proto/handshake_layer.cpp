@@ -26,7 +26,8 @@ HandshakeLayer::HandshakeLayer(Role role, crypto::Provider& provider, std::uniqu
       recovery_(kSynInterval),
       acks_(kPath, kSynInterval) {}
 
-Result<void> HandshakeLayer::start() {
+Result<void> HandshakeLayer::start(std::vector<std::byte> proof) {
+    token_ = std::move(proof);
     auto started = tls_->provide({});
     collect_output();
     return started;
@@ -54,6 +55,8 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
     bool eliciting = false;
     if (!acks_.on_received(now, number, false)) return false;
+    if (credit_ && header.type == wire::LongType::handshake) credit_.reset();
+    if (credit_) *credit_ += datagram.size();
     wire::AckFrame ack;
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack);
@@ -178,8 +181,17 @@ std::size_t HandshakeLayer::seal(std::span<std::byte> out, std::size_t header_by
     return size;
 }
 
+bool HandshakeLayer::may_send(std::span<const std::byte> out) const {
+    return !discarded_ && out.size() >= wire::kMinInitialDatagram &&
+           (!credit_ || *credit_ >= wire::kMinInitialDatagram);
+}
+
+void HandshakeLayer::take_credit(std::size_t bytes) {
+    if (credit_) *credit_ -= bytes;
+}
+
 std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
-    if (discarded_ || out.size() < wire::kMinInitialDatagram) return 0;
+    if (!may_send(out)) return 0;
     if (!ack_owed_ && probes_ == 0 && !send_.pending(wire::kVarintMax)) return 0;
     const PacketNumber number = recovery_.next_number();
     const std::size_t header_bytes = wire::write_long_header(header(number), out);
@@ -196,11 +208,12 @@ std::size_t HandshakeLayer::poll(Instant now, std::span<std::byte> out) {
     packet.bytes = static_cast<std::uint32_t>(size);
     packet.in_flight = packet.ack_eliciting;
     recovery_.on_sent(packet);
+    take_credit(size);
     return size;
 }
 
 std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, const wire::CloseFrame& close) {
-    if (discarded_ || out.size() < wire::kMinInitialDatagram) return 0;
+    if (!may_send(out)) return 0;
     const PacketNumber number = recovery_.next_number();
     const std::size_t header_bytes = wire::write_long_header(header(number), out);
     wire::Writer w(out.subspan(header_bytes, wire::kMinInitialDatagram - header_bytes - wire::kTagBytes));
@@ -213,6 +226,7 @@ std::size_t HandshakeLayer::make_close(Instant now, std::span<std::byte> out, co
     packet.sent = now;
     packet.bytes = static_cast<std::uint32_t>(size);
     recovery_.on_sent(packet);
+    take_credit(size);
     return size;
 }
 

@@ -32,7 +32,11 @@ class HandshakeLayer {
     };
     HandshakeLayer(Role role, crypto::Provider& provider, std::unique_ptr<crypto::Handshake> tls, const Ids& ids);
 
-    Result<void> start();
+    /// Client. `proof`: may stand in for a cookie.
+    Result<void> start(std::vector<std::byte> proof);
+    /// Server, before the first packet: nothing has shown that the client is where it says. Until it answers to our id
+    /// no more bytes leave than came.
+    void distrust_address() { credit_ = 0; }
     /// Opens and processes a HELLO or HANDSHAKE packet. false: not authentic or a duplicate, dropped. An error ends
     /// the connection.
     Result<bool> on_packet(Instant now, const wire::LongHeader& header, std::span<std::byte> datagram);
@@ -66,6 +70,9 @@ class HandshakeLayer {
     std::size_t seal(std::span<std::byte> out, std::size_t header_bytes, std::size_t payload_bytes,
                      PacketNumber number);
     [[nodiscard]] wire::LongHeader header(PacketNumber number) const;
+    /// Room for a datagram, and credit for it.
+    [[nodiscard]] bool may_send(std::span<const std::byte> out) const;
+    void take_credit(std::size_t bytes);
 
     Role role_;
     crypto::Provider& provider_;
@@ -79,7 +86,8 @@ class HandshakeLayer {
     recovery::AckTracker acks_;
     recovery::Outcome outcome_;
     std::optional<CloseReason> peer_close_;
-    int probes_ = 0;  // packets to send although nothing new waits
+    std::optional<std::uint64_t> credit_;  // bytes that may go to an address that is not proved; nullopt: it is
+    int probes_ = 0;                       // packets to send although nothing new waits
     bool ack_owed_ = false;
     bool peer_id_known_ = false;
     bool retried_ = false;
