@@ -37,7 +37,8 @@ class Rsync(tools.Tool):
     def receiver(self, out, host, size):
         config = os.path.join(self.bench.work, "rsyncd.conf")
         with open(config, "w", encoding="ascii") as file:
-            file.write(f"use chroot = no\nuid = root\ngid = root\n[out]\npath = {out}\nread only = no\n")
+            file.write(f"use chroot = no\nuid = root\ngid = root\nreverse lookup = no\n[out]\npath = {out}\n"
+                       "read only = no\n")
         return ["sh", "-c", "sysctl -qw net.ipv4.tcp_congestion_control=bbr; "
                 f"exec rsync --daemon --no-detach --config={config} --port={tools.PORT} --address={net.b_address(host)}"]
 
