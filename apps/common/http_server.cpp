@@ -61,6 +61,7 @@ class HttpServer::Impl {
     Result<void> open(const io::HostPort& where) {
         const auto addresses = io::resolve(where.host.empty() ? "127.0.0.1" : where.host, where.port);
         if (!addresses) return addresses.error();
+        visitors_->own_name = where.host;
         const Address& address = addresses->front();
         error_code error;
         const auto ip = asio::ip::make_address(host_of(address), error);

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds kPatience{5};
 /// A visitor of a stream who takes nothing for so long is gone.
 constexpr std::chrono::seconds kStreamPatience{30};
 constexpr std::size_t kMaxRequestBytes = 8192;
+constexpr std::size_t kMaxDrained = 256 * 1024;
 /// What the kernel keeps of a stream for a slow visitor.
 constexpr int kStreamBuffer = 256 * 1024;
 
@@ -45,17 +46,37 @@ HttpVisit::~HttpVisit() {
 void HttpVisit::begin() {
     stream_.expires_after(kPatience);
     http::async_read(stream_, buffer_, parser_, [self = shared_from_this()](Error error, std::size_t) {
-        if (!error) self->answer();
+        error ? self->refuse(error) : self->answer();
     });
 }
 
-void HttpVisit::answer() {
+void HttpVisit::refuse(Error error) {
+    const bool spoken = error.category() == http::make_error_code(http::error::bad_value).category();
+    if (!spoken || error == http::error::end_of_stream || error == http::error::partial_message) return;
+    HttpReply reply{400, "text/plain; charset=utf-8", "this is no request\n"};
+    if (error == http::error::body_limit) reply = {413, reply.type, "the body is too long\n"};
+    // Without an end of the first line there is no target yet.
+    if (error == http::error::header_limit && parser_.get().target().empty())
+        reply = {414, reply.type, "the address is too long\n"};
+    else if (error == http::error::header_limit)
+        reply = {431, reply.type, "the header is too long\n"};
+    send(std::move(reply), true);
+}
+
+HttpReply HttpVisit::reply_to(bool head) const {
     const auto& request = parser_.get();
-    const bool head = request.method() == http::verb::head;
-    HttpReply reply{405, "text/plain; charset=utf-8", "only GET and HEAD\n"};
-    if (head || request.method() == http::verb::get) {
-        reply = visitors_->handler({std::string(request.target()), std::string(request[http::field::host])});
+    constexpr const char* kText = "text/plain; charset=utf-8";
+    if (!head && request.method() != http::verb::get) return {405, kText, "only GET and HEAD\n"};
+    const std::string host(request[http::field::host]);
+    if (!is_own_host(host, visitors_->own_name)) {
+        return {421, kText, "ask by an address, by localhost or by this host's name\n"};
     }
+    return visitors_->handler({std::string(request.target()), host});
+}
+
+void HttpVisit::answer() {
+    const bool head = parser_.get().method() == http::verb::head;
+    HttpReply reply = reply_to(head);
     if (!reply.events || head) return send(std::move(reply), !head);
     if (visitors_->streams.size() < HttpServer::kMaxStreams) return open_stream(std::move(reply));
     send({503, "text/plain; charset=utf-8", "too many are watching\n"}, true);
@@ -67,7 +88,17 @@ void HttpVisit::send(HttpReply reply, bool with_body) {
     if (with_body) response_.body() = std::move(reply.body);
     response_.content_length(size);
     stream_.expires_after(kPatience);
-    http::async_write(stream_, response_, [self = shared_from_this()](Error, std::size_t) { self->close(); });
+    http::async_write(stream_, response_, [self = shared_from_this()](Error error, std::size_t) {
+        self->close();
+        if (!error) self->drain();
+    });
+}
+
+void HttpVisit::drain() {
+    stream_.async_read_some(asio::buffer(ignored_), [self = shared_from_this()](Error error, std::size_t bytes) {
+        self->drained_ += bytes;
+        if (!error && self->drained_ < kMaxDrained) self->drain();
+    });
 }
 
 void HttpVisit::open_stream(HttpReply reply) {

@@ -17,6 +17,7 @@ class HttpVisit;
 
 struct HttpVisitors {
     HttpServer::Handler handler;
+    std::string own_name{};  ///< see is_own_host
     std::size_t present = 0;
     std::unordered_set<HttpVisit*> streams{};
 };
@@ -42,6 +43,9 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     using Error = boost::beast::error_code;
 
     void answer();
+    /// Of what is no request; nothing where nobody is there to be told.
+    void refuse(Error error);
+    [[nodiscard]] HttpReply reply_to(bool head) const;
     void send(HttpReply reply, bool with_body);
     void open_stream(HttpReply reply);
     void notice_departure();
@@ -49,6 +53,8 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     void written(Error error);
     void leave();
     void close();
+    /// The rest of what they say: closed on, it would take our answer with it.
+    void drain();
 
     boost::beast::tcp_stream stream_;
     std::shared_ptr<HttpVisitors> visitors_;
@@ -58,8 +64,9 @@ class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
     // of a stream
     boost::beast::http::response<boost::beast::http::empty_body> head_;
     boost::beast::http::response_serializer<boost::beast::http::empty_body> head_writer_{head_};
-    std::array<char, 256> ignored_{};  ///< what the visitor says after the request
-    Text writing_;                     ///< null: nothing is being written
+    std::array<char, 4096> ignored_{};  ///< what the visitor says after the request
+    std::size_t drained_ = 0;
+    Text writing_;  ///< null: nothing is being written
     Text next_;
     bool finishing_ = false;
 };

@@ -38,7 +38,6 @@ class LivePage {
 
     std::string report_path_;
     Log& log_;
-    std::string own_name_;
     std::optional<Duration> last_;
     mutable std::mutex mutex_;  // guards data_
     PageData data_;

@@ -45,7 +45,9 @@ class DryWorker {
         if (auto added = eraser_.add(o.rules); !added) fatal(added.error());
     }
     void operator()(const op::Finish& o) {
-        if (erase_ && o.finish.unsent == 0) {
+        if (erase_ && o.finish.unsent != 0) {
+            links_.report.warn("--delete: nothing would be deleted, since not everything is sent");
+        } else if (erase_) {
             if (auto erased = eraser_.run(); !erased) return fatal(erased.error());
         }
         const Digest root = RootDigest(hash_).finish();

@@ -103,7 +103,7 @@ class TreeWorker {
     /// A sender that could not read a directory does not know what is in it.
     [[nodiscard]] bool may_erase(const message::Finish& finish) const {
         const bool well = finish.unsent == 0 && links_.report.outcome().failed_count == 0 && !links_.queue.closed();
-        if (!well) links_.report.warn("nothing was deleted, since not everything arrived");
+        if (!well) links_.report.warn("--delete: nothing was deleted, since not everything arrived");
         return well;
     }
 

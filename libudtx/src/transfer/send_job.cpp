@@ -278,6 +278,11 @@ Result<void> SendJob::handle(const message::Confirm& m) {
         report_.warn("receiver: " + std::to_string(damaged_) +
                      " pieces of the earlier run were not on disk as they were written; they were sent again");
     }
+    // It says how much it deleted, and why not otherwise goes without saying.
+    const bool errors = m.totals.failures != 0 || finish_->unsent != 0;
+    if (options_.erase && errors && m.totals.erased == 0) {
+        report_.warn("--delete: the receiver deleted nothing, since there were errors");
+    }
     const Outcome outcome = report_.outcome();
     if (m.totals.failures == 0 && receiver_failures_ == 0 && m.root != finish_->root) {
         last_word_ = Error{ErrorCode::integrity,

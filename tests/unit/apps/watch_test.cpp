@@ -109,13 +109,22 @@ TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, a
     REQUIRE(server);
     const std::string address = (*server)->address();
     CHECK(address.starts_with("127.0.0.1:"));
-    const std::string good = ask(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string good = ask(address, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     CHECK(good.starts_with("HTTP/1.1 200"));
     CHECK(has(good, "version=0.0.4"));
     CHECK(good.ends_with("\r\n\r\nx 1\n"));
-    CHECK(ask(address, "HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n").ends_with("\r\n\r\n"));
-    CHECK(ask(address, "GET /etc HTTP/1.1\r\nHost: x\r\n\r\n").starts_with("HTTP/1.1 404"));
-    CHECK(ask(address, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx").starts_with("HTTP/1.1 405"));
+    CHECK(ask(address, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").ends_with("\r\n\r\n"));
+    CHECK(ask(address, "GET /etc HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 404"));
+    CHECK(ask(address, "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
+              .starts_with("HTTP/1.1 405"));
+    // A script from elsewhere asks under the name that it came from, whoever that leads to by now.
+    CHECK(ask(address, "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n").starts_with("HTTP/1.1 421"));
+    CHECK(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 421"));
+    CHECK(ask(address, "GET /metrics HTTP/1.1\r\nHost: " + address + "\r\n\r\n").starts_with("HTTP/1.1 200"));
+    const std::string much(20000, 'x');
+    CHECK(ask(address, "GET /" + much + " HTTP/1.1\r\nHost: localhost\r\n\r\n").starts_with("HTTP/1.1 414"));
+    CHECK(ask(address, "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + much + "\r\n\r\n").starts_with("HTTP/1.1 431"));
+    CHECK(ask(address, "no request at all\r\n\r\n").starts_with("HTTP/1.1 400"));
     boost::asio::io_context context;
     boost::asio::ip::tcp::socket silent(context);
     silent.connect({boost::asio::ip::make_address("127.0.0.1"),
