@@ -63,6 +63,7 @@ struct CongestionFeedback {
     std::uint64_t acked_bytes = 0;
     std::uint32_t acked_packets = 0;
     PacketNumber largest_acked = 0;    ///< meaningful when acked_packets > 0
+    Duration acked_span{};             ///< between the send times of the first and last of those beyond the last ACK
     PacketNumber largest_sent = 0;     ///< largest packet number sent so far on this path
     std::vector<CongestionLost> lost;  ///< ascending packet numbers
     std::uint64_t in_flight_before = 0;

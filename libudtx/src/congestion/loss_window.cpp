@@ -11,8 +11,9 @@ namespace {
 
 constexpr double kInitialSegments = 10.0;  // RFC 6928
 constexpr double kSlowStartPacing = 2.0;
-constexpr double kPacing = 1.25;   // RFC 9002, section 7.7
-constexpr double kUsedPart = 0.9;  // acknowledgements come in steps of a SYN: the flight is not full all the time
+constexpr double kPacing = 1.25;         // RFC 9002, section 7.7
+constexpr double kUsedPart = 0.9;        // acknowledgements come in steps of a SYN: the flight is not full all the time
+constexpr std::uint32_t kUsualAck = 64;  // recovery::AckTracker::kPacketsPerAck
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -72,9 +73,25 @@ void LossWindow::on_acked(const CongestionFeedback& feedback) {
     if (in_slow_start()) {
         grow_slow_start(feedback);
     } else {
-        avoid(feedback);
+        avoid_in_steps(feedback);
     }
     window_ = std::min(window_, std::max(static_cast<double>(options_.max_window), kMinSegments * segment_));
+}
+
+// An ACK of many packets counts like the ACKs that a wide way back would have carried: each finds the window that the
+// one before it has left.
+void LossWindow::avoid_in_steps(const CongestionFeedback& feedback) {
+    const std::uint32_t steps = (feedback.acked_packets + kUsualAck - 1) / kUsualAck;
+    if (steps <= 1) {
+        avoid(feedback);
+        return;
+    }
+    CongestionFeedback step;
+    step.now = feedback.now;
+    for (std::uint32_t i = 0; i < steps; ++i) {
+        step.acked_bytes = feedback.acked_bytes * (i + 1) / steps - feedback.acked_bytes * i / steps;
+        avoid(step);
+    }
 }
 
 void LossWindow::grow_slow_start(const CongestionFeedback& feedback) {

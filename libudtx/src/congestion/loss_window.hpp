@@ -48,6 +48,7 @@ class LossWindow : public CongestionController {
   private:
     [[nodiscard]] bool window_used(const CongestionFeedback& feedback) const;
     void on_acked(const CongestionFeedback& feedback);
+    void avoid_in_steps(const CongestionFeedback& feedback);
     void grow_slow_start(const CongestionFeedback& feedback);
     void on_silence(const CongestionFeedback& feedback);
 

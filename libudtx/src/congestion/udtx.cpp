@@ -35,7 +35,11 @@ constexpr double kMaxThinning = 0.1;  // random loss that is made up for by send
 constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
 constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drains that failed before are forgotten
 
+// ACKs
 constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
+constexpr double kUsualHold = 1.2;    // intervals from one to the next
+constexpr double kSparse = 1.5;       // SYN intervals
+constexpr double kSparseHold = 2.5;   // of what they are farther apart than usual: some of few are lost
 
 }  // namespace
 
@@ -79,7 +83,9 @@ void Udtx::on_sent(const CongestionSent& packet) {
 }
 
 void Udtx::on_feedback(const CongestionFeedback& feedback) {
-    const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, 0.1) : 0.0;
+    acks_.on_feedback(feedback);
+    const double longest = std::max(0.1, kSparseHold * acks_.mean());
+    const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, longest) : 0.0;
     updated_ = feedback.now;
     mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0);
     jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
@@ -213,6 +219,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
     const double half = half_delay();
     share_.update({.dt = dt,
                    .rtt = delay_.base_rtt(),
+                   .interval = ack_interval(),
                    .queue = delay_.smoothed(),
                    .base = delay_.base(),
                    .half_delay = half,
@@ -220,7 +227,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer(),
                    .flooded = delay_.queue() > rest + 2.0 * half});
     const double target = capacity() * std::min(std::exp2(kRest) * share_.share(), kMaxShare);
-    const double loop_time = delay_.base_rtt() + to_seconds(kSynInterval);
+    const double loop_time = delay_.base_rtt() + ack_interval();
     if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > rest + 0.5 * half) return;
     rate_ += std::min(kMaxStep, share_.beta() * dt / loop_time) * (target - rate_);
     fill(feedback, dt);
@@ -302,16 +309,26 @@ void Udtx::on_mtu(std::uint32_t bytes) {
     datagram_bytes_ = bytes;
 }
 
+// The way back lets fewer ACKs through than the receiver usually sends.
+bool Udtx::acks_are_sparse() const { return acks_.mean() > kSparse * to_seconds(kSynInterval); }
+
+double Udtx::ack_interval() const { return acks_are_sparse() ? acks_.mean() : to_seconds(kSynInterval); }
+
+double Udtx::longest_hold() const {
+    const double usual = kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
+    if (!acks_are_sparse()) return usual;
+    return std::max(usual, kSparseHold * (acks_.mean() - to_seconds(kSynInterval)));
+}
+
 std::uint64_t Udtx::window() const {
     double bytes = blind_window_;
     if (compete_.active()) {
         bytes = competing_window();
     } else if (phase_ != Phase::blind) {
-        const double interval = std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
         const double slack = phase_ == Phase::ramp ? 0.5 * delay_.base_rtt() : 0.0;
         // Since the last ACK the receiver has taken more, which still counts as in flight here.
         // A sender that stands still until the next ACK is no harm while the queue keeps the line busy.
-        const double most = 1.2 * interval;
+        const double most = longest_hold();
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
         bytes = trial_.factor() * rate_ * (delay_.base_rtt() + delay_.noise() + equilibrium_delay() + held + slack) +
@@ -333,7 +350,7 @@ Rate Udtx::pacing_rate() const {
     if (compete_.active()) {
         pace *= compete_.claiming() ? 1.02 : 1.2;  // the window steers
     } else if (phase_ == Phase::steady) {
-        const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + to_seconds(kSynInterval));
+        const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + ack_interval());
         pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);
     }
     pace *= drain_until_ ? 0.25 : trial_.factor();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "congestion/ack_interval.hpp"
 #include "congestion/udtx_compete.hpp"
 #include "congestion/udtx_delay.hpp"
 #include "congestion/udtx_jitter.hpp"
@@ -67,7 +68,10 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double half_delay() const;  // q_h
     [[nodiscard]] std::optional<double> roomy_buffer() const;
     [[nodiscard]] bool shallow() const;
-    [[nodiscard]] double packet_time() const;        // Lp
+    [[nodiscard]] double packet_time() const;  // Lp
+    [[nodiscard]] bool acks_are_sparse() const;
+    [[nodiscard]] double ack_interval() const;
+    [[nodiscard]] double longest_hold() const;
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
 
@@ -80,6 +84,7 @@ class Udtx final : public CongestionController {
     UdtxShare share_;
     UdtxTrial trial_;
     UdtxCompete compete_;
+    AckInterval acks_;
 
     Phase phase_ = Phase::blind;
     double rate_ = 0.0;          // x

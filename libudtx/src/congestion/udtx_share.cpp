@@ -32,7 +32,7 @@ void UdtxShare::follow(const Now& now) {
 
 void UdtxShare::update(const Now& now) {
     follow(now);
-    const double loop_time = now.rtt + to_seconds(kSynInterval);
+    const double loop_time = now.rtt + now.interval;
     const auto beta = [&](double gain, double queue) {
         gain *= std::clamp(queue / now.half_delay, kLeastGain, 1.0);
         return std::min(kMaxBeta, gain * now.half_delay / (loop_time * std::numbers::ln2));

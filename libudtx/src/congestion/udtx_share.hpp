@@ -17,6 +17,7 @@ class UdtxShare {
     struct Now {
         double dt = 0.0;          ///< s since the last update
         double rtt = 0.0;         ///< s, without a queue (rb)
+        double interval = 0.0;    ///< s between ACKs, a SYN at least
         double queue = 0.0;       ///< qf, s
         Duration base{};          ///< one-way delay from which the queue is counted
         double half_delay = 0.0;  ///< q_h, s

@@ -183,6 +183,7 @@ class Connection {
     void take_lost(Instant now, PathContext& p);
     void send_again(const recovery::SentPacket& packet);
     void take_rate_feedback(PathContext& p);
+    void pace_acks(Instant now, PathContext& p);
 
     // connection_tx.cpp
     struct PacketPlan {
@@ -223,6 +224,7 @@ class Connection {
     [[nodiscard]] bool pair_opens_here(Instant now, const PathContext& p) const;
     void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void fill_ack_elsewhere(Instant now, wire::Writer& out);
+    bool write_short_ack(wire::Writer& out);
     void fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
                       recovery::SentPacket& packet);
     void fill_shared(wire::Writer& out, recovery::SentPacket& packet);

@@ -91,6 +91,16 @@ void Connection::take_rate_feedback(PathContext& p) {
     if (outcome_.largest_newly_acked) fb.one_way_delay = Instant(largest_time) - outcome_.largest_sent_time;
 }
 
+/// What became of our own acknowledgements.
+void Connection::pace_acks(Instant now, PathContext& p) {
+    p.acks.pace().on_fate({.now = now,
+                           .sent = outcome_.largest_sent_time,
+                           .delay = congestion_feedback_.one_way_delay,
+                           .packets = outcome_.quiet_acked,
+                           .bytes = outcome_.quiet_bytes,
+                           .lost = outcome_.quiet_lost});
+}
+
 void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     CongestionFeedback& fb = congestion_feedback_;
     std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
@@ -108,6 +118,7 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     p.spurious_losses += outcome_.spurious;
     fb.acked_bytes = outcome_.acked_bytes;
     fb.acked_packets = outcome_.acked_packets;
+    fb.acked_span = outcome_.acked_span;
     fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
     fb.in_flight_before = outcome_.in_flight_before;
     fb.in_flight_after = p.recovery.in_flight();
@@ -120,6 +131,7 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
     fb.persistent_timeout = timeout;
     if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(p);
+    pace_acks(now, p);
     p.congestion->on_feedback(fb);
     if (outcome_.acked_bytes > 0) p.probes = 0;
 }

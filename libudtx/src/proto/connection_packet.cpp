@@ -11,6 +11,7 @@ using recovery::SentPacket;
 
 namespace {
 constexpr std::size_t kMaxAckRangesSent = 32;
+constexpr std::size_t kFewAckRanges = 4;
 }  // namespace
 
 void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
@@ -30,10 +31,20 @@ void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentP
         std::chrono::duration_cast<std::chrono::microseconds>(p.acks.largest_time().time_since_epoch()).count());
     if (!wire::write_frame(out, feedback) || !wire::write_ack(out, ack_scratch_)) {
         out.rewind(start);
-        return;
+        if (!write_short_ack(out)) {
+            p.acks.put_back();
+            return;
+        }
     }
     packet.control = packet.control | Control::ack;
     packet.ack_largest = ack_scratch_.largest();
+}
+
+/// What is most needed of an ACK that finds little room: its newest ranges.
+bool Connection::write_short_ack(wire::Writer& out) {
+    ack_scratch_.count = std::min(ack_scratch_.count, kFewAckRanges);
+    ack_scratch_.arrival_count = 0;
+    return wire::write_ack(out, ack_scratch_);
 }
 
 void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
@@ -55,8 +66,12 @@ void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& pac
 void Connection::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
         if (!other->ack_elsewhere) continue;
+        const bool built = other->acks.build(now, kMaxAckRangesSent, ack_scratch_);
+        if (built && !wire::write_ack(out, ack_scratch_) && !write_short_ack(out)) {
+            other->acks.put_back();
+            return;
+        }
         other->ack_elsewhere = false;
-        if (other->acks.build(now, kMaxAckRangesSent, ack_scratch_)) (void)wire::write_ack(out, ack_scratch_);
     }
 }
 
@@ -182,6 +197,11 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
         }
     }
     p.recovery.on_sent(packet);
+    if (packet.range_count > 0) {
+        p.acks.pace().on_data_sent();
+    } else if (!packet.mtu_probe) {
+        p.acks.pace().on_sent(now, packet.bytes);
+    }
 }
 
 void Connection::maybe_skip_number(PathContext& p) {

@@ -21,18 +21,25 @@ bool AckTracker::on_received(Instant now, PacketNumber number, bool ack_elicitin
     if (!ack_eliciting) return true;
     if (pending_eliciting_++ == 0) oldest_pending_ = now;
     if (before && number != *before + 1) immediate_ = true;
-    if (!before || number > *before) arrivals_.on_newest(now, number, before && number != *before + 1);
+    if (!before || number > *before) {
+        arrivals_.on_newest(now, number, before && number != *before + 1, pace_.limited());
+    }
     return true;
 }
 
-bool AckTracker::due(Instant now) const noexcept {
+bool AckTracker::wanted(Instant now) const noexcept {
     if (pending_eliciting_ == 0) return false;
     return immediate_ || pending_eliciting_ >= kPacketsPerAck || now - oldest_pending_ >= interval_;
 }
 
+bool AckTracker::due(Instant now) const noexcept { return wanted(now) && pace_.allows(now); }
+
 std::optional<Instant> AckTracker::deadline() const noexcept {
     if (pending_eliciting_ == 0) return std::nullopt;
-    return oldest_pending_ + interval_;
+    const Instant by_time = oldest_pending_ + interval_;
+    const Instant allowed = pace_.next();
+    if (allowed <= oldest_pending_) return by_time;
+    return wanted(allowed) ? allowed : std::max(by_time, allowed);
 }
 
 bool AckTracker::build(Instant now, std::size_t max_ranges, wire::AckFrame& frame) {
@@ -51,6 +58,12 @@ bool AckTracker::build(Instant now, std::size_t max_ranges, wire::AckFrame& fram
     pending_any_ = false;
     immediate_ = false;
     return true;
+}
+
+void AckTracker::put_back() noexcept {
+    pending_any_ = true;
+    pending_eliciting_ = std::max(pending_eliciting_, 1U);
+    immediate_ = true;
 }
 
 // The floor stays: a packet that was overtaken by a whole round trip is still welcome and becomes a range of its own.

@@ -15,6 +15,10 @@ void Outcome::clear() {
     lost.clear();
     acked_bytes = 0;
     acked_packets = 0;
+    quiet_acked = 0;
+    quiet_bytes = 0;
+    quiet_lost = 0;
+    acked_span = {};
     spurious = 0;
     rtt_sample.reset();
     delivery.reset();
@@ -84,6 +88,7 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
     if (auto valid = check(frame); !valid) return valid;
     out.in_flight_before = bytes_in_flight_;
     const PacketNumber largest = frame.largest();
+    const PacketNumber known = largest_acked_ ? *largest_acked_ + 1 : 0;
     largest_acked_ = std::max(largest_acked_.value_or(largest), largest);
     take_arrivals(frame, out);
 
@@ -97,6 +102,9 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
         });
         acked_.insert(begin, end);
     }
+    const auto first_new = std::lower_bound(out.acked.begin(), out.acked.end(), known,
+                                            [](const SentPacket& p, PacketNumber number) { return p.number < number; });
+    if (first_new != out.acked.end()) out.acked_span = out.acked.back().sent - first_new->sent;
     out.proves_alive = !out.acked.empty() && !before_timeout(out.acked.back().number);
     if (out.proves_alive) {
         if (!in_timeout()) probe_count_ = 0;
@@ -128,6 +136,7 @@ void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {
     if (before_timeout(number)) {
         if (packet.in_flight && slot.state == State::outstanding) leave_flight(packet);
     } else if (packet.in_flight) {
+        if (packet.mtu_probe) out.quiet_bytes += packet.bytes;
         delivery_.on_acked(packet, now);
         if (slot.state == State::lost) {
             ++out.spurious;
@@ -137,6 +146,9 @@ void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {
             out.acked_bytes += packet.bytes;
             ++out.acked_packets;
         }
+    } else {
+        ++out.quiet_acked;
+        out.quiet_bytes += packet.bytes;
     }
     slot.state = State::acked;
     out.acked.push_back(packet);
@@ -183,6 +195,8 @@ void LossRecovery::detect_losses(Instant now, Outcome& out) {
             }
             leave_flight(slot.packet);
             out.lost.push_back(slot.packet);
+        } else {
+            ++out.quiet_lost;
         }
         slot.state = State::lost;
         slot.lost_at = now;

@@ -29,12 +29,16 @@ struct Outcome {
     std::vector<SentPacket> lost;     ///< ascending, in-flight packets only; includes MTU probes
     std::uint64_t acked_bytes = 0;    ///< of in-flight packets, without those declared lost before
     std::uint32_t acked_packets = 0;  ///< the same, counted: what congestion control is told
-    std::uint32_t spurious = 0;       ///< packets acknowledged after they had been declared lost
+    std::uint32_t quiet_acked = 0;    ///< packets out of flight (ACKs only), which nobody sends again
+    std::uint64_t quiet_bytes = 0;
+    std::uint32_t quiet_lost = 0;
+    std::uint32_t spurious = 0;  ///< packets acknowledged after they had been declared lost
     std::optional<Duration> rtt_sample;
     std::optional<DeliverySample> delivery;
     std::vector<ArrivalSample> arrivals;  ///< delays up to the arrival of the frame's largest number, see on_ack
     std::uint64_t in_flight_before = 0;
     Instant largest_sent_time;  ///< send time of the frame's largest number, when that is newly acknowledged
+    Duration acked_span{};      ///< send times of `acked`, from the first above what was known to the last
     bool largest_newly_acked = false;
     bool proves_alive =
         false;  ///< something sent after begin_timeout() was acknowledged; true when there is no time-out

@@ -34,6 +34,19 @@ TEST_CASE("loss recovery: acknowledgement frees bytes and gives an RTT sample") 
     CHECK_FALSE(h.out.rtt_sample);
 }
 
+TEST_CASE("loss recovery: the time that it took to send what one ACK tells of anew") {
+    Harness h;
+    for (const Duration d : {0ms, 2ms, 5ms, 9ms, 20ms}) h.send(at(d));
+    REQUIRE(h.ack(at(50ms), {{1, 2}}).ok());
+    CHECK(h.out.acked_span == 3ms);
+    REQUIRE(h.ack(at(60ms), {{1, 3}}).ok());
+    CHECK(h.out.acked_span == 0ms);
+    REQUIRE(h.ack(at(70ms), {{0, 4}}).ok());  // a late one is not new
+    CHECK(h.out.acked_span == 0ms);
+    REQUIRE(h.ack(at(80ms), {{0, 4}}).ok());
+    CHECK(h.out.acked_span == 0ms);
+}
+
 TEST_CASE("loss recovery: packet threshold 3") {
     Harness h;
     h.send_many(at(0ms), 5);

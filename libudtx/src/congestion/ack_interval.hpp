@@ -1,0 +1,27 @@
+// How far apart acknowledgements come: a narrow way back lets few through (docs/acknowledgements.md).
+#pragma once
+
+#include <algorithm>
+
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+/// Of what each one acknowledged, the time that it took to send: unlike the pauses between acknowledgements it is
+/// short where the sender has nothing to send or waits for its window, and where jitter on the way back bunches them.
+class AckInterval {
+  public:
+    void on_feedback(const CongestionFeedback& feedback) {
+        if (feedback.acked_packets == 0) return;
+        mean_ += (std::min(to_seconds(feedback.acked_span), kMost) - mean_) / 8.0;
+    }
+    /// s
+    [[nodiscard]] double mean() const noexcept { return mean_; }
+
+  private:
+    static constexpr double kMost = 0.5;
+
+    double mean_ = 0.0;
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,192 @@
+#include "recovery/ack_pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::recovery {
+
+namespace {
+constexpr double kTrustRate = 5.0;   // packets/s in the start, beyond those that are trusted
+constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
+constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
+constexpr double kNearCapacity = 0.85;
+constexpr double kGrowth = 1.05;          // a round, when the bound is felt and nothing stands in the way
+constexpr double kFelt = 0.8;             // of the bound
+constexpr double kWider = 2.0;            // than it was when a queue stood
+constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond what is known to be chance
+constexpr double kMostChance = 0.5;
+constexpr double kAsMuch = 0.7;          // of the loss before: it does not depend on what is sent
+constexpr std::uint32_t kManyData = 16;  // packets
+constexpr double kCounted = 40.0;        // packets
+constexpr std::uint32_t kRoundSamples = 4;
+constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a way back that may be narrow
+constexpr Duration kLeastQueue = std::chrono::milliseconds(10);
+constexpr Duration kKeep = std::chrono::seconds(10);  // the rate, before more is tried
+constexpr Duration kLongestKeep = std::chrono::seconds(80);
+}  // namespace
+
+double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
+
+double AckPace::filling_rate(Instant now) const {
+    if (state_ == State::start) return kTrustRate * packet_bytes_;
+    const bool draining = now < draining_until_ && !trial_;
+    return std::max(draining ? rate_ * kDrainShare / kShare : rate_, least_rate());
+}
+
+// A packet waits for itself on a slow line, and not all are of one size.
+Duration AckPace::tolerated() const {
+    if (capacity_ <= 0.0) return kLeastQueue;
+    return std::max(kLeastQueue, from_seconds(packet_bytes_ / capacity_));
+}
+
+void AckPace::refill(Instant now) {
+    if (refilled_ && now > *refilled_) {
+        const double most = std::max(credit_, packet_bytes_);
+        credit_ = std::min(credit_ + filling_rate(*refilled_) * to_seconds(now - *refilled_), most);
+    }
+    refilled_ = now;
+}
+
+void AckPace::on_sent(Instant now, std::size_t bytes) {
+    const double size = static_cast<double>(bytes + kOverhead);
+    packet_bytes_ += (size - packet_bytes_) / 8.0;
+    if (state_ == State::open) return;
+    refill(now);
+    credit_ -= size;
+    unconfirmed_ += size;
+}
+
+void AckPace::on_data_sent() {
+    if (data_packets_ < kManyData && ++data_packets_ == kManyData) state_ = State::open;
+}
+
+Instant AckPace::next() const {
+    if (state_ == State::open || credit_ >= 0.0 || !refilled_) return Instant();
+    return *refilled_ + from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
+}
+
+void AckPace::on_fate(const Fate& fate) {
+    if (!fate.delay || data_packets_ >= kManyData) return;
+    const std::optional<Duration> before = delays_.value(fate.now);
+    delays_.add(fate.now, *fate.delay);
+    // What stands there since the handshake drains: how long it takes without is not known yet.
+    const bool drains = before && *before - *fate.delay > kLeastQueue;
+    const Duration queue = *fate.delay - *delays_.value(fate.now);
+    const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
+    unconfirmed_ = std::max(unconfirmed_ - arrived - packet_bytes_ * fate.lost, 0.0);
+    if (state_ == State::start && !drains) trust(fate, queue);
+    count(fate, queue);
+}
+
+void AckPace::trust(const Fate& fate, Duration queue) {
+    refill(fate.now);
+    late_ = queue > kSlow;
+    if (late_) {
+        // At 8 kbit/s nobody can wait for a round trip of what the usual pace has sent.
+        if (round_ && round_->least_queue <= kSlow) round_.reset();
+        return;
+    }
+    credit_ += 2.0 * packet_bytes_ * fate.packets;
+    proven_ += fate.packets;
+    if (proven_ >= kProven) state_ = State::open;
+}
+
+void AckPace::count(const Fate& fate, Duration queue) {
+    const Instant arrival = fate.sent + *fate.delay;
+    if (!round_) {
+        round_ = Round{.began = fate.now, .first_sent = fate.sent, .first_arrival = arrival, .least_queue = queue};
+        return;
+    }
+    Round& round = *round_;
+    ++round.samples;
+    round.packets += fate.packets;
+    round.bytes += static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
+    round.lost += fate.lost;
+    round.least_queue = std::min(round.least_queue, queue);
+    const bool early = state_ == State::start && round.least_queue > kSlow;
+    if ((fate.sent < round.began && !early) || round.samples < kRoundSamples) return;
+    if (arrival > round.first_arrival && fate.sent > round.first_sent && round.packets > 0) end_round(fate);
+    round_.reset();
+}
+
+void AckPace::end_round(const Fate& fate) {
+    const Round& round = *round_;
+    arrived_ += round.packets;
+    lost_ += round.lost;
+    if (fate.now < draining_until_) return;
+    std::optional<double> loss;  // of so many packets that it means something
+    if (arrived_ + lost_ >= kCounted) {
+        loss = lost_ / (arrived_ + lost_);
+        arrived_ = lost_ = 0.0;
+    }
+    if (trial_) {
+        if (loss || trial_->loss <= 0.0) judge_trial(fate.now, loss.value_or(0.0));
+        return;
+    }
+    // Without what chance takes.
+    const double came = round.bytes / (1.0 - random_loss_) / to_seconds(fate.sent + *fate.delay - round.first_arrival);
+    const double offered = (round.bytes + round.lost * packet_bytes_) / to_seconds(fate.sent - round.first_sent);
+    // Jitter makes small queues; one that grows because of us does not stay small.
+    if (round.least_queue > (limited() ? tolerated() : kSlow)) {
+        consider_queue(fate.now, came, offered);
+    } else if (loss && *loss >= random_loss_ + kHeavyLoss) {
+        begin_trial(fate.now, came / 2.0, *loss);  // by chance, or by a policer
+    } else {
+        if (loss) random_loss_ = std::min(*loss, kMostChance);
+        if (limited()) probe(fate.now, offered);
+    }
+}
+
+void AckPace::consider_queue(Instant now, double came, double offered) {
+    const Duration queue = round_->least_queue;
+    const bool full = limited() && rate_ > kNearCapacity * capacity_;
+    if (came < kFallen * offered || full) {
+        capacity_ = came;
+        const double standing = std::max(to_seconds(queue), state_ == State::start ? unconfirmed_ / came : 0.0);
+        limit(now, kShare * came, from_seconds(standing / (1.0 - kDrainShare)));
+    } else if (now >= innocent_until_) {
+        // All comes through: others keep the queue, or the sender waits for what stands in it.
+        begin_trial(now, kShare * came, 0.0);
+    }
+}
+
+void AckPace::begin_trial(Instant now, double rate, double loss) {
+    const Duration queue = loss > 0.0 ? Duration::zero() : round_->least_queue;
+    arrived_ = lost_ = 0.0;
+    trial_ = Trial{.queue = queue, .loss = loss, .state = state_, .rate = rate_};
+    limit(now, rate, from_seconds(to_seconds(queue) / (1.0 - kShare)));
+}
+
+void AckPace::judge_trial(Instant now, double loss) {
+    const Trial trial = *trial_;
+    trial_.reset();
+    const bool by_chance = trial.loss > 0.0 && loss > kAsMuch * trial.loss;
+    const bool of_others = trial.loss <= 0.0 && to_seconds(round_->least_queue) > kAsMuch * to_seconds(trial.queue);
+    if (!by_chance && !of_others) {
+        capacity_ = rate_ / kShare;
+        return;
+    }
+    if (by_chance) random_loss_ = std::min(loss, kMostChance);
+    if (of_others) innocent_until_ = now + kKeep;
+    state_ = trial.state;
+    rate_ = trial.rate;
+}
+
+void AckPace::limit(Instant now, double rate, Duration draining) {
+    refill(now);
+    credit_ = std::min(credit_, 0.0);
+    keep_ = limited() ? std::min(2 * keep_, kLongestKeep) : kKeep;
+    state_ = State::limited;
+    rate_ = std::max(rate, least_rate());
+    draining_until_ = now + draining;
+    keep_until_ = draining_until_ + keep_;
+}
+
+// A way back that has become wider is found out slowly.
+void AckPace::probe(Instant now, double offered) {
+    if (now < keep_until_ || offered < kFelt * rate_) return;
+    rate_ *= kGrowth;
+    if (rate_ > kWider * capacity_) state_ = State::open;
+}
+
+}  // namespace udtx::recovery

@@ -1,0 +1,151 @@
+#include "recovery/ack_pace.hpp"
+
+#include <deque>
+
+#include "sim/prng.hpp"
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using udtx::recovery::AckPace;
+
+namespace {
+
+constexpr std::size_t kBytes = 92;
+constexpr double kOnLine = kBytes + AckPace::kOverhead;
+
+/// A way back: a queue of one second, random loss, and what others put into the queue.
+struct WayBack {
+    double bytes_per_second = 1e6;
+    double loss = 0.0;
+    Duration others{};       ///< queueing delay that others make ...
+    Duration others_from{};  ///< ... from this time on
+    Duration longest = 1s;
+    Duration jitter{};  ///< at most
+};
+
+/// Asks for an acknowledgement every 8 ms; each one that arrives is confirmed 50 ms later.
+class Run {
+  public:
+    explicit Run(WayBack way) : way_(way) {}
+
+    void until(Duration end) {
+        for (; now_ < Instant(end); now_ += 1ms) {
+            while (!confirmed_.empty() && confirmed_.front().at <= now_) {
+                const Arrival& a = confirmed_.front();
+                pace.on_fate({.now = now_,
+                              .sent = a.sent,
+                              .delay = a.delay,
+                              .packets = 1,
+                              .bytes = kBytes,
+                              .lost = a.lost_before});
+                confirmed_.pop_front();
+            }
+            if ((now_.time_since_epoch() / 1ms) % 8 == 0) wanted_ = true;
+            if (wanted_ && pace.allows(now_)) send();
+        }
+    }
+
+    AckPace pace;
+    double sent_bytes = 0.0;
+    Duration queue{};
+
+  private:
+    struct Arrival {
+        Instant at;
+        Instant sent;
+        Duration delay{};
+        std::uint32_t lost_before = 0;
+    };
+
+    void send() {
+        wanted_ = false;
+        pace.on_sent(now_, kBytes);
+        sent_bytes += kOnLine;
+        free_at_ = std::max(free_at_, now_);
+        queue = free_at_ - now_;
+        if (prng_.chance(way_.loss) || queue > way_.longest) {
+            ++lost_;
+            return;
+        }
+        free_at_ += from_seconds(kOnLine / way_.bytes_per_second);
+        // In order: what is held up holds up what follows.
+        const Duration drawn = way_.jitter * static_cast<std::int64_t>(prng_.next() % 101) / 100;
+        if (way_.jitter > Duration{}) held_until_ = std::max(held_until_, free_at_ + drawn);
+        const Duration jitter = std::max(held_until_ - free_at_, Duration{});
+        const Duration extra = jitter + (now_ >= Instant(way_.others_from) ? way_.others : Duration{});
+        const Duration delay = free_at_ - now_ + extra + 30ms;
+        confirmed_.push_back({now_ + delay + 50ms, now_, delay, std::exchange(lost_, 0)});
+    }
+
+    WayBack way_;
+    sim::Prng prng_{7};
+    Instant now_{1s};
+    Instant free_at_;
+    Instant held_until_;
+    bool wanted_ = false;
+    std::uint32_t lost_ = 0;
+    std::deque<Arrival> confirmed_;
+};
+
+}  // namespace
+
+TEST_CASE("ack pace: a wide way back is never bounded, from the first packet on") {
+    const Duration jitter = GENERATE(Duration(0), Duration(60ms));
+    CAPTURE(jitter / 1ms);
+    Run run({.bytes_per_second = 1e6, .jitter = jitter});
+    run.until(21s);
+    CHECK(run.pace.open());
+    // Jitter takes some of the trust of the start.
+    CHECK(run.sent_bytes == Approx(20.0 * 125.0 * kOnLine).epsilon(jitter > Duration(0) ? 0.03 : 0.001));
+}
+
+TEST_CASE("ack pace: a narrow way back carries its share and keeps no queue") {
+    const double rate = GENERATE(1000.0, 2000.0, 8000.0);
+    CAPTURE(rate);
+    Run run({.bytes_per_second = rate});
+    run.until(4s);
+    CHECK(run.pace.limited());
+    const double before = run.sent_bytes;
+    run.until(11s);  // more is tried after ten seconds
+    const double share = (run.sent_bytes - before) / 7.0 / rate;
+    CAPTURE(share);
+    CHECK(share > 0.5);
+    CHECK(share < 0.85);
+    CHECK(run.queue < 300ms);
+}
+
+TEST_CASE("ack pace: one that overflows at once is found by what does not come") {
+    Run run({.bytes_per_second = 4000.0, .longest = 60ms});
+    run.until(10s);
+    CHECK(run.pace.limited());
+    CHECK(run.pace.rate() < 4000.0);
+    CHECK(run.pace.rate() > 1000.0);
+}
+
+TEST_CASE("ack pace: losses by chance are no reason to send fewer") {
+    const double loss = GENERATE(0.2, 0.5);
+    CAPTURE(loss);
+    Run run({.bytes_per_second = 1e6, .loss = loss});
+    run.until(10s);
+    CHECK(run.pace.open());
+}
+
+TEST_CASE("ack pace: a queue that others keep is left to them after a trial") {
+    Run run({.bytes_per_second = 1e6, .others = 60ms, .others_from = 5s});
+    run.until(10s);
+    CHECK(run.pace.open());
+    const double before = run.sent_bytes;
+    run.until(14s);
+    CHECK(run.sent_bytes - before > 0.9 * 4.0 * 125.0 * kOnLine);
+}
+
+TEST_CASE("ack pace: a way back that has become wider is found out") {
+    Run narrow({.bytes_per_second = 6000.0});
+    narrow.until(12s);
+    REQUIRE(narrow.pace.limited());
+    Run run({.bytes_per_second = 1e6});
+    run.pace = narrow.pace;
+    run.until(60s);
+    CHECK((run.pace.open() || run.pace.rate() > 10000.0));
+}
