@@ -6,7 +6,6 @@
 namespace udtx::recovery {
 
 namespace {
-constexpr double kTrustRate = 5.0;   // packets/s in the start, beyond those that are trusted
 constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
 constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
 constexpr double kNearCapacity = 0.85;
@@ -28,7 +27,6 @@ constexpr Duration kLongestKeep = std::chrono::seconds(80);
 double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
 
 double AckPace::filling_rate(Instant now) const {
-    if (state_ == State::start) return kTrustRate * packet_bytes_;
     const bool draining = now < draining_until_ && !trial_;
     return std::max(draining ? rate_ * kDrainShare / kShare : rate_, least_rate());
 }
@@ -50,10 +48,10 @@ void AckPace::refill(Instant now) {
 void AckPace::on_sent(Instant now, std::size_t bytes) {
     const double size = static_cast<double>(bytes + kOverhead);
     packet_bytes_ += (size - packet_bytes_) / 8.0;
-    if (state_ == State::open) return;
+    if (state_ == State::start) unconfirmed_ += size;
+    if (!limited()) return;
     refill(now);
     credit_ -= size;
-    unconfirmed_ += size;
 }
 
 void AckPace::on_data_sent() {
@@ -61,7 +59,7 @@ void AckPace::on_data_sent() {
 }
 
 Instant AckPace::next() const {
-    if (state_ == State::open || credit_ >= 0.0 || !refilled_) return Instant();
+    if (!limited() || credit_ >= 0.0 || !refilled_) return Instant();
     return *refilled_ + from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
 }
 
@@ -74,19 +72,17 @@ void AckPace::on_fate(const Fate& fate) {
     const Duration queue = *fate.delay - *delays_.value(fate.now);
     const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
     unconfirmed_ = std::max(unconfirmed_ - arrived - packet_bytes_ * fate.lost, 0.0);
-    if (state_ == State::start && !drains) trust(fate, queue);
+    if (state_ == State::start && !drains) start(fate, queue);
     count(fate, queue);
 }
 
-void AckPace::trust(const Fate& fate, Duration queue) {
-    refill(fate.now);
+void AckPace::start(const Fate& fate, Duration queue) {
     late_ = queue > kSlow;
     if (late_) {
         // At 8 kbit/s nobody can wait for a round trip of what the usual pace has sent.
         if (round_ && round_->least_queue <= kSlow) round_.reset();
         return;
     }
-    credit_ += 2.0 * packet_bytes_ * fate.packets;
     proven_ += fate.packets;
     if (proven_ >= kProven) state_ = State::open;
 }

@@ -3,8 +3,8 @@
 // The peer acknowledges packets that carry acknowledgements, too, in passing, with the time at which they arrived. So
 // this end sees what became of them: their queueing delay, and how many bytes a second came through. From that follow
 // three states:
-//   start    some on trust, and two more for each one that comes soon: no bound that a wide way back would feel
-//   open     no bound
+//   start    no bound; the first few that all come late are enough for a judgement
+//   open     no bound; many came soon, a judgement takes a round trip
 //   limited  at most kShare of what came through when a queue of ours stood
 #pragma once
 
@@ -22,7 +22,6 @@ class AckPace {
   public:
     static constexpr double kShare = 0.7;           ///< of the way back
     static constexpr std::uint32_t kOverhead = 28;  ///< bytes of IPv4 and UDP around each packet
-    static constexpr double kTrusted = 32.0;        ///< packets: 250 ms of the usual acknowledgements
     static constexpr std::uint32_t kProven = 64;    ///< packets that came soon: the way back is wide
     static constexpr Duration kLongest = std::chrono::milliseconds(400);  ///< between two, whatever the way back
 
@@ -42,7 +41,7 @@ class AckPace {
     /// queue is that of the data.
     void on_data_sent();
 
-    [[nodiscard]] bool allows(Instant now) const { return state_ == State::open || now >= next(); }
+    [[nodiscard]] bool allows(Instant now) const { return !limited() || now >= next(); }
     /// When the next acknowledgement may leave; in the past when it may at once.
     [[nodiscard]] Instant next() const;
     /// The way back has proven to be wide enough.
@@ -81,7 +80,7 @@ class AckPace {
     [[nodiscard]] double least_rate() const;
     [[nodiscard]] Duration tolerated() const;
     void refill(Instant now);
-    void trust(const Fate& fate, Duration queue);
+    void start(const Fate& fate, Duration queue);
     void count(const Fate& fate, Duration queue);
     void end_round(const Fate& fate);
     void begin_trial(Instant now, double rate, double loss);
@@ -94,7 +93,7 @@ class AckPace {
     double rate_ = 0.0;            // bytes/s, while limited
     double capacity_ = 0.0;        // bytes/s that came when a queue stood; 0: never seen
     double packet_bytes_ = 120.0;  // mean, headers included
-    double credit_ = 0.0;          // bytes
+    double credit_ = 0.0;          // bytes, while limited
     std::optional<Instant> refilled_;
     std::uint32_t proven_ = 0;
     std::uint32_t data_packets_ = 0;

@@ -136,7 +136,10 @@ void LossRecovery::acknowledge(Instant now, PacketNumber number, Outcome& out) {
     if (before_timeout(number)) {
         if (packet.in_flight && slot.state == State::outstanding) leave_flight(packet);
     } else if (packet.in_flight) {
-        if (packet.mtu_probe) out.quiet_bytes += packet.bytes;
+        if (packet.range_count == 0) {
+            if (!packet.mtu_probe) ++out.quiet_acked;
+            out.quiet_bytes += packet.bytes;
+        }
         delivery_.on_acked(packet, now);
         if (slot.state == State::lost) {
             ++out.spurious;
@@ -195,6 +198,7 @@ void LossRecovery::detect_losses(Instant now, Outcome& out) {
             }
             leave_flight(slot.packet);
             out.lost.push_back(slot.packet);
+            if (slot.packet.range_count == 0 && !slot.packet.mtu_probe) ++out.quiet_lost;
         } else {
             ++out.quiet_lost;
         }

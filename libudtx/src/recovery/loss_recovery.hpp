@@ -29,8 +29,8 @@ struct Outcome {
     std::vector<SentPacket> lost;     ///< ascending, in-flight packets only; includes MTU probes
     std::uint64_t acked_bytes = 0;    ///< of in-flight packets, without those declared lost before
     std::uint32_t acked_packets = 0;  ///< the same, counted: what congestion control is told
-    std::uint32_t quiet_acked = 0;    ///< packets out of flight (ACKs only), which nobody sends again
-    std::uint64_t quiet_bytes = 0;
+    std::uint32_t quiet_acked = 0;    ///< packets without stream bytes (ACKs, credit), MTU probes apart
+    std::uint64_t quiet_bytes = 0;    ///< of those and of MTU probes
     std::uint32_t quiet_lost = 0;
     std::uint32_t spurious = 0;  ///< packets acknowledged after they had been declared lost
     std::optional<Duration> rtt_sample;
