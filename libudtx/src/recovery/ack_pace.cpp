@@ -6,6 +6,8 @@
 namespace udtx::recovery {
 
 namespace {
+constexpr Duration kSlowHandshake = std::chrono::seconds(1);  // no usual path takes so long
+constexpr double kTrustRate = 5.0;   // packets/s after such a one, beyond those that have earned it
 constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
 constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
 constexpr double kNearCapacity = 0.85;
@@ -27,6 +29,7 @@ constexpr Duration kLongestKeep = std::chrono::seconds(80);
 double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
 
 double AckPace::filling_rate(Instant now) const {
+    if (state_ == State::start) return kTrustRate * packet_bytes_;
     const bool draining = now < draining_until_ && !trial_;
     return std::max(draining ? rate_ * kDrainShare / kShare : rate_, least_rate());
 }
@@ -49,7 +52,7 @@ void AckPace::on_sent(Instant now, std::size_t bytes) {
     const double size = static_cast<double>(bytes + kOverhead);
     packet_bytes_ += (size - packet_bytes_) / 8.0;
     if (state_ == State::start) unconfirmed_ += size;
-    if (!limited()) return;
+    if (!bounded()) return;
     refill(now);
     credit_ -= size;
 }
@@ -59,9 +62,11 @@ void AckPace::on_data_sent() {
 }
 
 Instant AckPace::next() const {
-    if (!limited() || credit_ >= 0.0 || !refilled_) return Instant();
+    if (!bounded() || credit_ >= 0.0 || !refilled_) return Instant();
     return *refilled_ + from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
 }
+
+void AckPace::on_handshake(Duration round_trip) { wary_ = round_trip > kSlowHandshake; }
 
 void AckPace::on_fate(const Fate& fate) {
     if (!fate.delay || data_packets_ >= kManyData) return;
@@ -77,12 +82,14 @@ void AckPace::on_fate(const Fate& fate) {
 }
 
 void AckPace::start(const Fate& fate, Duration queue) {
+    if (wary_) refill(fate.now);
     late_ = queue > kSlow;
     if (late_) {
         // At 8 kbit/s nobody can wait for a round trip of what the usual pace has sent.
         if (round_ && round_->least_queue <= kSlow) round_.reset();
         return;
     }
+    if (wary_) credit_ += 2.0 * packet_bytes_ * fate.packets;
     proven_ += fate.packets;
     if (proven_ >= kProven) state_ = State::open;
 }

@@ -3,7 +3,7 @@
 // The peer acknowledges packets that carry acknowledgements, too, in passing, with the time at which they arrived. So
 // this end sees what became of them: their queueing delay, and how many bytes a second came through. From that follow
 // three states:
-//   start    no bound; the first few that all come late are enough for a judgement
+//   start    no bound, unless the handshake was slow; the first few that all come late are enough for a judgement
 //   open     no bound; many came soon, a judgement takes a round trip
 //   limited  at most kShare of what came through when a queue of ours stood
 #pragma once
@@ -25,6 +25,10 @@ class AckPace {
     static constexpr std::uint32_t kProven = 64;    ///< packets that came soon: the way back is wide
     static constexpr Duration kLongest = std::chrono::milliseconds(400);  ///< between two, whatever the way back
 
+    /// What the handshake saw. Where it took long, the start has a bound, too: two packets for each that comes soon,
+    /// and a few a second in any case.
+    void on_handshake(Duration round_trip);
+
     /// What one acknowledgement of the peer said about our packets without stream bytes.
     struct Fate {
         Instant now;
@@ -41,7 +45,7 @@ class AckPace {
     /// queue is that of the data.
     void on_data_sent();
 
-    [[nodiscard]] bool allows(Instant now) const { return !limited() || now >= next(); }
+    [[nodiscard]] bool allows(Instant now) const { return !bounded() || now >= next(); }
     /// When the next acknowledgement may leave; in the past when it may at once.
     [[nodiscard]] Instant next() const;
     /// The way back has proven to be wide enough.
@@ -76,6 +80,7 @@ class AckPace {
         double rate = 0.0;
     };
 
+    [[nodiscard]] bool bounded() const noexcept { return limited() || (state_ == State::start && wary_); }
     [[nodiscard]] double filling_rate(Instant now) const;
     [[nodiscard]] double least_rate() const;
     [[nodiscard]] Duration tolerated() const;
@@ -93,10 +98,11 @@ class AckPace {
     double rate_ = 0.0;            // bytes/s, while limited
     double capacity_ = 0.0;        // bytes/s that came when a queue stood; 0: never seen
     double packet_bytes_ = 120.0;  // mean, headers included
-    double credit_ = 0.0;          // bytes, while limited
+    double credit_ = 0.0;          // bytes, while bounded
     std::optional<Instant> refilled_;
     std::uint32_t proven_ = 0;
     std::uint32_t data_packets_ = 0;
+    bool wary_ = false;         // the handshake took long
     bool late_ = false;         // the newest that was told of, in the start
     double unconfirmed_ = 0.0;  // bytes, in the start
     std::optional<Trial> trial_;
