@@ -93,7 +93,7 @@ Result<void> Connection::establish(Instant now) {
     streams_.set_peer_limits(peer_.connection_window, peer_.stream_window, peer_.max_streams);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     paths_.first().mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
-    paths_.first().acks.pace().on_handshake(handshake_.rtt().minimum());
+    paths_.first().acks.pace().on_handshake(now - started_);
     state_ = State::established;
     const PathOptions& wanted = paths_.first().options;
     // A peer that knows of one path only would not understand.

@@ -6,7 +6,7 @@
 namespace udtx::recovery {
 
 namespace {
-constexpr Duration kSlowHandshake = std::chrono::seconds(1);  // no usual path takes so long
+constexpr Duration kSlowHandshake = std::chrono::milliseconds(1250);  // a padded packet at 8 kbit/s
 constexpr double kTrustRate = 5.0;   // packets/s after such a one, beyond those that have earned it
 constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
 constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
@@ -66,7 +66,7 @@ Instant AckPace::next() const {
     return *refilled_ + from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
 }
 
-void AckPace::on_handshake(Duration round_trip) { wary_ = round_trip > kSlowHandshake; }
+void AckPace::on_handshake(Duration took) { wary_ = took > kSlowHandshake; }
 
 void AckPace::on_fate(const Fate& fate) {
     if (!fate.delay || data_packets_ >= kManyData) return;

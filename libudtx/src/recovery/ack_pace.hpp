@@ -25,9 +25,9 @@ class AckPace {
     static constexpr std::uint32_t kProven = 64;    ///< packets that came soon: the way back is wide
     static constexpr Duration kLongest = std::chrono::milliseconds(400);  ///< between two, whatever the way back
 
-    /// What the handshake saw. Where it took long, the start has a bound, too: two packets for each that comes soon,
+    /// Where the handshake took long, the start has a bound, too: two packets for each that comes soon,
     /// and a few a second in any case.
-    void on_handshake(Duration round_trip);
+    void on_handshake(Duration took);
 
     /// What one acknowledgement of the peer said about our packets without stream bytes.
     struct Fate {
