@@ -40,6 +40,8 @@ Duration AckPace::tolerated() const {
     return std::max(kLeastQueue, from_seconds(packet_bytes_ / capacity_));
 }
 
+Duration AckPace::draining_time(Duration queue) { return from_seconds(to_seconds(queue) / (1.0 - kDrainShare)); }
+
 void AckPace::refill(Instant now) {
     if (refilled_ && now > *refilled_) {
         const double most = std::max(credit_, packet_bytes_);
@@ -78,7 +80,16 @@ void AckPace::on_fate(const Fate& fate) {
     const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
     unconfirmed_ = std::max(unconfirmed_ - arrived - packet_bytes_ * fate.lost, 0.0);
     if (state_ == State::start && !drains) start(fate, queue);
+    if (!drains) shorten_draining(fate, queue);
     count(fate, queue);
+}
+
+// All that stood there when the draining began has left the queue before a packet that was sent later. How much of it
+// was lost in an overflow is not known until then.
+void AckPace::shorten_draining(const Fate& fate, Duration queue) {
+    if (fate.now >= draining_until_ || fate.sent <= draining_since_ || trial_) return;
+    draining_until_ = std::min(draining_until_, fate.sent + draining_time(queue));
+    keep_until_ = draining_until_ + keep_;
 }
 
 void AckPace::start(const Fate& fate, Duration queue) {
@@ -95,6 +106,11 @@ void AckPace::start(const Fate& fate, Duration queue) {
 }
 
 void AckPace::count(const Fate& fate, Duration queue) {
+    if (fate.sent < draining_until_) {  // what that found was judged already, and an overflow is no chance
+        round_.reset();
+        arrived_ = lost_ = 0.0;
+        return;
+    }
     const Instant arrival = fate.sent + *fate.delay;
     if (!round_) {
         round_ = Round{.began = fate.now, .first_sent = fate.sent, .first_arrival = arrival, .least_queue = queue};
@@ -116,7 +132,6 @@ void AckPace::end_round(const Fate& fate) {
     const Round& round = *round_;
     arrived_ += round.packets;
     lost_ += round.lost;
-    if (fate.now < draining_until_) return;
     std::optional<double> loss;  // of so many packets that it means something
     if (arrived_ + lost_ >= kCounted) {
         loss = lost_ / (arrived_ + lost_);
@@ -145,8 +160,8 @@ void AckPace::consider_queue(Instant now, double came, double offered) {
     const bool full = limited() && rate_ > kNearCapacity * capacity_;
     if (came < kFallen * offered || full) {
         capacity_ = came;
-        const double standing = std::max(to_seconds(queue), state_ == State::start ? unconfirmed_ / came : 0.0);
-        limit(now, kShare * came, from_seconds(standing / (1.0 - kDrainShare)));
+        const Duration unheard = state_ == State::start ? from_seconds(unconfirmed_ / came) : Duration::zero();
+        limit(now, kShare * came, draining_time(std::max(queue, unheard)));
     } else if (now >= innocent_until_) {
         // All comes through: others keep the queue, or the sender waits for what stands in it.
         begin_trial(now, kShare * came, 0.0);
@@ -181,6 +196,7 @@ void AckPace::limit(Instant now, double rate, Duration draining) {
     keep_ = limited() ? std::min(2 * keep_, kLongestKeep) : kKeep;
     state_ = State::limited;
     rate_ = std::max(rate, least_rate());
+    draining_since_ = now;
     draining_until_ = now + draining;
     keep_until_ = draining_until_ + keep_;
 }
@@ -188,7 +204,7 @@ void AckPace::limit(Instant now, double rate, Duration draining) {
 // A way back that has become wider is found out slowly.
 void AckPace::probe(Instant now, double offered) {
     if (now < keep_until_ || offered < kFelt * rate_) return;
-    rate_ *= kGrowth;
+    rate_ = std::max(rate_ * kGrowth, capacity_);  // less it is known to carry
     if (rate_ > kWider * capacity_) state_ = State::open;
 }
 

@@ -84,8 +84,10 @@ class AckPace {
     [[nodiscard]] double filling_rate(Instant now) const;
     [[nodiscard]] double least_rate() const;
     [[nodiscard]] Duration tolerated() const;
+    [[nodiscard]] static Duration draining_time(Duration queue);
     void refill(Instant now);
     void start(const Fate& fate, Duration queue);
+    void shorten_draining(const Fate& fate, Duration queue);
     void count(const Fate& fate, Duration queue);
     void end_round(const Fate& fate);
     void begin_trial(Instant now, double rate, double loss);
@@ -112,6 +114,7 @@ class AckPace {
     Instant innocent_until_;
     SlidingExtreme<Duration, std::less<>> delays_{std::chrono::seconds(10)};
     std::optional<Round> round_;
+    Instant draining_since_;
     Instant draining_until_;
     Instant keep_until_;
     Duration keep_{};
