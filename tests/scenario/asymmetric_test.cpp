@@ -55,6 +55,35 @@ TEST_CASE("asymmetric: 64 kbit/s back with every fifth acknowledgement lost") {
     CHECK(over({.bits_per_second = 64'000, .loss = 0.2}).used > 0.80);
 }
 
+// As long as the pace of the controller leaves room on the line nothing but bursts can make a queue. An ACK each 80 ms
+// tells of most of a window.
+TEST_CASE("asymmetric: no burst leaves after a stretch ACK") {
+    const char* cc = GENERATE("lia", "cubic");
+    constexpr double kLine = 200e6;
+    FlowRig rig({.name = "stretch",
+                 .bits_per_second = static_cast<std::uint64_t>(kLine),
+                 .rtt = 100ms,
+                 .flows = {{.cc = cc}},
+                 .back = {.bits_per_second = 16'000}});
+    rig.run_for(20s);
+    INFO(rig.table(5s, 20s));
+    Duration roomy{};
+    std::uint64_t most_released = 0;
+    std::uint64_t most_queued = 0;
+    std::uint64_t before = 0;
+    for (const RigSample& sample : rig.samples()) {
+        const FlowSample& flow = sample.flows[0];
+        roomy = flow.pacing_bps < 0.9 * kLine ? roomy + FlowRig::kSample : Duration::zero();
+        if (roomy > 300ms) {
+            most_queued = std::max(most_queued, sample.queue_bytes);
+            if (before > flow.in_flight) most_released = std::max(most_released, before - flow.in_flight);
+        }
+        before = flow.in_flight;
+    }
+    CHECK(most_released > 200'000);
+    CHECK(most_queued < 30'000);
+}
+
 TEST_CASE("asymmetric: a way back as wide as the way out changes nothing") {
     const Figures f = over({.bits_per_second = 100'000'000}, "udtx", 5s, 10s);
     CHECK(f.used > 0.99);

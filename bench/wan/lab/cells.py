@@ -10,6 +10,7 @@ import net
 import tools
 
 STEADY_AFTER = 5.0  # seconds from the start of the sender
+BACK_QUEUE = 20000  # bytes, before a narrow way back
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,13 @@ class Cell:
     rtt: float    # ms
     loss: float   # %, on the way of the data
     queue: float  # BDP, each way
+    back: float = 0.0       # kbit/s of the way back; 0: as wide as the way of the data
+    back_loss: float = 0.0  # %, on the way back
 
     def line(self, seed):
-        return ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp", "--down",
-                f"loss={self.loss}%", "--seed", str(seed)]
+        narrow = f"rate={self.back}k,queue={BACK_QUEUE}," if self.back else ""
+        return ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp",
+                "--up", f"{narrow}loss={self.back_loss}%", "--down", f"loss={self.loss}%", "--seed", str(seed)]
 
     def row(self, tool, run):
         """What names a run in a table."""
@@ -44,8 +48,8 @@ def load():
     return os.getloadavg()[0]
 
 
-def steady(bench, tool, cell, seconds, seed):
-    """A running transfer observed for `seconds`; its figures from 5 s on."""
+def steady(bench, tool, cell, seconds, seed, steady_after=STEADY_AFTER):
+    """A running transfer observed for `seconds`; its figures from `steady_after` on."""
     size = int(cell.rate * 1e6 / 8 * (seconds + 5))
     source = bench.source(size)
     tool.prepare(cell)
@@ -62,7 +66,7 @@ def steady(bench, tool, cell, seconds, seed):
             print(f"ended early: {flow.complaint()}", flush=True)
         report = line.stop_emulator()
     trace = figures.LineTrace(line.trace)
-    begin = flow.began + STEADY_AFTER
+    begin = flow.began + steady_after
     dropped_queue, dropped_loss = trace.dropped(begin, end)
     return {
         **cell.row(tool.name, seed),

@@ -98,6 +98,20 @@ def matrix_table(rows, names, runs, is_ours):
     return note + figures.markdown(headings, lines)
 
 
+def asymmetric_table(rows):
+    """Median of each tool by what the way back carries."""
+    names = list(dict.fromkeys(row["tool"] for row in rows))
+    lines = []
+    for back, loss in dict.fromkeys((row["back_kbps"], row["back_loss"]) for row in rows):
+        of = [row for row in rows if (row["back_kbps"], row["back_loss"]) == (back, loss)]
+        line = [f"1:{of[0]['rate'] * 1e3 / back:,.0f}", f"{back:g}", f"{loss:g}"]
+        line += [figures.shown(figures.median([r["goodput_mbps"] for r in of if r["tool"] == n])) for n in names]
+        loads = [r["load"] for r in of]
+        lines.append(line + [max(r["run"] for r in of), f"{min(loads):.1f}-{max(loads):.1f}"])
+    return "Goodput, Mbit/s, median of the runs.\n\n" + figures.markdown(
+        ["way back", "kbit/s", "loss %", *names, "runs", "load"], lines)
+
+
 def transfer_table(rows, names, runs, size, limit):
     by_key = {}
     for row in rows:

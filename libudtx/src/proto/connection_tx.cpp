@@ -133,14 +133,14 @@ std::optional<Transmit> Connection::transmit_probing(Instant now, PathContext& p
     return transmit_of(p, size, size);
 }
 
-// A probe that is lost says something about its size only on a path that works. One that is larger than a small window
-// must not wait for ever.
+// A probe that is lost says something about its size only on a path that works. One that is larger than the window
+// would keep all else from leaving until it is taken for lost, which takes seconds where the handshake was slow.
 // And who only acknowledges gains nothing: its probes would take what a narrow way back has, for seconds.
 bool Connection::mtu_probe_allowed(const PathContext& p, std::uint32_t size) const {
     const std::uint64_t window = p.congestion->window();
     const bool of_use = !p.acks.pace().slow() || streams_.counters().bytes_sent > config_.min_datagram;
     return of_use && p.train_left == 0 && p.recovery.probe_count() == 0 && p.recovery.rtt().has_sample() &&
-           p.recovery.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
+           size <= window && p.recovery.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
 }
 
 std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out) {

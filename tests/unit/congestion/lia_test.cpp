@@ -1,6 +1,8 @@
 // Expected values by hand from RFC 6356. Datagrams of 1,000 bytes.
 #include "congestion/lia.hpp"
 
+#include <cmath>
+
 #include "test/catch.hpp"
 
 using namespace std::chrono_literals;
@@ -59,6 +61,23 @@ TEST_CASE("lia without siblings is Reno: a segment each round trip, half on a lo
     CHECK(path.segments() == Approx(50.0 + 10.0 / 50.0));
     path.lose();
     CHECK(path.segments() == Approx(25.1));
+}
+
+TEST_CASE("lia grows by an ACK of many packets as by one for each") {
+    Path one(nullptr, 100ms);
+    Path many(nullptr, 100ms);
+    SECTION("in slow start") {
+        for (int i = 0; i < 200; ++i) one.ack(1);
+        many.ack(200);
+    }
+    SECTION("in congestion avoidance") {
+        one.settle(50);
+        many.settle(50);
+        for (int i = 0; i < 2000; ++i) one.ack(1);
+        many.ack(2000);
+        CHECK(one.segments() == Approx(std::sqrt(50.0 * 50.0 + 2.0 * 2000.0)).epsilon(0.01));
+    }
+    CHECK(many.segments() == Approx(one.segments()).epsilon(0.01));
 }
 
 TEST_CASE("lia on equal paths: together one flow's increase") {

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "recovery/ack_tracker.hpp"
 #include "sim/prng.hpp"
 #include "test/catch.hpp"
 
@@ -160,4 +161,56 @@ TEST_CASE("ack pace: a way back that has become wider is found out") {
     run.pace = narrow.pace;
     run.until(60s);
     CHECK((run.pace.open() || run.pace.rate() > 10000.0));
+}
+
+TEST_CASE("ack pace: an ACK is built when it may leave and says all that came, in few bytes") {
+    Run run({.bytes_per_second = 2000.0});
+    run.until(12s);
+    REQUIRE(run.pace.limited());
+    recovery::AckTracker tracker(PathId{}, kSynInterval);
+    tracker.pace() = run.pace;
+    wire::AckFrame frame;
+    PacketNumber number = 0;
+    std::uint32_t built = 0;
+    for (int ms = 0; ms < 10'000; ++ms) {
+        const Instant now = Instant(13s + ms * 1ms);
+        number += ms % 50 == 0 ? 2 : 1;  // gaps, too
+        tracker.on_received(now, number, true);
+        if (!tracker.due(now)) continue;
+        REQUIRE(tracker.build(now, 32, frame));
+        tracker.add_arrivals(frame);
+        tracker.pace().on_sent(now, kBytes);
+        CHECK(frame.largest() == number);
+        CHECK(frame.arrival_count <= recovery::AckTracker::kArrivalsWhenNarrow);
+        ++built;
+    }
+    const double share = built * kOnLine / 10.0 / 2000.0;
+    CHECK(share > 0.6);
+    CHECK(share < 0.75);
+}
+
+TEST_CASE("ack pace: a gap is told at once as far as the budget goes") {
+    Run run({.bytes_per_second = 2000.0});
+    run.until(12s);
+    REQUIRE(run.pace.limited());
+    recovery::AckTracker tracker(PathId{}, kSynInterval);
+    tracker.pace() = run.pace;
+    wire::AckFrame frame;
+    Instant now(13s);
+    tracker.on_received(now, 0, true);
+    CHECK_FALSE(tracker.due(now));
+    std::uint32_t told = 0;
+    for (PacketNumber number = 2; number < 20; number += 2) {
+        tracker.on_received(now, number, true);
+        if (number == 2) CHECK(tracker.due(now));
+        if (!tracker.due(now)) continue;
+        REQUIRE(tracker.build(now, 32, frame));
+        tracker.pace().on_sent(now, kBytes);
+        ++told;
+    }
+    CHECK(told <= 2);
+    REQUIRE(tracker.deadline());
+    CHECK(*tracker.deadline() > now);
+    CHECK(*tracker.deadline() <= now + AckPace::kLongest);
+    CHECK(tracker.due(*tracker.deadline()));
 }
