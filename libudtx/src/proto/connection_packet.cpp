@@ -198,7 +198,7 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
     }
     p.recovery.on_sent(packet);
     if (packet.range_count > 0) {
-        p.acks.pace().on_data_sent();
+        p.acks.pace().on_data_sent(now, packet.bytes);
     } else if (!packet.mtu_probe) {
         p.acks.pace().on_sent(now, packet.bytes);
     }

@@ -17,7 +17,7 @@ constexpr double kWider = 2.0;            // than it was when a queue stood
 constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond what is known to be chance
 constexpr double kMostChance = 0.5;
 constexpr double kAsMuch = 0.7;          // of the loss before: it does not depend on what is sent
-constexpr std::uint32_t kManyData = 16;  // packets
+constexpr std::uint32_t kManyData = 16;  // packets more than those without stream bytes
 constexpr double kCounted = 40.0;        // packets
 constexpr std::uint32_t kRoundSamples = 4;
 constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a way back that may be narrow
@@ -53,14 +53,23 @@ void AckPace::refill(Instant now) {
 void AckPace::on_sent(Instant now, std::size_t bytes) {
     const double size = static_cast<double>(bytes + kOverhead);
     packet_bytes_ += (size - packet_bytes_) / 8.0;
+    if (data_ahead_ > 0 && --data_ahead_ == 0) sends_data_ = false;
     if (state_ == State::start) unconfirmed_ += size;
     if (!bounded()) return;
     refill(now);
     credit_ -= size;
 }
 
-void AckPace::on_data_sent() {
-    if (data_packets_ < kManyData && ++data_packets_ == kManyData) state_ = State::open;
+void AckPace::on_data_sent(Instant now, std::size_t bytes) {
+    if (bounded()) {
+        refill(now);
+        credit_ -= static_cast<double>(bytes + kOverhead);
+    }
+    if (data_ahead_ == kManyData || ++data_ahead_ < kManyData) return;
+    sends_data_ = true;
+    state_ = State::open;
+    trial_.reset();
+    round_.reset();
 }
 
 Instant AckPace::next() const {
@@ -71,7 +80,7 @@ Instant AckPace::next() const {
 void AckPace::on_handshake(Duration took) { wary_ = took > kSlowHandshake; }
 
 void AckPace::on_fate(const Fate& fate) {
-    if (!fate.delay || data_packets_ >= kManyData) return;
+    if (!fate.delay || sends_data_) return;
     const std::optional<Duration> before = delays_.value(fate.now);
     delays_.add(fate.now, *fate.delay);
     // What stands there since the handshake drains: how long it takes without is not known yet.

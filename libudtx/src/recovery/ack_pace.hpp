@@ -41,9 +41,9 @@ class AckPace {
     void on_fate(const Fate& fate);
     /// A packet without stream bytes leaves.
     void on_sent(Instant now, std::size_t bytes);
-    /// A packet with stream bytes leaves. Whoever sends many is not bounded: acknowledgements ride on them, and the
-    /// queue is that of the data.
-    void on_data_sent();
+    /// A packet with stream bytes leaves. Whoever sends more of those than of others is not bounded: acknowledgements
+    /// ride on them, and the queue is that of the data. A few, as a receiver of files sends them, only count.
+    void on_data_sent(Instant now, std::size_t bytes);
 
     [[nodiscard]] bool allows(Instant now) const { return !bounded() || now >= next(); }
     /// When the next acknowledgement may leave; in the past when it may at once.
@@ -103,7 +103,8 @@ class AckPace {
     double credit_ = 0.0;          // bytes, while bounded
     std::optional<Instant> refilled_;
     std::uint32_t proven_ = 0;
-    std::uint32_t data_packets_ = 0;
+    std::uint32_t data_ahead_ = 0;  // packets with stream bytes, over those without; kManyData at most
+    bool sends_data_ = false;
     bool wary_ = false;         // the handshake took long
     bool late_ = false;         // the newest that was told of, in the start
     double unconfirmed_ = 0.0;  // bytes, in the start

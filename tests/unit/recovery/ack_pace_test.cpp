@@ -42,12 +42,15 @@ class Run {
                               .lost = a.lost_before});
                 confirmed_.pop_front();
             }
-            if ((now_.time_since_epoch() / 1ms) % 8 == 0) wanted_ = true;
+            const auto ms = now_.time_since_epoch() / 1ms;
+            if (ms % 8 == 0) wanted_ = true;
+            if (messages && ms % 1000 == 0) pace.on_data_sent(now_, kBytes);
             if (wanted_ && pace.allows(now_)) send();
         }
     }
 
     AckPace pace;
+    bool messages = false;  ///< of a receiver of files, one each second
     double sent_bytes = 0.0;
     Duration queue{};
 
@@ -117,6 +120,7 @@ TEST_CASE("ack pace: a narrow way back carries its share and keeps no queue") {
     const double rate = GENERATE(1000.0, 2000.0, 8000.0);
     CAPTURE(rate);
     Run run({.bytes_per_second = rate});
+    run.messages = GENERATE(false, true);
     run.until(12s);
     CHECK(run.pace.limited());
     const double before = run.sent_bytes;
@@ -161,6 +165,16 @@ TEST_CASE("ack pace: a way back that has become wider is found out") {
     run.pace = narrow.pace;
     run.until(60s);
     CHECK((run.pace.open() || run.pace.rate() > 10000.0));
+}
+
+TEST_CASE("ack pace: whoever sends data has no bound, and has one again afterwards") {
+    Run run({.bytes_per_second = 2000.0});
+    run.until(12s);
+    REQUIRE(run.pace.limited());
+    for (int i = 0; i < 20; ++i) run.pace.on_data_sent(Instant(12s), 1200);
+    CHECK(run.pace.open());
+    run.until(20s);
+    CHECK(run.pace.limited());
 }
 
 TEST_CASE("ack pace: an ACK is built when it may leave and says all that came, in few bytes") {
