@@ -47,6 +47,15 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
     if (!report.error.empty()) log.error(options.from + report.error);
 }
 
+std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
+    // What was refused, or does not verify, is so the next time.
+    const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
+    const bool line = code == ErrorCode::network || code == ErrorCode::timeout || code == ErrorCode::udp_blocked;
+    const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
+    const bool helps = interrupted || code == ErrorCode::interrupted || line || disk;
+    return outcome.continues && helps ? "; the same command continues from here" : "";
+}
+
 std::string partial_message(const FinalReport& report, const char* failed, bool quiet) {
     const transfer::Outcome& outcome = report.outcome;
     if (outcome.failed_count == 1 && outcome.failed.size() == 1) {

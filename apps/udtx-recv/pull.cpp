@@ -81,10 +81,6 @@ void add_missing(FinalReport& report, const BootstrapFields& reply) {
 
 bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
 
-const char* how_to_go_on(const RecvCommand& command, const DialHandler& dial) {
-    return resumable(command) && dial.connected() ? "; the same command continues from here" : "";
-}
-
 void say_error(FinalReport& report, const RecvRun& run, RemoteEnd& remote, const DialHandler& dial, int signal) {
     const RecvCommand& command = run.command;
     const Result<void>& status = report.outcome.status;
@@ -92,13 +88,13 @@ void say_error(FinalReport& report, const RecvRun& run, RemoteEnd& remote, const
         report.code = ExitCode::interrupted;
         close_books(report);
         report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
-                       how_to_go_on(command, dial);
+                       how_to_go_on(report.outcome, true);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         report.error = explain(status.error(), context_over_ssh(remote, command.sources.front().host, dial.connected(),
                                                                 command.common.transport()));
         if (!dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
         close_books(report);
-        if (dial.connected()) report.error += "; " + describe_delivery(report) + how_to_go_on(command, dial);
+        if (dial.connected()) report.error += "; " + describe_delivery(report) + how_to_go_on(report.outcome, false);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, kFailed, command.common.quiet);
     }

@@ -22,7 +22,8 @@ struct VerifyCommand {
 
 constexpr const char* kFooter =
     R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
-Each difference is a line on standard output. What the receipt does not name is not looked at.
+Each difference is a line on standard output. Not looked at: modes, times, owners and attributes, whether two names are
+one file, and what the receipt does not name.
 
 Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
 itself is damaged.)";
@@ -92,6 +93,7 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     } else {
         log.error(summary(counts));
     }
+    log.info("not checked: modes, times, owners and attributes, and what the receipt does not name");
     if (!command.json) {
         std::string text;
         for (const std::string& line : lines) text += line + "\n";

@@ -135,24 +135,20 @@ DialContext context_of(const SendRun& run, const Route& route, const DialHandler
     return context;
 }
 
-const char* how_to_go_on(const SendCommand& command, const DialHandler& dial) {
-    return command.resumable() && dial.connected() ? "; the same command continues from here" : "";
-}
-
 void say_error(FinalReport& report, const SendRun& run, const Route& route, const DialHandler& dial, int signal) {
     const Result<void>& status = report.outcome.status;
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
         close_books(report);
         report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
-                       how_to_go_on(run.command, dial);
+                       how_to_go_on(report.outcome, true);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         report.error = explain(status.error(), context_of(run, route, dial));
         // Over ssh something listens there for sure: what refuses datagrams is on the way.
         if (route.remote && !dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
         close_books(report);
         if (dial.connected() && status.error().code != ErrorCode::authentication)
-            report.error += "; " + describe_delivery(report) + how_to_go_on(run.command, dial);
+            report.error += "; " + describe_delivery(report) + how_to_go_on(report.outcome, false);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, "not delivered", run.command.common.quiet);
     }

@@ -13,8 +13,19 @@ echo small >"$work/file"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/small/file" || fail "the disk has room again"
 
-# Room is made: the same command sends only what was not delivered, and leaves nothing behind.
+# File after file that does not fit: it ends early, and what was not written is not counted.
 rm "$work/small/file"
+mkdir "$work/many"
+for i in $(seq 24); do head -c 5000000 /dev/zero | tr '\0' "\\$((i + 100))" >"$work/many/f$i"; done
+expect 11 "$send" --json --mtu 1500 --rate 200M --psk-file "$work/psk" "$work/many" "udtx://127.0.0.1:$port/"
+said "giving up after 4 failures in a row.*[Nn]o space"
+[ "$(json_field "$work/last.out" sent_bytes)" -le 4194304 ] || fail "bytes are counted that were not written"
+packets=$(json_field "$work/last.out" sent_packets)
+[ "$packets" -lt 50000 ] || fail "$packets packets: 24 files were sent to a disk that takes none of them"
+rm -r "$work/many"
+find "$work/small" -mindepth 1 -delete
+
+# Room is made: the same command sends only what was not delivered, and leaves nothing behind.
 mount -o remount,size=36m "$work/small"
 head -c 16000000 /dev/zero >"$work/small/filler"
 mkdir "$work/src"

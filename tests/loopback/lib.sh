@@ -98,6 +98,8 @@ until_true() {
     fail "never became true: $*"
 }
 
+never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
+
 json_field() { "$checker" "$1" "$2"; }
 
 # Names, types, modes, sizes, link targets and, for files and directories, whole-second times.

@@ -12,6 +12,7 @@ is() { [ "$(json_field "$work/last.out" "$1")" -eq "$2" ] || fail "$1 is $(json_
 start_recv plain --dir "$work/dst" --psk-file "$work/psk"
 copy 11 --delete "$src/" "$url:$port/"
 said "--allow-delete"
+never_said "same command"  # it is refused the next time, too
 [ -z "$(ls "$work/dst")" ] || fail "a refused transfer left something"
 expect 1 "$send" --delete --files-from "$work/psk" --psk-file "$work/psk" "$src" "$url:$port/"
 said "exclude each other"
@@ -53,7 +54,7 @@ said "nothing is deleted"
 echo x >"$src/clash"
 echo y >"$src/another"
 mkdir -p "$work/dst/tree/src/clash/inside"
-copy 23 --delete "$src/" "$url/tree/src"
+copy 23 --delete --exclude inside "$src/" "$url/tree/src"
 said "the receiver deleted nothing, since there were errors"
 grep -q '"warnings":\[".*deleted nothing' "$work/last.out" || fail "the JSON object does not say that nothing was deleted"
 grep -q "nothing was deleted, since not everything arrived" "$work/r.log" || fail "the receiver does not say that nothing was deleted"
@@ -83,6 +84,33 @@ fi
 copy 0 -a "$src" "$url/archive"
 is files 0
 is sent_bytes 0
+
+# --- what is new of attributes and owners alone comes without its data, and what is gone goes
+if [ "$attributes" = yes ] && setfattr -n user.test "$work/dst/archive/src/sub/c" 2>/dev/null; then
+    setfattr -n user.origin -v there "$src/a"
+    setfattr -n user.more -v directory "$src/sub"
+    copy 0 -a "$src" "$url/archive"
+    is files 0
+    is sent_bytes 0
+    [ "$(getfattr --only-values -n user.origin "$work/dst/archive/src/a" 2>/dev/null)" = there ] || fail "an attribute is old"
+    getfattr -n user.more "$work/dst/archive/src/sub" >/dev/null 2>&1 || fail "a directory's attribute is missing"
+    ! getfattr -n user.test "$work/dst/archive/src/sub/c" >/dev/null 2>&1 || fail "an attribute stays that the source lost"
+fi
+if [ "$(id -u)" -eq 0 ] && chown 1234:2345 "$src/sub/c" 2>/dev/null; then
+    copy 0 -a "$src" "$url/archive"
+    is sent_bytes 0
+    [ "$(stat -c %u:%g "$work/dst/archive/src/sub/c")" = 1234:2345 ] || fail "the owner is old"
+fi
+
+# --- bits that give rights are not kept, and one line says so
+chmod 4750 "$src/a"
+chmod 2755 "$src/empty"
+copy 0 -a "$src" "$url/bits"
+[ "$(grep -c 'set-user-ID' "$work/last.err")" -eq 1 ] || fail "lost bits are not told, or more than once"
+said "set-user-ID.*never kept: [23] entries have one"
+[ "$(stat -c %a "$work/dst/bits/src/a")" = 750 ] || fail "the other bits are lost"
+chmod 640 "$src/a"
+chmod 755 "$src/empty"
 
 # --- -S: zeros become holes
 head -c 4000000 /dev/zero >"$work/zeros"

@@ -23,6 +23,21 @@ transfer one
 cmp "$work/one.send" "$work/one.recv" || fail "the receipts of the two ends differ"
 verify 0
 said "5 files.*all as the receipt says"
+said "not checked: modes"
+# Another name of a file is in the receipt, and a copy of it will do.
+ln "$work/src/big" "$work/src/twin"
+transfer linked -H --no-resume
+cmp "$work/linked.send" "$work/linked.recv" || fail "the receipts of the two ends differ with hard links"
+grep -qE $'^hard\t[0-9]+\t(twin|big)\t(big|twin)$' "$work/linked.recv" || fail "the receipt does not have the hard link"
+expect 0 "$recv" verify "$work/linked.recv" "$work/dst/in/to"
+cp -r "$work/src" "$work/copied"
+expect 0 "$recv" verify "$work/linked.recv" "$work/copied"
+rm "$work/copied/twin"
+expect 41 "$recv" verify "$work/linked.recv" "$work/copied"
+differs '^twin: missing'
+printf 'other' >"$work/copied/twin"
+expect 41 "$recv" verify "$work/linked.recv" "$work/copied"
+differs '^twin: has 5 bytes'
 # Sent again, what stands there is not sent, and the receipt is whole all the same.
 transfer sha --checksum sha256
 cmp "$work/sha.send" "$work/sha.recv" || fail "the receipts of the two ends differ with SHA-256"

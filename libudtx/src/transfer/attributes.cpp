@@ -3,7 +3,7 @@
 #ifdef __linux__
 #include <sys/xattr.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #endif
@@ -17,18 +17,31 @@ namespace {
 constexpr std::string_view kUser = "user.";
 constexpr std::size_t kMaxNames = 64U << 10U;  // XATTR_LIST_MAX
 
+/// Those of the user's namespace.
+std::vector<std::string> names_of(int fd) {
+    std::vector<std::string> out;
+    std::vector<char> names(kMaxNames);
+    const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
+    for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
+        std::string name(rest.substr(0, rest.find('\0')));
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        if (name.starts_with(kUser)) out.push_back(std::move(name));
+    }
+    return out;
+}
+
+bool has_value(int fd, const message::Attribute& attribute) {
+    std::string value(attribute.value.size() + 1, '\0');
+    const ssize_t length = ::fgetxattr(fd, attribute.name.c_str(), value.data(), value.size());
+    return length >= 0 && value.substr(0, static_cast<std::size_t>(length)) == attribute.value;
+}
+
 }  // namespace
 
 std::string read_attributes(int fd, std::vector<message::Attribute>& out) {
-    std::vector<char> names(kMaxNames);
-    const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
-    if (listed <= 0) return {};
     std::vector<char> value(kMaxAttributeBytes);
     std::size_t bytes = 0;
-    for (std::string_view rest(names.data(), static_cast<std::size_t>(listed)); !rest.empty();) {
-        const std::string name(rest.substr(0, rest.find('\0')));
-        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-        if (!name.starts_with(kUser)) continue;
+    for (const std::string& name : names_of(fd)) {
         const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
         if (length < 0 && errno == ENODATA) continue;
         if (length >= 0) bytes += name.size() + static_cast<std::size_t>(length);
@@ -40,10 +53,15 @@ std::string read_attributes(int fd, std::vector<message::Attribute>& out) {
     return {};
 }
 
-int write_attributes(int fd, const std::vector<message::Attribute>& attributes) {
+int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all) {
     int first_error = 0;
+    for (const std::string& name : all ? names_of(fd) : std::vector<std::string>()) {
+        const auto has_name = [&](const message::Attribute& attribute) { return attribute.name == name; };
+        const bool stays = std::any_of(attributes.begin(), attributes.end(), has_name);
+        if (!stays && ::fremovexattr(fd, name.c_str()) != 0 && first_error == 0) first_error = errno;
+    }
     for (const message::Attribute& attribute : attributes) {
-        if (!attribute.name.starts_with(kUser)) continue;
+        if (!attribute.name.starts_with(kUser) || has_value(fd, attribute)) continue;
         if (::fsetxattr(fd, attribute.name.c_str(), attribute.value.data(), attribute.value.size(), 0) == 0) continue;
         if (errno == ENOTSUP) return 0;
         if (first_error == 0) first_error = errno;
@@ -54,7 +72,7 @@ int write_attributes(int fd, const std::vector<message::Attribute>& attributes) 
 #else
 
 std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/) { return {}; }
-int write_attributes(int /*fd*/, const std::vector<message::Attribute>& /*attributes*/) { return 0; }
+int write_attributes(int /*fd*/, const std::vector<message::Attribute>& /*attributes*/, bool /*all*/) { return 0; }
 
 #endif
 

@@ -9,6 +9,7 @@
 #include "transfer/file_io.hpp"
 #include "transfer/journal_format.hpp"
 #include "transfer/names.hpp"
+#include "transfer/occupant.hpp"
 #include "transfer/piece_map.hpp"
 #include "transfer/scanner.hpp"
 
@@ -41,8 +42,7 @@ BasisFiles::BasisFiles(const ConfinedDir& root, BasisOptions options, Checked ch
 bool BasisFiles::look(const std::string& path, struct stat& st) {
     SplitName split = split_leaf(path);
     if (!directory_fd_ || split.directory != directory_) {
-        int ignored = 0;
-        directory_fd_ = root_.open_directory(split.directory, ignored);
+        directory_fd_ = root_.open_directory(split.directory, directory_error_);
         directory_ = std::move(split.directory);
     }
     return directory_fd_ && ::fstatat(directory_fd_.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -50,7 +50,12 @@ bool BasisFiles::look(const std::string& path, struct stat& st) {
 
 bool BasisFiles::must_stay(const std::string& path) {
     struct stat st = {};
-    return options_.overwrite == Overwrite::never && look(path, st);
+    return options_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
+}
+
+bool BasisFiles::is_directory(const std::string& path) {
+    struct stat st = {};
+    return look(path, st) && S_ISDIR(st.st_mode);
 }
 
 bool BasisFiles::is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns) {
@@ -66,8 +71,9 @@ Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
         return has;
     };
     struct stat st = {};
-    if (!look(path, st)) return say(Holding::nothing);
-    if (options_.overwrite == Overwrite::never) return say(Holding::exists);
+    const bool there = look(path, st);
+    if (options_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
+    if (!there) return say(Holding::nothing);
     if (options_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     if (!options_.by_digest && size == query.size && mtime_of(st) == query.mtime_ns) {

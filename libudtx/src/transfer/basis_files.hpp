@@ -33,8 +33,10 @@ class BasisFiles {
     /// `root` outlives it. `checked` as in ReceiveResume.
     BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
 
-    /// Something stands there, and nothing may be overwritten.
+    /// Something stands there, or above it where a directory is to come, and nothing may be overwritten.
     [[nodiscard]] bool must_stay(const std::string& path);
+    /// A directory stands there.
+    [[nodiscard]] bool is_directory(const std::string& path);
     /// A file of that size and time stands there, and that is enough.
     [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns);
     /// Answers by what stands there. The last answer's Holding.
@@ -71,7 +73,8 @@ class BasisFiles {
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
     std::size_t blocks_ = 0;                          // in files_
     std::string directory_;                           // where the latest look was ...
-    UniqueFd directory_fd_;                           // ... if it could be opened
+    UniqueFd directory_fd_;                           // ... if it could be opened ...
+    int directory_error_ = 0;                         // ... and if not, why
 };
 
 }  // namespace udtx::transfer

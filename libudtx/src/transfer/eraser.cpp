@@ -26,6 +26,7 @@ Eraser::Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks)
 
 void Eraser::keep(const std::string& path, bool directory) {
     names_.add(path);
+    if (directory) directories_.add(path);
     const bool top = path.find('/') == std::string::npos;
     if (directory && top && tops_.size() < kMaxTops) tops_.push_back(path);
     nothing_sent_ = nothing_sent_ && directory && top;
@@ -43,7 +44,7 @@ Result<void> Eraser::run() {
     if (nothing_sent_ && (!contents_ || tops_.empty())) {
         return Error{ErrorCode::refused, "--delete: nothing is deleted, since the sources are empty"};
     }
-    if (names_.full() || tops_.size() == kMaxTops) {
+    if (names_.full() || directories_.full() || tops_.size() == kMaxTops) {
         return Error{ErrorCode::refused, "--delete: nothing is deleted, since there are too many names to compare"};
     }
     if (contents_) {
@@ -57,6 +58,13 @@ Result<void> Eraser::run() {
         look_through(next);
     }
     return {};
+}
+
+bool Eraser::clear(const std::string& path) {
+    const SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = root_.open_directory(split.directory, error);
+    return parent && remove_content(parent.get(), split.leaf, path, 0);
 }
 
 bool Eraser::is_protected(const std::string& name, const std::string& path, const struct stat& st) const {
@@ -75,7 +83,8 @@ void Eraser::look_through(const std::string& directory) {
         struct stat st = {};
         if (::fstatat(fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
         if (names_.has(path)) {
-            if (S_ISDIR(st.st_mode) && !rules_.excludes(path, true)) waiting_.push_back(path);
+            const bool both = S_ISDIR(st.st_mode) && directories_.has(path);
+            if (both && !rules_.excludes(path, true)) waiting_.push_back(path);
             continue;
         }
         if (!is_protected(name, path, st)) static_cast<void>(remove(fd.get(), name, path, 0));

@@ -32,6 +32,8 @@ class Eraser {
     void keep(const std::string& path, bool directory);
     /// protocol: more rules than one sender may have.
     Result<void> add(const message::Rules& rules);
+    /// Takes away what is in a directory that the sender has something else for. False: some of it stays.
+    [[nodiscard]] bool clear(const std::string& path);
     /// Goes to work. Excluded names, what is below them, and files of transfers under way stay.
     /// refused: the sender has nothing, or more than can be remembered; nothing is taken away then.
     Result<void> run();
@@ -47,6 +49,7 @@ class Eraser {
     bool dry_run_;
     EraseCallbacks callbacks_;
     NameSet names_;
+    NameSet directories_;  // of them, those that are directories at the sender
     FilterRules rules_;
     bool contents_ = false;          // of the destination itself
     bool nothing_sent_ = true;       // but the directories that were asked for

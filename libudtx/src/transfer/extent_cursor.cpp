@@ -10,7 +10,7 @@ namespace udtx::transfer {
 std::optional<Extent> ExtentCursor::next() {
     if (at_ >= data_end_) seek_data();
     if (at_ >= size_) return std::nullopt;
-    const Extent extent{at_, std::min(kMaxExtentBytes, data_end_ - at_)};
+    const Extent extent{at_, std::min(kSentExtentBytes, data_end_ - at_)};
     at_ += extent.length;
     return extent;
 }

@@ -8,14 +8,16 @@
 
 namespace udtx::transfer {
 
-/// Longest extent that is announced at once: what has to be sent (as zeros) when the file fails midway.
+/// Longest extent that a receiver takes.
 inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;
+/// Longest extent that is announced at once: what has to be sent when the file fails midway, at either end.
+inline constexpr std::uint64_t kSentExtentBytes = 8U << 20U;
 
 class ExtentCursor {
   public:
     /// `holes`: ask the file system for them; otherwise all of [0, size) is data.
     ExtentCursor(int fd, std::uint64_t size, bool holes) : fd_(fd), size_(size), holes_(holes) {}
-    /// The next extent, ascending, at most kMaxExtentBytes; nullopt at the end.
+    /// The next extent, ascending, at most kSentExtentBytes; nullopt at the end.
     [[nodiscard]] std::optional<Extent> next();
 
   private:

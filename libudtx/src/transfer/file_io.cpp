@@ -107,6 +107,11 @@ Error io_error(std::string_view what, std::string_view name, int error_number) {
             std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number)};
 }
 
+bool is_full_disk(const Error& error) {
+    const auto ends_with = [&](int number) { return error.message.ends_with(std::generic_category().message(number)); };
+    return error.code == ErrorCode::file_io && (ends_with(ENOSPC) || ends_with(EDQUOT));
+}
+
 int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {
     while (!bytes.empty()) {
         const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));

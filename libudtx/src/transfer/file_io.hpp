@@ -15,6 +15,9 @@ namespace udtx::transfer {
 /// "<what> '<name>': <system's words>", name escaped; file_io.
 [[nodiscard]] Error io_error(std::string_view what, std::string_view name, int error_number);
 
+/// Of io_error(): there is no room, or none for this user.
+[[nodiscard]] bool is_full_disk(const Error& error);
+
 /// 0 or an errno.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 /// Reads until `out` is full or the file ends. `count` tells how many; 0 or an errno.

@@ -38,6 +38,10 @@ inline constexpr std::uint8_t kOfferFlags = 63;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;
+inline constexpr std::uint8_t kResumeKeeps = 4;
+
+inline constexpr std::uint8_t kMetaOwner = 1;
+inline constexpr std::uint8_t kMetaAttributes = 2;
 
 inline constexpr std::uint8_t kEntrySparse = 1;
 inline constexpr std::uint8_t kEntryWhole = 2;

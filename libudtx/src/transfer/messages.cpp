@@ -48,8 +48,10 @@ bool put_body(Writer& out, const message::Entry& m) {
 }
 
 bool put_body(Writer& out, const message::Meta& m) {
-    bool ok = put_type(out, MessageType::meta) && out.varint(m.index) && out.u8(m.has_owner ? 1 : 0) &&
-              out.varint(m.user) && out.varint(m.group) && out.varint(m.attributes.size());
+    bool ok =
+        put_type(out, MessageType::meta) && out.varint(m.index) &&
+        out.u8(static_cast<std::uint8_t>((m.has_owner ? kMetaOwner : 0) | (m.has_attributes ? kMetaAttributes : 0))) &&
+        out.varint(m.user) && out.varint(m.group) && out.varint(m.attributes.size());
     for (const message::Attribute& attribute : m.attributes) {
         ok = ok && put_bytes(out, as_bytes_of(attribute.name, attribute.name.size())) &&
              put_bytes(out, as_bytes_of(attribute.value, attribute.value.size()));
@@ -84,8 +86,8 @@ bool put_body(Writer& out, const message::Query& m) {
 
 bool put_body(Writer& out, const message::Resume& m) {
     return put_type(out, MessageType::resume) &&
-           out.u8(
-               static_cast<std::uint8_t>((m.active ? kResumeActive : 0) | (m.announce_all ? kResumeAnnounceAll : 0))) &&
+           out.u8(static_cast<std::uint8_t>((m.active ? kResumeActive : 0) | (m.announce_all ? kResumeAnnounceAll : 0) |
+                                            (m.keeps ? kResumeKeeps : 0))) &&
            put_text(out, m.note);
 }
 

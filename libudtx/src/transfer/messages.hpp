@@ -14,7 +14,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 3;
+inline constexpr std::uint64_t kTransferVersion = 4;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
@@ -48,6 +48,7 @@ enum class Holding : std::uint8_t {
     same = 4,         ///< a file of that size and time: it is not to be announced
     exists = 5,       ///< something that is not to be overwritten: it is not to be announced
     all_pieces = 6,   ///< the last pieces of a file of that size, which is as it should be if all of them are
+    blocked = 7,      ///< something that cannot make way, as FILE_FAILED says: it is not to be announced
 };
 
 /// Part of a file that holds data.
@@ -98,15 +99,16 @@ struct Attribute {
     std::string value;
     friend bool operator==(const Attribute&, const Attribute&) noexcept = default;
 };
-/// More about the latest entry, a file or a directory; directly after it.
+/// More about the latest entry, a file or a directory; directly after it, and of a kept file after its FILE_END.
 struct Meta {
     std::uint64_t index = 0;
     bool has_owner = false;
+    bool has_attributes = false;  ///< those that follow are all there are: others go
     std::uint32_t user = 0;
     std::uint32_t group = 0;
     std::vector<Attribute> attributes;
 };
-/// What --delete must leave alone. May come several times: the rules add up.
+/// What --delete must leave alone. Before the first entry. May come several times: the rules add up.
 struct Rules {
     struct Rule {
         bool include = false;
@@ -194,6 +196,7 @@ struct Resume {
     bool active = false;
     std::string note;           ///< for the user: why not, or what was found wrong; may be empty
     bool announce_all = false;  ///< also files that are the same, as kept: the receiver writes a receipt
+    bool keeps = false;         ///< what comes is written down, so that another run of this transfer continues
 };
 /// What the receiver's side has spare: parts of a thousand of the time since the last one.
 struct Load {

@@ -52,7 +52,9 @@ message::Meta parse_meta(Fields& in) {
     constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
     message::Meta m;
     m.index = in.varint();
-    m.has_owner = in.u8(1) != 0;
+    const std::uint8_t flags = in.u8(kMetaOwner | kMetaAttributes);
+    m.has_owner = (flags & kMetaOwner) != 0;
+    m.has_attributes = (flags & kMetaAttributes) != 0;
     m.user = static_cast<std::uint32_t>(in.varint(kMaxId));
     m.group = static_cast<std::uint32_t>(in.varint(kMaxId));
     std::size_t bytes = 0;
@@ -121,9 +123,10 @@ message::Query parse_query(Fields& in) {
 
 message::Resume parse_resume(Fields& in) {
     message::Resume m;
-    const std::uint8_t flags = in.u8(kResumeActive | kResumeAnnounceAll);
+    const std::uint8_t flags = in.u8(kResumeActive | kResumeAnnounceAll | kResumeKeeps);
     m.active = (flags & kResumeActive) != 0;
     m.announce_all = (flags & kResumeAnnounceAll) != 0;
+    m.keeps = (flags & kResumeKeeps) != 0;
     m.note = in.text(kMaxTextBytes);
     return m;
 }
@@ -131,7 +134,7 @@ message::Resume parse_resume(Fields& in) {
 message::Answer parse_answer(Fields& in) {
     message::Answer m;
     m.number = in.varint();
-    m.has = static_cast<Holding>(in.u8(6));
+    m.has = static_cast<Holding>(in.u8(7));
     m.damaged = in.varint();
     const std::uint64_t n = in.varint(kMaxListItems);
     for (std::uint64_t i = 0; in.ok() && i < n; ++i) {

@@ -66,6 +66,7 @@ void ReceiveJob::note(const Message& message) {
     if (entry == nullptr) return options_.receipt->note(message);
     message::Entry here = *entry;
     here.path = renamed(std::move(here.path));
+    if (here.type == EntryType::hard_link) here.target = join_path(renamed(split_path(here.target)));
     options_.receipt->note(here);
 }
 

@@ -31,13 +31,7 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
         links.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
     };
     out.failed = [&links](std::uint64_t index, const std::string& path, const Error& error) {
-        links.report.fail({path, error.code, error.message});
-        // What failed at the sender is known there.
-        if (error.code == ErrorCode::partial) return;
-        links.feedback.edit([&](ReceiveFeedback::News& news) {
-            const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
-            news.failed.push_back({index, code, path, error.message});
-        });
+        hand_over_failure(links, index, path, error);
     };
     out.kept = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
@@ -62,9 +56,8 @@ class TreeWorker {
 
     void operator()(const op::BeginEntry& o) { writer_.begin_entry(o.entry); }
     void operator()(const op::WritePiece& o) {
-        writer_.write_piece(o.piece);
         const std::uint64_t length = o.piece.piece.length;
-        written_ += length;
+        if (writer_.write_piece(o.piece)) written_ += length;
         links_.report.edit([&](Progress& progress, Outcome& outcome) {
             progress.bytes_done = written_;
             outcome.sent_bytes = written_;
@@ -178,6 +171,16 @@ void hand_over_erased(const WorkerLinks& links, const std::string& path) {
                                    [&] { return links.queue.closed(); });
 }
 
+void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error) {
+    links.report.fail({path, error.code, error.message});
+    // What failed at the sender is known there.
+    if (error.code == ErrorCode::partial) return;
+    links.feedback.edit([&](ReceiveFeedback::News& news) {
+        const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
+        news.failed.push_back({index, code, path, error.message});
+    });
+}
+
 message::Totals totals_of(const Outcome& outcome) {
     return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes, outcome.sent_bytes,
             outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased};
@@ -199,12 +202,15 @@ void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const
     if (stricter && basis.overwrite == Overwrite::never) say(notes, "the receiver runs with --overwrite never");
     if (!notes.empty()) links.report.warn(notes);
     const bool resumes = journal && !journal->earlier().empty();
-    const bool active = resumes || (basis.overwrite != Overwrite::always && holds_anything(*root));
+    const bool occupied = holds_anything(*root);
+    const bool active = resumes || (basis.overwrite != Overwrite::always && occupied);
+    const bool keeps = journal != nullptr;
     links.feedback.edit([&](ReceiveFeedback::News& news) {
-        news.resume = message::Resume{active, notes, rights.announce_all};
+        news.resume = message::Resume{active, notes, rights.announce_all, keeps};
     });
+    links.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
     TreeWriterOptions options{offer.preserve,  offer.hash,   random_number(), journal.get(), basis.overwrite,
-                              basis.by_digest, offer.sparse, owner,           offer.erase};
+                              basis.by_digest, offer.sparse, owner,           offer.erase,   occupied};
     TreeWriter writer(std::move(root).value(), options, callbacks_for(links));
     TreeWorker worker(writer, active, links);
     while (auto next = links.queue.pop()) {

@@ -44,6 +44,8 @@ void count_skipped(JobReport& report);
 /// Hands an answer, or the name of a deleted entry, to the protocol thread; waits while it has enough of them.
 void hand_over(const WorkerLinks& links, message::Answer answer);
 void hand_over_erased(const WorkerLinks& links, const std::string& path);
+/// Notes what was not delivered, and has the sender told.
+void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error);
 /// What the receiver has at the end, for CONFIRM.
 [[nodiscard]] message::Totals totals_of(const Outcome& outcome);
 /// Writes a stream to the file that the offer names.

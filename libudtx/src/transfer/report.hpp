@@ -62,6 +62,7 @@ struct Outcome {
     std::uint64_t unchanged = 0;    ///< files that were the same already; not among `files`
     std::uint64_t skipped = 0;      ///< files that stood there and were not to be overwritten; not among `files`
     std::uint64_t erased = 0;       ///< entries that --delete took away
+    bool continues = false;         ///< the same command, run again, sends only what is missing
     bool exact = false;             ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;

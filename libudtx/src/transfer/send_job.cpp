@@ -120,7 +120,7 @@ void SendJob::start_threads() {
     }
     scanner_.emplace(roots_, scanned_, report_, options_.scan);
     reader_.emplace(roots_,
-                    ReadOptions{options_.hash, options_.owner, options_.attributes, options_.dry_run,
+                    ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
                                 options_.dry_run ? options_.planned : PlanCallback(), rules(),
                                 options_.receipt != nullptr && !options_.dry_run},
                     scanned_, outgoing_, waker_, report_, answers_);
@@ -238,7 +238,11 @@ Result<void> SendJob::handle(const message::Accept& m) {
 Result<void> SendJob::handle(const message::FileFailed& m) {
     ++receiver_failures_;
     if (options_.receipt != nullptr) options_.receipt->note(m);
-    if (reader_) reader_->skip(m.index);
+    // A failure that comes late, from the committer, is not of the file that is being read.
+    if (m.index != kNoEntry && m.index >= latest_failure_) {
+        latest_failure_ = m.index;
+        if (reader_) reader_->skip(m.index);
+    }
     report_.fail({m.path, error_code_for(m.code), "receiver: " + m.reason});
     return {};
 }
@@ -304,6 +308,7 @@ Result<void> SendJob::handle(const message::Stopped& m) {
 
 Result<void> SendJob::handle(const message::Resume& m) {
     if (!m.note.empty()) report_.warn("receiver: " + escape_line(m.note));
+    report_.edit([&](Progress&, Outcome& outcome) { outcome.continues = m.keeps; });
     answers_.decide(m);
     return {};
 }

@@ -113,7 +113,8 @@ class SendJob final : public Job {
     bool confirmed_ = false;
     std::uint64_t queued_bytes_ = 0;
     std::uint64_t receiver_failures_ = 0;
-    std::uint64_t damaged_ = 0;  // pieces that the receiver's disk has altered
+    std::uint64_t latest_failure_ = 0;  // the highest index of them
+    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk has altered
     bool settled_ = false;
 };
 

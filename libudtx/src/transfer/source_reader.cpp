@@ -43,6 +43,7 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
       root_(options_.hash) {}
 
 void SourceReader::run() {
+    for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
     while (!packer_.stopped()) {
         const auto candidate = next();
         if (!candidate) return finish();
@@ -53,13 +54,17 @@ void SourceReader::run() {
 
 void SourceReader::send(const Candidate& candidate) {
     const ScannedEntry& entry = candidate.entry;
-    if (entry.type != EntryType::file) return send_unread(entry);
+    const bool special = (entry.mode & 07000U) != 0 && entry.type != EntryType::hard_link;
+    if (options_.preserve && special && special_bits_++ == 0) first_special_ = entry.path;
+    if (entry.type != EntryType::file) return options_.dry_run ? plan_unread(candidate) : send_unread(entry);
     if (may_begin(candidate)) return send_file(entry, {}, candidate.query);
     RemoteHolding holding = holding_of(candidate);
     const bool same = holding.has == Holding::same;
-    if (same && !options_.dry_run && (options_.announce_all || answers_.announce_all())) {
+    const bool told = options_.announce_all || options_.owner || options_.attributes || answers_.announce_all();
+    if (same && !options_.dry_run && told) {
         return send_kept(entry, holding.has);
     }
+    if (holding.has == Holding::blocked) return count_unsent(entry);
     if (same || holding.has == Holding::exists) {
         count_unsent(entry);
         return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry);
@@ -69,7 +74,7 @@ void SourceReader::send(const Candidate& candidate) {
                                         : send_file(entry, std::move(holding), std::nullopt);
 }
 
-void SourceReader::send_unread(const ScannedEntry& entry) {
+void SourceReader::announce_unread(const ScannedEntry& entry) {
     message::Entry m;
     m.index = next_index_++;
     m.type = entry.type;
@@ -78,26 +83,29 @@ void SourceReader::send_unread(const ScannedEntry& entry) {
     m.mtime_ns = entry.mtime_ns;
     m.target = entry.target;
     packer_.message(std::move(m));
-    const bool directory = entry.type == EntryType::directory;
-    if (directory && (options_.owner || options_.attributes)) {
-        int ignored = 0;
-        const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
-        if (fd) send_meta(entry, fd.get());
-    }
-    plan(directory ? PlannedEntry::Kind::directory : PlannedEntry::Kind::link, entry);
 }
 
-void SourceReader::send_meta(const ScannedEntry& entry, int fd) {
+void SourceReader::send_unread(const ScannedEntry& entry) {
+    announce_unread(entry);
+    if (entry.type != EntryType::directory || !(options_.owner || options_.attributes)) return;
+    int ignored = 0;
+    const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
+    if (fd) send_meta(entry, fd.get(), Others::go);
+}
+
+void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
     message::Meta m;
     m.index = next_index_ - 1;
     m.has_owner = options_.owner;
+    m.has_attributes = options_.attributes;
     m.user = entry.user;
     m.group = entry.group;
     if (options_.attributes) {
         const std::string trouble = read_attributes(fd, m.attributes);
         if (!trouble.empty()) report_.warn("'" + escape_name(entry.path) + "': " + trouble);
     }
-    if (m.has_owner || !m.attributes.empty()) packer_.message(std::move(m));
+    const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
+    if (m.has_owner || news) packer_.message(std::move(m));
 }
 
 void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
@@ -105,10 +113,11 @@ void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
     using Kind = PlannedEntry::Kind;
     report_.edit([&](Progress& progress, Outcome& outcome) {
         if (kind == Kind::directory) ++outcome.directories;
-        if (kind == Kind::link) ++outcome.links;
+        if (kind == Kind::link && entry.type == EntryType::symlink) ++outcome.links;
+        if (kind == Kind::link && entry.type == EntryType::hard_link) ++outcome.files;
         if (kind == Kind::unchanged) ++outcome.unchanged;
         if (kind == Kind::skip) ++outcome.skipped;
-        if (entry.type == EntryType::file) ++progress.files_done;
+        if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_done;
         if (kind != Kind::send && kind != Kind::update) return;
         ++outcome.files;
         outcome.bytes += entry.size;
@@ -125,7 +134,7 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     if (error != 0) return announce_unreadable(entry, error);
     const auto size = static_cast<std::uint64_t>(st.st_size);
     const bool sparse = may_have_holes(st);
-    const bool whole = !sparse && size <= kMaxExtentBytes && holding.pieces.empty() && !query;
+    const bool whole = !sparse && size <= kSentExtentBytes && holding.pieces.empty() && !query;
     OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding),
                   query};
     if (same_content(file)) return send_kept(entry, Holding::all_pieces);
@@ -138,7 +147,7 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     m.sparse = sparse;
     m.whole = whole;
     packer_.message(std::move(m));
-    if (options_.owner || options_.attributes) send_meta(entry, file.fd.get());
+    if (options_.owner || options_.attributes) send_meta(entry, file.fd.get(), Others::none);
     report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
     if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 
@@ -157,6 +166,8 @@ void SourceReader::end_file(OpenFile& file, FileStatus status) {
         fail(file.entry.path, status, file.error);
     }
     packer_.message(end);
+    const bool told = options_.owner || options_.attributes;
+    if (status == FileStatus::kept && told) send_meta(file.entry, file.fd.get(), Others::go);
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - file.entry.data_bytes; });
 }
 
@@ -252,7 +263,11 @@ void SourceReader::flush_digests(OpenFile& file) {
 }
 
 void SourceReader::finish() {
-    for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
+    if (special_bits_ > 0) {
+        report_.warn("set-user-ID, set-group-ID and sticky bits are never kept: " + std::to_string(special_bits_) +
+                     (special_bits_ == 1 ? " entry has" : " entries have") + " one, first '" +
+                     escape_name(first_special_) + "'");
+    }
     message::Finish m;
     m.entries = next_index_;
     m.data_bytes = data_bytes_;

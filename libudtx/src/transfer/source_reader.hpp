@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "transfer/checksum.hpp"
@@ -22,6 +23,7 @@ struct ReadOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     bool owner = false;       ///< send the numbers of user and group
     bool attributes = false;  ///< send the user's extended attributes
+    bool preserve = false;    ///< modes are to be kept: what of them never is is told
     bool dry_run = false;     ///< ask about everything, send nothing
     PlanCallback planned{};   ///< of a dry run
     /// Sent before the end.
@@ -49,11 +51,16 @@ class SourceReader {
     };
     void send(const Candidate& candidate);
     void send_unread(const ScannedEntry& entry);
+    /// ENTRY of a directory or a link.
+    void announce_unread(const ScannedEntry& entry);
     void send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query);
     /// FILE_END and what goes with it.
     void end_file(OpenFile& file, FileStatus status);
-    void send_meta(const ScannedEntry& entry, int fd);
+    /// Attributes that the receiver's version may have and ours has not.
+    enum class Others { none, go };
+    void send_meta(const ScannedEntry& entry, int fd, Others others);
     void plan(PlannedEntry::Kind kind, const ScannedEntry& entry);
+    void plan_unread(const Candidate& candidate);
     void plan_file(const ScannedEntry& entry, RemoteHolding holding);
 
     // --- what the receiver has already
@@ -113,8 +120,11 @@ class SourceReader {
     OutgoingPacker packer_;
     Hasher piece_hasher_;
     RootDigest root_;
+    std::unordered_set<std::uint64_t> planned_;  // of a dry run: files that would be sent, by path key
     std::uint64_t next_index_ = 0;
     std::uint64_t data_bytes_ = 0;
+    std::uint64_t special_bits_ = 0;  // entries that have them
+    std::string first_special_;
     std::atomic<std::uint64_t> skip_{UINT64_MAX};
 };
 

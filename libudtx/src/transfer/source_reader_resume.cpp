@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "transfer/file_io.hpp"
+#include "transfer/journal_format.hpp"
 #include "transfer/names.hpp"
 #include "transfer/piece_map.hpp"
 #include "transfer/source_file.hpp"
@@ -53,7 +54,10 @@ void SourceReader::look_ahead(std::size_t most) {
 
 void SourceReader::look_at(ScannedEntry entry) {
     std::optional<std::uint64_t> query;
-    if ((active_ || !decided_) && entry.type == EntryType::file) query = ask(entry);
+    const bool file = entry.type == EntryType::file;
+    // In a dry run the receiver is told what it is asked about; nothing else comes of it.
+    if (options_.dry_run && !file) announce_unread(entry);
+    if ((active_ || !decided_) && (file || options_.dry_run)) query = ask(entry);
     waiting_bytes_ += entry.size;
     waiting_.push_back({std::move(entry), query});
 }
@@ -100,6 +104,11 @@ void SourceReader::send_kept(const ScannedEntry& entry, Holding has) {
     m.size = entry.size;
     packer_.message(std::move(m));
     packer_.message(message::FileEnd{next_index_ - 1, FileStatus::kept, {}});
+    if (options_.owner || options_.attributes) {
+        int ignored = 0;
+        const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, ignored);
+        if (fd) send_meta(entry, fd.get(), Others::go);
+    }
     count_unsent(entry);
     if (has == Holding::file) count_kept(entry.size, 0);
 }
@@ -126,6 +135,18 @@ bool SourceReader::same_content(OpenFile& file) {
     return true;
 }
 
+void SourceReader::plan_unread(const Candidate& candidate) {
+    using Kind = PlannedEntry::Kind;
+    const ScannedEntry& entry = candidate.entry;
+    const Holding has = holding_of(candidate).has;
+    if (has == Holding::blocked) return;
+    if (has == Holding::exists || has == Holding::blocked) return plan(Kind::skip, entry);
+    if (entry.type == EntryType::directory) return plan(Kind::directory, entry);
+    // The other name of a file that is replaced stays with what it was.
+    const bool same = has == Holding::same && planned_.count(path_key(entry.target)) == 0;
+    plan(same ? Kind::unchanged : Kind::link, entry);
+}
+
 void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
     const bool there = holding.has != Holding::nothing;
     if (holding.has == Holding::all_pieces) {
@@ -142,6 +163,7 @@ void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
             return plan(PlannedEntry::Kind::unchanged, entry);
         }
     }
+    planned_.insert(path_key(entry.path));
     plan(there ? PlannedEntry::Kind::update : PlannedEntry::Kind::send, entry);
 }
 

@@ -4,13 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/occupant.hpp"
 
 namespace udtx::transfer {
 
@@ -18,6 +17,8 @@ namespace {
 
 // A full or broken disk fails file after file; after so many in a row the rest is not tried.
 constexpr int kMaxFailuresInARow = 32;
+// One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
+constexpr int kMaxFullInARow = 4;
 
 FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     FileAttributes out;
@@ -26,12 +27,6 @@ FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     out.set_mtime = true;
     out.mtime_ns = entry.mtime_ns;
     return out;
-}
-
-bool is_link_to(int parent, const std::string& name, const std::string& target) {
-    std::array<char, kMaxPathBytes + 1> now{};
-    const ssize_t n = ::readlinkat(parent, name.c_str(), now.data(), now.size());
-    return n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target;
 }
 
 }  // namespace
@@ -77,6 +72,7 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     if (eraser_) eraser_->keep(path, entry.type == EntryType::directory);
     latest_index_ = entry.index;
     latest_directory_.clear();
+    latest_kept_.clear();
     if (entry.type == EntryType::directory) return make_directory(entry, path);
     if (entry.type == EntryType::symlink) return make_symlink(entry, path);
     if (entry.type == EntryType::hard_link) return remember_hard_link(entry, path);
@@ -88,17 +84,12 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     SplitName split = split_leaf(path);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
-    if (!parent) return fail(entry.index, path, io_error("cannot make directory", path, error));
-    // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
-    const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
-    const int made = ::mkdirat(parent.get(), split.leaf.c_str(), mode) == 0 ? 0 : errno;
     std::uint32_t final_mode = entry.mode & 0777U;
     std::uint32_t before = final_mode;
-    if (made != 0) {
-        const int failed = made == EEXIST ? open_up_directory(parent.get(), split.leaf, before) : made;
-        if (failed != 0) return fail(entry.index, path, io_error("cannot make directory", path, failed));
-        if (!options_.preserve) final_mode = before;
-    }
+    if (parent) error = make_or_open_directory(parent.get(), split.leaf, entry, before);
+    if (stays(error)) return callbacks_.skipped();
+    if (error != 0) return fail(entry.index, path, io_error("cannot make directory", path, error));
+    if (!options_.preserve) final_mode = before;
     if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
     latest_directory_ = path;
     Commit commit;
@@ -109,6 +100,27 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     committer_->submit(std::move(commit));
 }
 
+int TreeWriter::make_or_open_directory(int parent, const std::string& name, const message::Entry& entry,
+                                       std::uint32_t& before) {
+    // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
+    const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
+    if (::mkdirat(parent, name.c_str(), mode) == 0) return 0;
+    if (errno != EEXIST) return errno;
+    const int error = open_up_directory(parent, name, before);
+    if (!is_barrier(error) || stays(error)) return error;
+    if (::unlinkat(parent, name.c_str(), 0) != 0) return errno;
+    return ::mkdirat(parent, name.c_str(), mode) == 0 ? 0 : errno;
+}
+
+bool TreeWriter::stays(int error_number) const {
+    return options_.overwrite == Overwrite::never && is_barrier(error_number);
+}
+
+Result<void> TreeWriter::make_way(const std::string& path) {
+    if (!options_.occupied || options_.overwrite == Overwrite::never) return {};
+    return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear);
+}
+
 void TreeWriter::make_symlink(const message::Entry& entry, const std::string& path) {
     if (entry.target.empty() || entry.target.find('\0') != std::string::npos) {
         return fail(entry.index, path, {ErrorCode::refused, "link '" + escape_name(path) + "' has no usable target"});
@@ -116,8 +128,10 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     SplitName split = split_leaf(path);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
+    if (stays(error)) return callbacks_.skipped();
     if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
-    if (is_link_to(parent.get(), split.leaf, entry.target)) return callbacks_.unchanged();
+    if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged();
+    if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
     if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
         return fail(entry.index, path, io_error("cannot make link", path, errno));
@@ -133,12 +147,16 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     committer_->submit(std::move(commit));
 }
 
-void TreeWriter::write_piece(const WholePiece& piece) {
+bool TreeWriter::write_piece(const WholePiece& piece) {
     const auto at = files_.find(piece.piece.file);
-    if (at == files_.end()) return;  // failed or given up before
+    if (at == files_.end()) return false;  // failed or given up before
     OpenFile& file = at->second;
-    if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
+    if (auto stored = store(piece.piece.file, file, piece); !stored) {
+        drop(piece.piece.file, stored.error());
+        return false;
+    }
     settle_if_complete(piece.piece.file, file);
+    return true;
 }
 
 Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
@@ -227,12 +245,13 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     const auto at = files_.find(end.index);
     if (at == files_.end()) return;
     if (end.status == FileStatus::kept) return end_kept(end.index);
+    const std::string& path = at->second.path;
+    const bool skipped = end.status == FileStatus::skipped;
     // Counted when it was answered for.
-    if (end.status == FileStatus::skipped && basis_.must_stay(at->second.path)) return forget(end.index);
+    if (skipped && (basis_.must_stay(path) || basis_.is_directory(path))) return forget(end.index);
     if (end.status != FileStatus::ok) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
-        return drop(end.index,
-                    {ErrorCode::partial, "'" + escape_name(at->second.path) + "' " + why + " at the sender"});
+        return drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});
     }
     at->second.end = end;
     at->second.pieces = pieces;
@@ -252,7 +271,8 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
         if (done) done = file.file->complete(file.size, file.attributes);
         if (!done) return drop(index, done.error());
     }
-    failures_in_a_row_ = 0;
+    failures_in_a_row_ = full_in_a_row_ = 0;
+    if (const auto way = make_way(file.path); !way) return drop(index, way.error());
     Commit commit = file.file->into_commit(index, file.size);
     commit.done = done_record(file);
     commit.keep_existing = options_.overwrite == Overwrite::never;
@@ -295,8 +315,11 @@ void TreeWriter::drop(std::uint64_t index, const Error& error) {
 }
 
 void TreeWriter::watch_disk(const Error& error) {
-    if (error.code != ErrorCode::file_io || ++failures_in_a_row_ < kMaxFailuresInARow) return;
-    callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(kMaxFailuresInARow) +
+    if (error.code != ErrorCode::file_io) return;
+    ++failures_in_a_row_;
+    full_in_a_row_ = is_full_disk(error) ? full_in_a_row_ + 1 : 0;
+    if (failures_in_a_row_ < kMaxFailuresInARow && full_in_a_row_ < kMaxFullInARow) return;
+    callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(failures_in_a_row_) +
                                               " failures in a row, last: " + error.message});
 }
 

@@ -30,9 +30,10 @@ struct TreeWriterOptions {
     ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
-    bool sparse = false;  ///< zeros become holes
-    bool owner = false;   ///< user and group are set as the sender says
-    bool erase = false;   ///< what the sender does not have goes at the end
+    bool sparse = false;   ///< zeros become holes
+    bool owner = false;    ///< user and group are set as the sender says
+    bool erase = false;    ///< what the sender does not have goes at the end
+    bool occupied = true;  ///< something was there before
 };
 
 struct TreeWriterCallbacks {
@@ -59,7 +60,8 @@ class TreeWriter {
     ~TreeWriter();
 
     void begin_entry(const message::Entry& entry);
-    void write_piece(const WholePiece& piece);
+    /// False: it is not on the disk.
+    bool write_piece(const WholePiece& piece);
     void check_digests(const message::Digests& digests);
     /// What there is of a file. Before its entry.
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
@@ -106,8 +108,16 @@ class TreeWriter {
     };
 
     void make_directory(const message::Entry& entry, const std::string& path);
+    /// Also where something else stands. 0 or an errno; `before`: the mode of one that was there.
+    int make_or_open_directory(int parent, const std::string& name, const message::Entry& entry, std::uint32_t& before);
+    /// Of a failure to open the directory of a name: it is not to be replaced, and so nothing below it is.
+    [[nodiscard]] bool stays(int error_number) const;
+    /// For a file or a link.
+    Result<void> make_way(const std::string& path);
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// At the end, when what it leads to has its name.
+    /// Owner and attributes of what stands under its name.
+    void update_meta(const message::Meta& meta, const std::string& path, int flags);
     void remember_hard_link(const message::Entry& entry, const std::string& path);
     void make_hard_links();
     void make_hard_link(const message::Entry& entry);
@@ -146,11 +156,13 @@ class TreeWriter {
     UseOrder open_files_;  // of files_, those that hold a descriptor
     const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
-    std::string latest_directory_;  // of the latest entry, if it was one
+    std::string latest_directory_;  // of the latest entry, if it was one ...
+    std::string latest_kept_;       // ... or if it was a file that was kept
     std::uint64_t latest_index_ = 0;
     std::vector<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;
     int failures_in_a_row_ = 0;
+    int full_in_a_row_ = 0;
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
     BasisFiles basis_;

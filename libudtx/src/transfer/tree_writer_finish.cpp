@@ -10,6 +10,7 @@
 #include "transfer/attributes.hpp"
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/occupant.hpp"
 #include "transfer/tree_writer.hpp"
 
 namespace udtx::transfer {
@@ -44,13 +45,22 @@ void TreeWriter::set_meta(const message::Meta& meta) {
         if (!done) drop(meta.index, done.error());
         return;
     }
-    if (meta.index != latest_index_ || latest_directory_.empty()) return;
+    if (meta.index != latest_index_) return;
+    if (!latest_directory_.empty()) update_meta(meta, latest_directory_, O_RDONLY | O_DIRECTORY);
+    if (!latest_kept_.empty()) update_meta(meta, latest_kept_, O_RDONLY);
+}
+
+void TreeWriter::update_meta(const message::Meta& meta, const std::string& path, int flags) {
     int error = 0;
-    const UniqueFd fd = root_.open_directory(latest_directory_, error);
+    struct stat st = {};
+    const UniqueFd fd = root_.open_at(path, flags, 0, error);
+    if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
+    const bool owner = options_.owner && meta.has_owner && (st.st_uid != meta.user || st.st_gid != meta.group);
     if (fd && owner && ::fchown(fd.get(), meta.user, meta.group) != 0) error = errno;
-    if (fd && error == 0) error = write_attributes(fd.get(), meta.attributes);
-    if (error != 0)
-        fail(meta.index, latest_directory_, io_error("cannot set what belongs to", latest_directory_, error));
+    if (fd && error == 0) error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
+    // Its owner may have no right to read it, and nothing is to be set.
+    if (!fd && error == EACCES && meta.attributes.empty()) return;
+    if (error != 0) fail(meta.index, path, io_error("cannot set what belongs to", path, error));
 }
 
 void TreeWriter::remember_hard_link(const message::Entry& entry, const std::string& path) {
@@ -72,18 +82,18 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
     SplitName split = split_leaf(path);
     const SplitName other = split_leaf(join_path(split_path(entry.target)));
+    if (is_same_file(root_, path, join_path(split_path(entry.target)))) return callbacks_.unchanged();
+    if (basis_.must_stay(path)) return callbacks_.skipped();
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? root_.open_directory(other.directory, error) : UniqueFd();
     if (!other_parent) return fail(entry.index, path, io_error("cannot make link", path, error));
     struct stat st = {};
-    struct stat there = {};
     const bool file = ::fstatat(other_parent.get(), other.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!file || !S_ISREG(st.st_mode)) {
         return fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
     }
-    const bool taken = ::fstatat(parent.get(), split.leaf.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-    if (taken && there.st_dev == st.st_dev && there.st_ino == st.st_ino) return callbacks_.unchanged();
+    if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
     if (::linkat(other_parent.get(), other.leaf.c_str(), parent.get(), temporary.c_str(), 0) != 0) {
         return fail(entry.index, path, io_error("cannot make link", path, errno));

@@ -6,6 +6,7 @@
 
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/occupant.hpp"
 #include "transfer/tree_writer.hpp"
 
 namespace udtx::transfer {
@@ -14,7 +15,15 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     if (!check_path(query.path)) return reply({query.number, Holding::nothing, 0, {}});
     const std::string path = join_path(query.path);
     if (eraser_) eraser_->keep(path, false);
-    if (resume_ && !basis_.must_stay(path) && resume_->knows(path, query)) return resume_->answer(query, reply);
+    const bool must_stay = basis_.must_stay(path);
+    // What --delete has to take away first, it takes when the file has come.
+    if (!must_stay && !eraser_ && basis_.is_directory(path)) {
+        if (const auto way = clear_way(root_, path, nullptr, Way::look); !way) {
+            fail(kNoEntry, path, way.error());
+            return reply({query.number, Holding::blocked, 0, {}});
+        }
+    }
+    if (resume_ && !must_stay && resume_->knows(path, query)) return resume_->answer(query, reply);
     const Holding has = basis_.answer(query, reply);
     if (has == Holding::same) callbacks_.unchanged();
     if (has == Holding::exists) callbacks_.skipped();
@@ -70,7 +79,10 @@ void TreeWriter::end_kept(std::uint64_t index) {
     const bool resumed = resume_ && resume_->proven_file(file.path, file.size);
     const bool proven = resumed || basis_.proven_file(file.path, file.size);
     // Counted when it was answered for.
-    if (!proven && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) return forget(index);
+    if (!proven && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) {
+        latest_kept_ = file.path;
+        return forget(index);
+    }
     if (!proven) {
         return drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out the file"});
     }
@@ -80,6 +92,7 @@ void TreeWriter::end_kept(std::uint64_t index) {
     if (set_mode && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
     if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
     if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
+    latest_kept_ = file.path;
     SplitName split = split_leaf(file.path);
     Commit commit;
     commit.index = index;

@@ -40,7 +40,7 @@ std::vector<Message> samples() {
     twin.target = "d/name";
     return {offer,
             twin,
-            message::Meta{7, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
+            message::Meta{7, true, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
             message::Rules{true, {{true, "*.o"}, {false, "/cache/"}}},
             message::Erased{{"old/file", "old"}},
             file,
@@ -54,7 +54,7 @@ std::vector<Message> samples() {
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
             message::Query{3, {"d", "name"}, 5'000'000, -7, 0640},
-            message::Resume{true, "damaged at byte 9"},
+            message::Resume{true, "damaged at byte 9", false, true},
             message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
             message::Load{1000, 7},
             message::Cap{50'000'000},
@@ -137,7 +137,7 @@ TEST_CASE("values beyond their bounds are malformed") {
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
     CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5
     CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));                                       // 1001 thousandths
-    CHECK_FALSE(parse({22, 0, 7, 0, 0}));                                          // holding 7
+    CHECK_FALSE(parse({22, 0, 8, 0, 0}));                                          // holding 8
     CHECK(parse({9, 0, 0, 0, 0, 1, 1, 'n', 1, 'v'}));
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 1, 1, 0, 1, 'v'}));  // a NUL in the name of an attribute
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 0x40, 65}));         // 65 attributes

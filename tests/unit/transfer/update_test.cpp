@@ -151,6 +151,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         rig.end({"ours"});
         static_cast<void>(rig.writer->finish());
         CHECK(rig.skipped == 2);
+        CHECK(rig.ask("f/below", 6).has == Holding::exists);  // where f is a directory at the sender
         CHECK(rig.delivered.empty());
         CHECK(read_file(rig.temp / "f") == "theirs");
         CHECK(count_files(rig.temp.path()) == 1);

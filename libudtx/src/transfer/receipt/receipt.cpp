@@ -70,6 +70,7 @@ class Parser {
         if (number == 1) return first(line);
         if (kind == "dir" && fields.size() == 3) return entry(fields, EntryType::directory);
         if (kind == "link" && fields.size() == 4) return entry(fields, EntryType::symlink);
+        if (kind == "hard" && fields.size() == 4) return entry(fields, EntryType::hard_link);
         if (kind == "file" && fields.size() == 4) return entry(fields, EntryType::file);
         if (kind == "piece" && fields.size() == 4) return piece(fields);
         if (kind == "digest" && fields.size() == 2) return digest(fields[1]);
@@ -108,9 +109,11 @@ class Parser {
         ReceiptEntry next{.index = 0, .type = type, .path = {}, .target = {}, .size = 0, .pieces = {}, .digest = {}};
         if (type == EntryType::file && !read_number(fields[3], next.size)) return false;
         auto path = unescape_field(fields[2]);
-        auto target = type == EntryType::symlink ? unescape_field(fields[3]) : std::string();
+        const bool leads = type == EntryType::symlink || type == EntryType::hard_link;
+        auto target = leads ? unescape_field(fields[3]) : std::string();
         if (!path || !target || !read_number(fields[1], next.index)) return false;
         if (!check_path(split_path(*path))) return false;
+        if (type == EntryType::hard_link && !check_path(split_path(*target))) return false;
         next.path = std::move(*path);
         next.target = std::move(*target);
         receipt_.entries.push_back(std::move(next));

@@ -16,7 +16,7 @@ struct ReceiptEntry {
     std::uint64_t index = 0;  ///< as in the transfer
     EntryType type = EntryType::file;
     std::string path;    ///< below the transfer's destination
-    std::string target;  ///< of a symbolic link
+    std::string target;  ///< of a symbolic link; of a hard link: the path of the file that it is another name of
     std::uint64_t size = 0;
     std::vector<ProvenPiece> pieces;  ///< ascending; what lies between is zeros
     Digest digest;                    ///< of the file; empty: it was not delivered

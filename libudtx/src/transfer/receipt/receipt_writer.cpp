@@ -71,7 +71,7 @@ void ReceiptWriter::entry(const message::Entry& m) {
         case EntryType::symlink:
             return line("link\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
         case EntryType::hard_link:
-            return;  // another name of a file that has its lines
+            return line("hard\t" + std::to_string(m.index) + "\t" + escape_field(path) + "\t" + escape_field(m.target));
         case EntryType::file:
             break;
     }

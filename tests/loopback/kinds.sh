@@ -1,0 +1,104 @@
+# A name that is of another kind now, as rsync does it: what is no directory makes way, and so does an empty directory;
+# one with something in it only under --delete. A dry run says what the run does.
+. "$(dirname "$0")/lib.sh"
+make_key
+src=$work/src
+start_recv r --allow-delete --dir "$work" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port
+copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}" "$src" "$url/$to"; }
+plan() { expect "$1" "$send" -n -v --psk-file "$work/psk" "${@:2}" "$src" "$url/$to"; }
+listed() { grep -qxE -- "$1" "$work/last.out" || fail "the dry run does not list '$1': $(cat "$work/last.out")"; }
+unlisted() { ! grep -qF -- "$1" "$work/last.out" || fail "the dry run lists '$1'"; }
+is() { [ "$(json_field "$work/last.out" "$1")" = "$2" ] || fail "$1 is $(json_field "$work/last.out" "$1") instead of $2"; }
+same() { diff -r --no-dereference "$src" "$work/$to/src" || fail "the trees differ"; }
+# What stands at the receiver: each name is of another kind there.
+others() {
+    to=$1
+    local at=$work/$1/src
+    mkdir -p "$at/file" "$at/link" "$at/twin"
+    printf 'a file' >"$at/directory"
+    ln -s /etc "$at/linked"
+    printf 'theirs' >"$at/same"
+}
+mkdir -p "$src/directory/deep" "$src/linked"
+for f in file directory/deep/f linked/f same; do printf 'content of %s' "$f" >"$src/$f"; done
+ln -s same "$src/link"
+# Which of the two names comes first is the file system's choice.
+ln "$src/same" "$src/twin"
+
+# --- nothing that has anything in it is in the way
+others empty
+plan 0 -H
+listed 'send   src/file'
+listed 'link   src/link'
+listed 'link   src/(twin|same)'
+listed 'send   src/directory/deep/f'
+said '5 files'
+copy 0 -H
+is failed_count 0
+same
+[ ! -L "$work/empty/src/linked" ] || fail "a link is not replaced by a directory"
+plan 0 -H
+unlisted 'link   '
+unlisted 'send   '
+unlisted 'update '
+listed 'same   src/(twin|same)'
+listed 'same   src/link'
+said '0 files.*6 unchanged'
+copy 0 -H
+is files 0
+is symlinks 0
+is unchanged 6
+
+# --- a name of a file that changes is made anew; both are files in the summary
+printf 'longer than before' >"$src/same"
+plan 0 -H
+listed 'update src/(twin|same)'
+listed 'link   src/(twin|same)'
+said '2 files'
+copy 0 -H
+is files 2
+same
+
+# --- with --overwrite never all of it stays
+others never
+cp -a "$work/never" "$work/before"
+plan 0 -H --overwrite never
+listed 'exists src/directory'
+listed 'exists src/directory/deep/f'
+listed 'exists src/link'
+copy 0 -H --overwrite never
+is files 0
+is failed_count 0
+diff -r --no-dereference "$work/never" "$work/before" || fail "--overwrite never replaced something"
+
+# --- a directory with something in it stays, and the line names it and what helps; --delete takes it
+others full
+for d in file link twin; do printf 'x' >"$work/full/src/$d/inside"; done
+copy 23 -H -n
+failures=$(json_field "$work/last.out" failed_count)
+for run in plan copy; do
+    $run 23 -H
+    said "'src/file'.*not empty.*--delete"
+    [ -e "$work/full/src/file/inside" ] || fail "a directory was emptied"
+done
+[ "$failures" -ge 3 ] || fail "$failures failures"
+is failed_count "$failures"
+[ -f "$work/full/src/directory/deep/f" ] || fail "what could be replaced was not"
+plan 0 -H --delete
+listed 'delete src/file/inside'
+listed 'delete src/twin/inside'
+listed 'link   src/(twin|same)'
+[ "$(grep -c '^delete ' "$work/last.out")" -eq 3 ] || fail "the dry run lists $(cat "$work/last.out")"
+copy 0 -H --delete
+is deleted 3
+same
+
+# --- but for what is excluded
+others kept
+printf 'x' >"$work/kept/src/file/inside.keep"
+for run in plan copy; do
+    $run 23 --delete --exclude '*.keep'
+    said "'src/file'.*may be deleted"
+    [ -e "$work/kept/src/file/inside.keep" ] || fail "an excluded file was deleted"
+done
