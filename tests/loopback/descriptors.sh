@@ -19,16 +19,16 @@ expect 11 bash -c "'$send' --json --psk-file '$work/psk' '$work/file' '$url' >&-
 said "standard output.*closed"
 
 # What was asked for and cannot be written is an error.
-one_line() { [ "$(grep -c "$1" "$work/last.err")" -eq 1 ] || fail "not one line about it"; }
+one_line() { [ "$(grep -c -- "$1" "$work/last.err")" -eq 1 ] || fail "not one line about it"; }
 if [ -w /dev/full ]; then
     expect 11 bash -c "'$send' --json --psk-file '$work/psk' '$work/file' '$url' >/dev/full"
     one_line "cannot write to standard output: No space"
     expect 11 bash -c "'$send' --help >/dev/full"
     one_line "cannot write to standard output"
     expect 11 "$send" --log /dev/full --psk-file "$work/psk" "$work/file" "$url"
-    one_line "cannot write the log /dev/full: No space"
+    one_line "--log: cannot write the log /dev/full: No space"
     expect 11 "$recv" --listen 127.0.0.1:0 --log /dev/full --dir "$work/dst" --psk-file "$work/psk"
-    one_line "cannot write the log /dev/full: No space"
+    one_line "--log: cannot write the log /dev/full: No space"
     # Another error keeps its own code.
     expect 1 bash -c "'$send' --json --rat 5 x '$url' >/dev/full"
 fi

@@ -19,6 +19,8 @@ namespace {
 constexpr int kMaxFailuresInARow = 32;
 // One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
 constexpr int kMaxFullInARow = 4;
+// Files that failed and of which data may still come: far more than fail before the sender knows.
+constexpr std::size_t kMaxDropped = 1024;
 
 FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     FileAttributes out;
@@ -149,7 +151,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
 
 bool TreeWriter::write_piece(const WholePiece& piece) {
     const auto at = files_.find(piece.piece.file);
-    if (at == files_.end()) return false;  // failed or given up before
+    if (at == files_.end()) return dropped_.count(piece.piece.file) == 0;  // failed before, or was begun for nothing
     OpenFile& file = at->second;
     if (auto stored = store(piece.piece.file, file, piece); !stored) {
         drop(piece.piece.file, stored.error());
@@ -302,6 +304,8 @@ void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error&
 
 void TreeWriter::drop(std::uint64_t index, const Error& error) {
     open_files_.forget(index);
+    dropped_.insert(index);
+    if (dropped_.size() > kMaxDropped) dropped_.erase(dropped_.begin());
     auto node = files_.extract(index);
     OpenFile& file = node.mapped();
     // Room on the disk may be made until the next run; anything else would be found again.

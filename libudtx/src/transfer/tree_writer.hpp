@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -60,7 +61,7 @@ class TreeWriter {
     ~TreeWriter();
 
     void begin_entry(const message::Entry& entry);
-    /// False: it is not on the disk.
+    /// False: the file has failed, and nothing of it stays.
     bool write_piece(const WholePiece& piece);
     void check_digests(const message::Digests& digests);
     /// What there is of a file. Before its entry.
@@ -161,6 +162,7 @@ class TreeWriter {
     std::uint64_t latest_index_ = 0;
     std::vector<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;
+    std::set<std::uint64_t> dropped_;  // files that failed, of late
     int failures_in_a_row_ = 0;
     int full_in_a_row_ = 0;
     bool failed_here_ = false;  // not all failures were the sender's
