@@ -8,6 +8,7 @@
 #include "common/overwrite.hpp"
 #include "common/units.hpp"
 #include "config/parse.hpp"
+#include "udtx-recv/mode_flags.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -181,6 +182,7 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
     if (const auto checked = check(command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
     return EarlyText();
 }
 

@@ -31,6 +31,20 @@ is "$work/last.out" failed_count 3
 is "$work/depth.out" failed_count 3
 is "$work/depth.out" files 1
 
+# A computer that errs: what the other end says is compared, and nothing wrong gets a name.
+faulty=$(dirname "$checker")/libwrong_hash.so
+if [ -e "$faulty" ] && ldd "$recv" | grep libxxhash >/dev/null; then
+    mkdir "$work/empty"
+    LD_PRELOAD=$faulty start_recv errs --one-off --dir "$work/empty" --psk-file "$work/psk"
+    expect 41 "$send" --json --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+    said "altered|digests of the two ends differ"
+    never_said "same command"
+    wait_for 41 "$receiver"
+    [ -z "$(ls -A "$work/empty")" ] || fail "something was left of what arrived altered"
+else
+    echo "no computer that errs: built with a sanitizer, or with xxHash inside"
+fi
+
 # Unreadable: only for an ordinary user.
 [ "$(id -u)" -ne 0 ] || { echo "the rest needs an ordinary user"; exit 0; }
 mkdir -p "$work/tree/shut"

@@ -9,6 +9,13 @@ expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://12
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/pipe.out" || fail "stdin to stdout"
 
+# Which takes no tree.
+start_recv one --one-off --psk-file "$work/psk" -
+expect 11 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+said "writes one stream"
+never_said "same command"
+wait_for 11 "$receiver"
+
 start_recv server --dir "$work/dst" --psk-file "$work/psk"
 expect 0 bash -c "cat '$work/data' | '$send' --json --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"
 cmp "$work/data" "$work/dst/sub/name" || fail "stdin to a file"

@@ -27,4 +27,9 @@ expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/none" --psk-file "$work/psk"
 said "$work/none"
 expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/file" --psk-file "$work/psk"
 said "$work/file"
+# Another version there: the protocol is not spoken.
+printf '#!/bin/sh\necho "udtx-bootstrap 1 0.0.1 1"\n' >"$work/old"
+chmod +x "$work/old"
+expect 12 "$send" --ssh "$work/old" "$work/file" far:
+said "version 0.0.1.*install the same version"
 expect 11 "$send" --log "$work/file/log" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
