@@ -131,7 +131,7 @@ copy 0 "$work/long" "$url/"
 is unchanged 1
 [ "$(stat -c %Y "$work/dst/long")" = "$(stat -c %Y "$work/long")" ] || fail "the time was not set"
 [ "$(stat -c %i "$work/dst/long")" = "$inode" ] || fail "a file that is the same was written anew"
-printf 'x' | dd of="$work/long" bs=1 seek=3400000 conv=notrunc status=none
+printf 'surely another' | dd of="$work/long" bs=1 seek=3400000 conv=notrunc status=none
 copy 0 "$work/long" "$url/"
 is files 1
 [ "$(json_field "$work/last.out" sent_bytes)" -le $((2 * 1048576)) ] || fail "blocks that are the same were sent"
@@ -143,7 +143,7 @@ printf 'new' >"$work/zeros"
 copy 0 --overwrite always "$work/zeros" "udtx://127.0.0.1:$port/"
 is skipped 1
 [ "$(stat -c %s "$work/dst/zeros")" -eq 4000000 ] || fail "the receiver let a file be overwritten"
-printf 'x' | dd of="$work/long" bs=1 seek=9 conv=notrunc status=none
+printf 'surely another' | dd of="$work/long" bs=1 seek=9 conv=notrunc status=none
 copy 0 "$work/long" "udtx://127.0.0.1:$port/"
 is skipped 1
 ! cmp -s "$work/long" "$work/dst/long" || fail "the receiver let a long file be overwritten"
