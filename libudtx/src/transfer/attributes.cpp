@@ -20,6 +20,8 @@ constexpr std::size_t kMaxNames = 64U << 10U;  // XATTR_LIST_MAX
 /// Those of the user's namespace.
 std::vector<std::string> names_of(int fd) {
     std::vector<std::string> out;
+    // Most files have none, and a tree has many files.
+    if (::flistxattr(fd, nullptr, 0) <= 0) return out;
     std::vector<char> names(kMaxNames);
     const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
     for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
@@ -39,9 +41,10 @@ bool has_value(int fd, const message::Attribute& attribute) {
 }  // namespace
 
 std::string read_attributes(int fd, std::vector<message::Attribute>& out) {
-    std::vector<char> value(kMaxAttributeBytes);
+    const std::vector<std::string> names = names_of(fd);
+    std::vector<char> value(names.empty() ? 0 : kMaxAttributeBytes);
     std::size_t bytes = 0;
-    for (const std::string& name : names_of(fd)) {
+    for (const std::string& name : names) {
         const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
         if (length < 0 && errno == ENODATA) continue;
         if (length >= 0) bytes += name.size() + static_cast<std::size_t>(length);

@@ -103,6 +103,7 @@ void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
     if (options_.attributes) {
         const std::string trouble = read_attributes(fd, m.attributes);
         if (!trouble.empty()) report_.warn("'" + escape_name(entry.path) + "': " + trouble);
+        m.has_attributes = trouble.empty();
     }
     const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
     if (m.has_owner || news) packer_.message(std::move(m));

@@ -119,7 +119,7 @@ bool TreeWriter::stays(int error_number) const {
 }
 
 Result<void> TreeWriter::make_way(const std::string& path) {
-    if (!options_.occupied || options_.overwrite == Overwrite::never) return {};
+    if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return {};
     return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear);
 }
 
