@@ -44,7 +44,8 @@ Result<Landing> renamed(const std::string& destination) {
     return checked(slash == 0 ? "/" : destination.substr(0, slash), destination.substr(slash + 1));
 }
 
-Result<Landing> made(const std::string& destination, bool with_parents) {
+Result<Landing> made(const std::string& destination, bool with_parents, bool dry_run) {
+    if (dry_run) return Landing{};
     std::error_code error;
     if (with_parents) {
         fs::create_directories(destination, error);
@@ -99,7 +100,7 @@ SourceShape shape_of(const std::vector<std::string>& sources) {
     return directory ? SourceShape::directory : SourceShape::file;
 }
 
-Result<Landing> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
+Result<Landing> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer, bool dry_run) {
     const std::string where = destination.empty() ? "." : destination;
     struct stat info {};
     if (::stat(where.c_str(), &info) == 0) {
@@ -108,10 +109,10 @@ Result<Landing> find_landing(const std::string& destination, SourceShape shape, 
         return replaces ? renamed(where) : failed(where, ENOTDIR);
     }
     if (errno != ENOENT) return failed(where, errno);
-    if (where.ends_with('/') && shape != SourceShape::stream) return made(where, true);
+    if (where.ends_with('/') && shape != SourceShape::stream) return made(where, true, dry_run);
     switch (shape) {
         case SourceShape::contents:
-            return made(where, false);
+            return made(where, false, dry_run);
         case SourceShape::several:
             return Error{ErrorCode::file_io, where + ": there is no such directory; end it with '/' to have it made"};
         case SourceShape::stream:

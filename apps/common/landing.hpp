@@ -7,32 +7,27 @@
 #include <string_view>
 #include <vector>
 
+#include "transfer/messages.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
 
-/// Of all that is sent.
-enum class SourceShape {
-    file,       ///< one file or symbolic link
-    directory,  ///< one directory, under its name
-    contents,   ///< "dir/": what is in it
-    several,
-    stream,  ///< standard input, or one file for standard output
-};
+using transfer::SourceShape;
 [[nodiscard]] std::string_view to_string(SourceShape shape) noexcept;
 [[nodiscard]] std::optional<SourceShape> parse_source_shape(std::string_view text) noexcept;
 /// What sources that exist amount to.
 [[nodiscard]] SourceShape shape_of(const std::vector<std::string>& sources);
 
 struct Landing {
-    std::string directory;  ///< exists, and can be written
+    std::string directory;  ///< exists, and can be written; empty: only a dry run would have it made
     std::string rename;     ///< the one thing that comes gets this name; empty: it keeps its own
 };
 
 /// An existing directory takes what comes; one that ends in '/' is made, with all above it; what does not exist becomes
 /// the new name of the one thing that comes. A run that continues `transfer` lands where that began, although DEST
 /// exists by now.
-Result<Landing> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer);
+Result<Landing> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer,
+                             bool dry_run = false);
 
 /// "~" and "~user" at the front, as a shell would.
 [[nodiscard]] std::string expand_home(const std::string& path);

@@ -46,6 +46,12 @@ Observer::Observer(DataEnd end, bool streaming, std::string peer) : end_(end), l
     latest_.peer = std::move(peer);
 }
 
+void Observer::become(DataEnd end) {
+    if (end == end_) return;
+    end_ = end;
+    limits_ = LimitMeter(end == DataEnd::sender);
+}
+
 LimitSample Observer::sample_of(const Glance& glance) const {
     LimitSample s;
     s.at = glance.at;

@@ -49,6 +49,8 @@ class Observer {
     Observer(DataEnd end, bool streaming, std::string peer);
 
     // --- one thread
+    /// Before anything has moved: it turned out which end this is.
+    void become(DataEnd end);
     void look(const Glance& glance);
     /// What is looked at from now on is another connection of the same transfer.
     void begin_connection();

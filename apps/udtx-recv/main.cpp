@@ -11,6 +11,7 @@
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/pull.hpp"
 #include "udtx-recv/server.hpp"
+#include "udtx-recv/server_report.hpp"
 #include "udtx-recv/verify.hpp"
 
 namespace udtx::apps {
@@ -25,7 +26,7 @@ ExitCode show_end(const RecvRun& run, FinalReport report) {
             last.outcome.warnings.clear();
             last.outcome.failed.clear();
         }
-        show(run, last, {});
+        show(run, last, {}, false);
     }
     check_log(run.log, report);
     if (!run.command.common.json) return report.code;

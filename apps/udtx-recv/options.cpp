@@ -16,12 +16,14 @@ namespace {
 Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 constexpr const char* kFooter =
-    R"(With --listen: serves any number of senders until it is stopped; with --one-off, one of them. Everything lands below DIR.
+    R"(With --listen: serves any number of senders, and of those who fetch, until it is stopped; with --one-off, one of them.
+Everything lands below DIR or comes from there; --authorized-keys says who may do what.
 With "-" what a sender reads from its standard input goes to standard output (and the object of --json to standard
 error). Port 0 picks a free port, which the first line on standard error names. Keys are made by 'udtx-send keygen'.
 
 Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, with a key for this transfer. DEST is as for
 scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
+From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies below the DIR of a udtx-recv that listens.
 
   udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
   udtx-recv doctor               say what is wrong with this machine, and what mends it
@@ -44,47 +46,100 @@ Result<void> check_target(RecvCommand& command) {
 }
 
 bool asks_to_pull(const std::vector<std::string>& targets) {
-    return !targets.empty() && targets.front() != "-" && looks_like_ssh(targets.front());
+    return !targets.empty() && targets.front() != "-" &&
+           (looks_like_ssh(targets.front()) || looks_like_url(targets.front()));
+}
+
+Result<void> take_ssh_source(RecvCommand& command, const std::string& text) {
+    auto source = parse_ssh_target(text);
+    if (!source) return source.error();
+    if (!command.sources.empty() && source->login() != command.sources.front().login()) {
+        return usage("one run takes from one host: " + command.sources.front().login() + " or " + source->login());
+    }
+    command.sources.push_back(std::move(*source));
+    return {};
+}
+
+Result<void> take_url_source(RecvCommand& command, const std::string& text) {
+    auto url = parse_url(text);
+    if (!url) return url.error();
+    if (command.server && authority(*url) != authority(*command.server)) {
+        return usage("one run takes from one server: " + authority(*command.server) + " or " + authority(*url));
+    }
+    command.server_paths.push_back(url->path);
+    command.server = std::move(*url);
+    return {};
+}
+
+/// What a pull has no use for, by name.
+Result<void> check_flags_of_pull(const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    const RateOptions& rates = command.common.rates;
+    const std::array<std::pair<const char*, bool>, 3> listening{
+        {{"--listen", !command.listen_text.empty()},
+         {"--dir", !command.directory.empty()},
+         {"--authorized-keys", !command.authorized_keys.empty()}}};
+    for (const auto& [flag, set] : listening) {
+        if (set && !origins.has(flag)) {
+            return usage(std::string(flag) + " is for a receiver that listens, and not for a pull (HOST:SRC, udtx://)");
+        }
+    }
+    // The sender there has neither a clock of ours nor this host's other transfers.
+    const std::array<std::pair<const char*, bool>, 2> sending{
+        {{"--schedule", !rates.schedule_text.empty()}, {"--host-rate", !rates.host_rate_text.empty()}}};
+    for (const auto& [flag, set] : sending) {
+        if (set && !origins.has(flag)) {
+            return usage(std::string(flag) +
+                         " is for a sender and not for a pull (HOST:SRC, udtx://); --rate is for both");
+        }
+    }
+    return {};
+}
+
+/// Keys, paths and congestion control: which of them a pull takes depends on whom it dials.
+Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !origins.has(flag); };
+    if (!command.server) {
+        for (const char* flag : {"--pin", "--path", "--multipath"}) {
+            if (typed(flag)) return usage(std::string(flag) + " is for udtx://, and not for [user@]HOST:SRC over ssh");
+        }
+        return command.common.check_no_keys();
+    }
+    if (const auto flag = command.ssh.typed(origins)) {
+        return usage(*flag + " is for [user@]HOST:SRC, over ssh, and not for udtx://");
+    }
+    if (typed("--cc")) return usage("--cc is the sender's: of what comes from udtx:// the server chooses it");
+    if (command.pin.empty() != command.common.identity_text.empty()) {
+        return usage("--identity and --pin go together: own key, and the server's public key");
+    }
+    return {};
 }
 
 /// The last is where to, the others are on one host.
-Result<void> take_sources(RecvCommand& command) {
+Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     std::vector<std::string> texts = command.targets;
     if (texts.size() < 2) return usage("where to? udtx-recv [flags] " + texts.front() + " DEST");
     command.destination = texts.back();
     texts.pop_back();
+    const bool server = looks_like_url(texts.front());
     for (const std::string& text : texts) {
-        auto source = parse_ssh_target(text);
-        if (!source) return source.error();
-        if (!command.sources.empty() && source->login() != command.sources.front().login()) {
-            return usage("one run takes from one host: " + command.sources.front().login() + " or " + source->login());
-        }
-        command.sources.push_back(std::move(*source));
+        const auto taken = server ? take_url_source(command, text) : take_ssh_source(command, text);
+        if (!taken) return taken;
     }
     if (command.destination.empty()) return usage("the destination is an empty string");
-    if (looks_like_ssh(command.destination)) {
+    if (looks_like_ssh(command.destination) || looks_like_url(command.destination)) {
         return usage("the destination " + command.destination + " is on another host: one end is here (./" +
                      command.destination + " for a local name)");
     }
     command.to_stdout = command.destination == "-";
     command.one_off = true;
-    const std::array<std::pair<const char*, bool>, 3> others{{{"--listen", !command.listen_text.empty()},
-                                                              {"--dir", !command.directory.empty()},
-                                                              {"--authorized-keys", !command.authorized_keys.empty()}}};
-    for (const auto& [flag, set] : others) {
-        if (set && !command.common.origins.has(flag)) {
-            return usage(std::string(flag) + " is for a receiver that listens, and not for [user@]HOST:SRC");
-        }
-    }
-    // The sender there has neither a clock of ours nor this host's other transfers.
-    const RateOptions& rates = command.common.rates;
-    if (!rates.schedule_text.empty() && !command.common.origins.has("--schedule")) {
-        return usage("--schedule is for a sender and not for [user@]HOST:SRC; --rate is for both");
-    }
-    if (!rates.host_rate_text.empty() && !command.common.origins.has("--host-rate")) {
-        return usage("--host-rate is for a sender and not for [user@]HOST:SRC; --rate is for both");
-    }
-    return command.common.check_no_keys();
+    if (const auto checked = check_flags_of_pull(command); !checked) return checked;
+    if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
+    if (const auto checked = command.paths.check(); !checked) return checked;
+    if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
+    command.common.preserve = command.common.preserve || command.tree.archive;
+    return {};
 }
 
 /// "fd:3": the socket of a systemd unit, for one.
@@ -104,18 +159,34 @@ Result<void> check_listen(RecvCommand& command) {
     return {};
 }
 
-Result<void> check(RecvCommand& command) {
-    if (const auto checked = command.common.check(); !checked) return checked;
-    if (const auto checked = command.ssh.check(); !checked) return checked;
-    const auto overwrite = parse_overwrite(command.overwrite_text);
-    if (!overwrite) return overwrite.error();
-    command.overwrite = overwrite.value();
-    if (asks_to_pull(command.targets)) return take_sources(command);
-    if (const auto flag = command.ssh.typed(command.common.origins)) {
+/// What a receiver that listens has no use for, by name.
+Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    if (const auto flag = command.ssh.typed(origins)) {
         return usage(*flag + " is for [user@]HOST:SRC... DEST, over ssh");
     }
+    std::optional<std::string> pulling = TreeOptions::typed(app, origins);
+    for (const char* flag : {"--pin", "--path", "--multipath", "--checksum"}) {
+        if (!pulling && app.count(flag) > 0 && !origins.has(flag)) pulling = flag;
+    }
+    if (pulling) return usage(*pulling + " is for a pull (HOST:SRC... or udtx://HOST/SRC..., and DEST)");
+    return {};
+}
+
+Result<void> check(const CLI::App& app, RecvCommand& command) {
+    if (const auto checked = command.common.check(); !checked) return checked;
+    if (const auto checked = command.ssh.check(); !checked) return checked;
+    if (asks_to_pull(command.targets)) return take_sources(app, command);
+    if (const auto checked = check_flags_of_server(app, command); !checked) return checked;
+    if (!command.tree.overwrite_text.empty()) {
+        const auto overwrite = parse_overwrite(command.tree.overwrite_text);
+        if (!overwrite) return overwrite.error();
+        command.overwrite = overwrite.value();
+    }
     if (command.listen_text.empty())
-        return usage("--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST");
+        return usage(
+            "--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... "
+            "DEST");
     if (const auto checked = check_listen(command); !checked) return checked;
     if (!command.max_rate_text.empty()) {
         const auto parsed = parse_rate(command.max_rate_text);
@@ -136,11 +207,23 @@ Result<void> check(RecvCommand& command) {
 
 std::vector<std::string> RecvCommand::for_sender() const {
     std::vector<std::string> words = common.for_other_side();
-    if (common.preserve) words.emplace_back("--preserve");
     if (!common.rate_text.empty()) words.insert(words.end(), {"--rate", common.rate_text});
     if (!common.rates.bwlimit_text.empty()) words.insert(words.end(), {"--bwlimit", common.rates.bwlimit_text});
     words.insert(words.end(), {"--cc", common.congestion});
     return words;
+}
+
+transfer::PullWish RecvCommand::wish() const {
+    transfer::PullWish wish;
+    wish.stream = to_stdout;
+    transfer::SendOptions& what = wish.what;
+    what.preserve = common.preserve;
+    what.hash = common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
+    tree.fill(what);
+    what.sources = server ? server_paths : std::vector<std::string>{"."};
+    // A list of names counts from what the source holds.
+    if (tree.names && !what.sources.front().ends_with('/')) what.sources.front() += '/';
+    return wish;
 }
 
 void define_options(CLI::App& app, RecvCommand& command) {
@@ -149,24 +232,33 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("[ADDR]:PORT");
     app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
     app.add_option("--max-rate", command.max_rate_text,
-                   "At most so many bits per second from all senders together, in equal shares")
+                   "At most so many bits per second of all transfers together, in equal shares")
         ->type_name("RATE");
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,
-                   "With --identity: public keys of the senders, one a line, with rights before them")
+                   "With --identity: public keys of those who may come, one a line, with rights before them")
         ->type_name("FILE")
         ->group("Keys");
+    app.add_option("--pin", command.pin, "With --identity, for udtx://: the server's public key, or a file of them")
+        ->type_name("KEY|FILE")
+        ->group("Keys");
     command.ssh.add_to(app);
-    app.add_flag("-r,--recursive")->description("Implied: directories always come whole")->group("Copying");
-    app.add_flag("-p,--preserve", command.common.preserve, "Over ssh: keep modes and modification times")
+    app.add_flag("-p,--preserve", command.common.preserve,
+                 "Of a pull: keep full modes, and the times of directories and links; those of files are always kept")
+        ->group("Copying");
+    command.tree.add_to(
+        app,
+        "What stands here already: of a pull diff (default) is updated if it differs, never, always; with "
+        "--listen the most that senders may do (default always)");
+    app.add_option("--checksum", command.common.checksum,
+                   "Of a pull: end-to-end hash of every file, xxh128 (default) or sha256")
+        ->type_name("NAME")
         ->group("Copying");
     app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
-    app.add_option("--overwrite", command.overwrite_text,
-                   "The most that senders may do with files that are there: always (default), diff, never")
-        ->type_name("MODE")
-        ->group("Copying");
-    app.add_option("TARGETS", command.targets, "[user@]HOST:SRC... DEST; with --listen '-' for standard output")
+    command.paths.add_to(app);
+    app.add_option("TARGETS", command.targets,
+                   "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.footer(kFooter);
@@ -181,8 +273,11 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
-    if (const auto checked = check(command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto checked = check(app, command); !checked) return command.common.origins.attribute(checked.error());
     if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
+    if (command.server) {
+        if (const auto placed = parsed->place(*command.server); !placed) return placed.error();
+    }
     return EarlyText();
 }
 

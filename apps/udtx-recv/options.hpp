@@ -1,15 +1,19 @@
 // Command line of udtx-recv.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/command_line.hpp"
 #include "common/common_options.hpp"
+#include "common/paths.hpp"
 #include "common/ssh_options.hpp"
 #include "common/ssh_target.hpp"
+#include "common/tree_options.hpp"
+#include "common/url.hpp"
 #include "io/resolve.hpp"
-#include "transfer/messages.hpp"
+#include "transfer/pull_request.hpp"
 
 namespace udtx::apps {
 
@@ -24,18 +28,25 @@ struct RecvCommand {
     bool to_stdout = false;  ///< "-"
     SshOptions ssh;
     bool allow_delete = false;
-    std::string overwrite_text = "always";
+    std::string pin;    ///< of a pull from a server: its public key, or a file of them
+    PathOptions paths;  ///< likewise
+    TreeOptions tree;   ///< of a pull
 
     io::HostPort listen;
     int inherited_socket = -1;  ///< --listen fd:N
     Rate max_rate = Rate::infinite();
     transfer::Overwrite overwrite = transfer::Overwrite::always;  ///< the stricter of this and the sender's
-    std::vector<SshTarget> sources;  ///< of a pull, all on one host; empty: others come and send
-    std::string destination;         ///< of a pull
+    std::vector<SshTarget> sources;                               ///< of a pull over ssh, all on one host
+    std::optional<Url> server;                                    ///< of a pull from a server
+    std::vector<std::string> server_paths;                        ///< what is asked for there
+    std::string destination;                                      ///< of a pull
 
-    [[nodiscard]] bool pulls() const { return !sources.empty(); }
-    /// The flags of a pull that are for the sender.
+    /// Else others come, and send or fetch.
+    [[nodiscard]] bool pulls() const { return server || !sources.empty(); }
+    /// Over ssh: the flags of a pull that are for the sender.
     [[nodiscard]] std::vector<std::string> for_sender() const;
+    /// What is asked for. Over ssh the sources are told in another way.
+    [[nodiscard]] transfer::PullWish wish() const;
 };
 
 /// The flags and arguments, bound to `command`.

@@ -1,4 +1,5 @@
-// udtx-recv [user@]host:SRC... DEST: udtx-send is started there over ssh, and this side dials.
+// udtx-recv HOST:SRC... DEST, where udtx-send is started over ssh, and udtx-recv udtx://HOST/SRC... DEST, from a
+// server: this side dials, and receives.
 #pragma once
 
 #include "udtx-recv/server.hpp"

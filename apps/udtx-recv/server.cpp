@@ -13,11 +13,11 @@
 #include "common/process.hpp"
 #include "common/progress_display.hpp"
 #include "common/receipt.hpp"
-#include "common/show_report.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
 #include "udtx-recv/authorized_keys.hpp"
+#include "udtx-recv/server_report.hpp"
 #include "udtx-recv/server_watch.hpp"
 #include "udtx-recv/session.hpp"
 #include "udtx-recv/setup.hpp"
@@ -32,29 +32,6 @@ constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 1000;
-constexpr const char* kFailed = "not received";
-
-FinalReport report_of(const RecvCommand& command, const Session& session) {
-    FinalReport report;
-    report.outcome = session.job().result();
-    report.outcome.exact = session.done();
-    report.progress = session.job().progress();
-    report.elapsed = session.elapsed();
-    report.stats = session.final_stats();
-    report.limits = session.observed().limits;
-    report.congestion = command.common.congestion;
-    report.code = exit_code_for(report.outcome);
-    report.streaming = command.to_stdout;
-    const Result<void>& status = report.outcome.status;
-    if (!status.ok() && status.error().code != ErrorCode::partial) {
-        close_books(report);
-        report.error = status.error().message + "; " + describe_delivery(report);
-    } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report, kFailed, command.common.quiet);
-    }
-    return report;
-}
-
 class Server {
   public:
     Server(const RecvRun& run, Transport& transport, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt)
@@ -125,30 +102,59 @@ class Server {
                                                      "the receiver serves one transfer only (--one-off)");
         }
         const KeyRights* const rights = keys_.find(connection.peer_key());
+        transfer::ServeOptions options;
+        options.told = told_;
+        const bool named = rights != nullptr && !rights->name.empty();
+        const std::string who = to_string(connection.remote()) + (named ? " (" + rights->name + ")" : "");
+        options.push = [this, rights, who] { return told(who, take_push(rights)); };
+        options.pull = [this, rights, who](const transfer::PullWish& wish) {
+            return told(who, find_sources(rights, wish));
+        };
+        auto session = Session::make(
+            driver_, connection, std::move(options), [this] { run_.signals.wake(); },
+            rights == nullptr ? Rate::infinite() : rights->rate);
+        accepted_ = true;
+        sessions_.push_back(session);
+        run_.log.detail("serving " + who);
+        return session;
+    }
+
+    /// Says whose wish was refused.
+    template <class Answer>
+    Answer told(const std::string& who, Answer answer) {
+        if (!answer && answer.error().code == ErrorCode::refused) {
+            tell_refusal("refused " + who + ": " + answer.error().message);
+        }
+        return answer;
+    }
+
+    /// Null: everybody has the one key, which opens all.
+    [[nodiscard]] std::string directory(const KeyRights* rights) const {
+        return rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
+    }
+
+    Result<transfer::ReceiveOptions> take_push(const KeyRights* rights) const {
         if (rights != nullptr && !rights->write) {
-            const std::string who = rights->name.empty() ? std::string() : " (" + rights->name + ")";
-            tell_refusal("refused " + to_string(connection.remote()) + who + ": its key may not write here");
-            return std::make_shared<RefusingHandler>(ErrorCode::refused, "this key may not write here");
+            return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
         }
         transfer::ReceiveOptions options;
-        options.directory = rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
+        options.directory = directory(rights);
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
         options.allow_erase = run_.command.allow_delete;
         options.overwrite = run_.command.overwrite;
-        auto session = Session::make(
-            driver_, connection, std::move(options), [this] { run_.signals.wake(); },
-            rights == nullptr ? Rate::infinite() : rights->rate, told_);
-        if (!session) {
-            run_.log.error(session.error().message);
-            return std::make_shared<RefusingHandler>(session.error().code, session.error().message);
+        return options;
+    }
+
+    Result<transfer::ConfinedSources> find_sources(const KeyRights* rights, const transfer::PullWish& wish) const {
+        if (rights != nullptr && !rights->read) {
+            return Error{ErrorCode::refused, "this key may not read here: it lacks the right 'read'"};
         }
-        accepted_ = true;
-        sessions_.push_back(*session);
-        const bool named = rights != nullptr && !rights->name.empty();
-        run_.log.detail("serving " + (*session)->peer() + (named ? " (" + rights->name + ")" : ""));
-        return std::move(*session);
+        if (run_.command.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
+        const auto base = transfer::ConfinedDir::open(directory(rights));
+        if (!base) return base.error();
+        return transfer::open_sources_below(*base, wish.what.sources, wish.stream);
     }
 
     [[nodiscard]] std::vector<std::shared_ptr<Session>> current() {
@@ -184,7 +190,8 @@ class Server {
         closing_ = true;
         for (const auto& session : sessions_) {
             session->abort(now, ErrorCode::interrupted,
-                           std::string("interrupted by ") + signal_name(signal) + " at the receiver");
+                           std::string("interrupted by ") + signal_name(signal) +
+                               (session->sends() ? " at the sender" : " at the receiver"));
         }
         return true;
     }
@@ -213,6 +220,11 @@ class Server {
             sessions_.erase(first, sessions_.end());
         }
         for (const auto& session : over) {
+            if (session->job().refused()) {
+                watch_.refused();  // the log has it
+                forget_probe();
+                continue;
+            }
             FinalReport report = report_of(run_.command, *session);
             display_.finish();
             if (session->is_probe()) {
@@ -220,12 +232,19 @@ class Server {
                 forget_probe();
                 continue;
             }
-            finish_receipt(
-                receipt_, [&](const std::string& path) { return session->job().open_delivered(path); }, report);
+            if (const auto* receiver = session->job().receiver()) {
+                finish_receipt(
+                    receipt_, [&](const std::string& path) { return receiver->open_delivered(path); }, report);
+            }
             watch_.ended(*session, report);
-            if (!run_.command.one_off) show(run_, report, session->peer());
+            const std::string of = (session->sends() ? "to " : "from ") + session->peer() + ": ";
+            if (!run_.command.one_off) show(run_, report, of, session->sends());
             add(std::move(report));
         }
+        // A sending job's threads are waited for here: whoever lets go of it last must not be the protocol thread.
+        leaving_.insert(leaving_.end(), over.begin(), over.end());
+        over.clear();
+        std::erase_if(leaving_, [](const auto& session) { return session.use_count() == 1; });
     }
 
     /// A receiver of one transfer goes on waiting for it.
@@ -299,20 +318,18 @@ class Server {
     bool accepted_ = false;
     std::vector<std::shared_ptr<Session>> sessions_;
 
+    std::vector<std::shared_ptr<Session>> leaving_;  // over, and perhaps still held by the driver
+
     ServerWatch watch_{run_.command};  // goes first: its threads ask for what is above
 };
 
 }  // namespace
 
-void show(const RecvRun& run, const FinalReport& report, const std::string& peer) {
-    const std::string from = peer.empty() ? std::string() : "from " + peer + ": ";
-    show_report(run.log, report,
-                {from, kFailed, run.command.common.verbose, run.command.common.observing.stats, false});
-}
-
 FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&)) {
     const RecvCommand& command = run.command;
-    if (const auto checked = command.to_stdout ? Result<void>() : check_directory(command.directory); !checked) {
+    if (const auto checked =
+            command.to_stdout ? Result<void>() : check_directory(command.directory, command.authorized_keys.empty());
+        !checked) {
         return never_began(command.common, {checked.error().code, "--dir: " + checked.error().message});
     }
     AuthorizedKeys keys;

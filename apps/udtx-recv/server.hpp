@@ -16,9 +16,6 @@ struct RecvRun {
     SignalWatch& signals;
 };
 
-/// What one transfer, or the whole run, came to: messages for the user.
-void show(const RecvRun& run, const FinalReport& report, const std::string& peer);
-
 /// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption. Returns
 /// the report otherwise.
 [[nodiscard]] FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const FinalReport&));

@@ -14,32 +14,26 @@ namespace {
 constexpr Duration kAnswerWithin = std::chrono::seconds(2);
 }  // namespace
 
-Session::Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate told)
+Session::Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate cap)
     : driver_(driver),
       connection_(&connection),
       peer_(to_string(connection.remote())),
       start_(io::monotonic_now()),
       most_(most),
-      cap_(told),
+      cap_(cap),
       observer_(DataEnd::receiver, false, peer_) {}
 
-Result<std::shared_ptr<Session>> Session::make(io::Driver& driver, proto::Connection& connection,
-                                               transfer::ReceiveOptions options, std::function<void()> on_done,
-                                               Rate most, Rate told) {
-    const std::shared_ptr<Session> self(new Session(driver, connection, most, told));
+std::shared_ptr<Session> Session::make(io::Driver& driver, proto::Connection& connection,
+                                       transfer::ServeOptions options, std::function<void()> on_done, Rate most) {
+    options.cap = std::min(options.told, most);
+    std::shared_ptr<Session> self(new Session(driver, connection, most, options.cap));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
-    auto job = transfer::ReceiveJob::create(std::move(options),
-                                            [done = self->done_, end = self->end_, tell = std::move(on_done)] {
-                                                *end = io::monotonic_now();
-                                                *done = true;
-                                                tell();
-                                            });
-    if (!job) return job.error();
-    self->job_ = std::move(*job);
-    if (most < told) {
-        self->cap_ = most;
-        self->job_->set_cap(io::monotonic_now(), connection, most);
-    }
+    self->job_ = std::make_unique<transfer::ServedJob>(
+        std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
+            *end = io::monotonic_now();
+            *done = true;
+            tell();
+        });
     return self;
 }
 
@@ -51,12 +45,14 @@ std::optional<ConnectionStats> Session::final_stats() const {
 }
 
 void Session::look(Instant now, Duration protocol) {
+    if (sends()) observer_.become(DataEnd::sender);
+    const transfer::ReceiveJob* receiver = job_->receiver();
     observer_.look({.at = now - start_,
                     .progress = job_->progress(),
                     .stats = final_stats(),
                     .protocol = protocol,
                     .process = process_time(),
-                    .writing = job_->written_for(),
+                    .writing = receiver == nullptr ? Duration() : receiver->written_for(),
                     .cap = cap_});
 }
 

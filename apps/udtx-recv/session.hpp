@@ -1,4 +1,4 @@
-// One sender being served: a connection, its ReceiveJob, and what was measured.
+// One connection being served: its job, which receives or sends, and what was measured.
 #pragma once
 
 #include <atomic>
@@ -11,22 +11,20 @@
 #include "common/progress_display.hpp"
 #include "io/driver.hpp"
 #include "proto/application.hpp"
-#include "transfer/receive_job.hpp"
+#include "transfer/served_job.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::apps {
 
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
-    /// `on_done` may be called on any thread. Protocol thread.
-    /// `most`: the rate of the peer's key; it was told `told` in the handshake.
-    static Result<std::shared_ptr<Session>> make(io::Driver& driver, proto::Connection& connection,
-                                                 transfer::ReceiveOptions options, std::function<void()> on_done,
-                                                 Rate most, Rate told);
+    /// `on_done` may be called on any thread. Protocol thread. `most`: the rate of the peer's key.
+    static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection,
+                                         transfer::ServeOptions options, std::function<void()> on_done, Rate most);
 
     // --- any thread
     [[nodiscard]] bool done() const noexcept { return *done_; }
-    [[nodiscard]] const transfer::ReceiveJob& job() const noexcept { return *job_; }
+    [[nodiscard]] const transfer::ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
     [[nodiscard]] Duration elapsed() const;  ///< until it was done
     /// Has the statistics of a connection that is not closed yet kept, soon.
@@ -37,12 +35,14 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     /// What look() saw last.
     [[nodiscard]] Observation observed() const { return observer_.latest(); }
     /// The peer only measures the line.
-    [[nodiscard]] bool is_probe() const noexcept { return job_->is_probe(); }
+    [[nodiscard]] bool is_probe() const noexcept { return job_->receiver() != nullptr && job_->receiver()->is_probe(); }
+    /// The peer fetches.
+    [[nodiscard]] bool sends() const noexcept { return job_->sender() != nullptr; }
 
     // --- one thread, not the protocol thread
     /// `protocol`: what the protocol thread has needed so far.
     void look(Instant now, Duration protocol);
-    /// The sender is to keep to this rate from now on, or to that of its key where that is less.
+    /// The transfer is to keep to this rate from now on, or to that of its key where that is less.
     void keep_below(Rate rate);
     /// Ends the transfer in good order; watch() sees to it that it does end.
     void abort(Instant now, ErrorCode code, const std::string& reason);
@@ -56,7 +56,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate told);
+    Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate cap);
 
     io::Driver& driver_;
     proto::Connection* connection_;  // null once it has closed; protocol thread
@@ -66,7 +66,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
     Rate most_;
-    Rate cap_;  // as the sender knows it
+    Rate cap_;  // as the job knows it
     Observer observer_;
     StallWatch stall_;
     std::optional<Error> aborted_;  // why
@@ -75,10 +75,10 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
 
     mutable std::mutex mutex_;
     std::optional<ConnectionStats> stats_;
-    std::unique_ptr<transfer::ReceiveJob> job_;  // goes first: its threads use what is above
+    std::unique_ptr<transfer::ServedJob> job_;  // goes first: its threads use what is above
 };
 
-/// Tells a sender why it is not served, and ends the connection.
+/// Tells the other side why it is not served, and ends the connection.
 class RefusingHandler final : public proto::ConnectionHandler {
   public:
     RefusingHandler(ErrorCode code, std::string reason) : code_(code), reason_(std::move(reason)) {}

@@ -16,12 +16,13 @@ Error io_error(const std::string& what, int error) {
 
 }  // namespace
 
-Result<void> check_directory(const std::string& directory) {
+Result<void> check_directory(const std::string& directory, bool write) {
     struct stat info {};
     if (::stat(directory.c_str(), &info) != 0) return io_error("directory " + directory, errno);
     if (!S_ISDIR(info.st_mode)) return io_error("directory " + directory, ENOTDIR);
-    if (::access(directory.c_str(), W_OK | X_OK) != 0)
-        return io_error("directory " + directory + " cannot be written", errno);
+    if (::access(directory.c_str(), (write ? W_OK : R_OK) | X_OK) != 0) {
+        return io_error("directory " + directory + (write ? " cannot be written" : " cannot be read"), errno);
+    }
     return {};
 }
 
@@ -36,7 +37,7 @@ Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedK
     if (!loaded) return key_error(loaded.error(), "--authorized-keys");
     keys = std::move(*loaded);
     for (const auto& [key, rights] : keys.all()) {
-        if (const auto good = check_directory(directory_of(command, rights)); !good) {
+        if (const auto good = check_directory(directory_of(command, rights), rights.write); !good) {
             return key_error(good.error(), "--authorized-keys");
         }
         if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();

@@ -11,8 +11,8 @@
 
 namespace udtx::apps {
 
-/// file_io: it is not there, no directory, or cannot be written.
-[[nodiscard]] Result<void> check_directory(const std::string& directory);
+/// file_io: it is not there, no directory, or cannot be read or, where `write` says so, written.
+[[nodiscard]] Result<void> check_directory(const std::string& directory, bool write);
 /// Where those with such rights write to.
 [[nodiscard]] std::string directory_of(const RecvCommand& command, const KeyRights& rights);
 /// Fills `keys` where senders have keys of their own.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "common/supervisor.hpp"
 #include "common/transport.hpp"
 #include "os/unique_fd.hpp"
+#include "transfer/pull_request.hpp"
 #include "transfer/send_job.hpp"
 #include "transfer/transfer_number.hpp"
 #include "udtx-send/options.hpp"
@@ -70,6 +72,26 @@ Result<void> open_stream(Assignment& assignment) {
     return {};
 }
 
+/// What of a tree was asked for.
+Result<void> choose(const BootstrapFields& fields, Assignment& assignment) {
+    transfer::PullRequest selection;
+    for (const std::string& message : fields.all("selection")) {
+        const auto added = selection.add_all(std::as_bytes(std::span(message.data(), message.size())));
+        if (!added) return added;
+    }
+    if (!selection.begun())
+        return Error{ErrorCode::protocol, "the request over ssh says not what of the sources to send"};
+    transfer::choose_as(selection.wish(), assignment.what);
+    if (!assignment.sources.failed.empty()) assignment.what.erase = false;
+    if (!assignment.what.scan.names) return {};
+    // A list of names counts from what the source holds.
+    std::string& source = assignment.what.sources.front();
+    if (assignment.what.sources.size() != 1) return Error{ErrorCode::file_io, "a list of names takes one directory"};
+    if (!source.ends_with("/.")) source += "/.";
+    assignment.shape = SourceShape::contents;
+    return {};
+}
+
 Result<Assignment> understand(const BootstrapRequest& request) {
     Assignment assignment;
     std::vector<std::string> sources;
@@ -94,6 +116,7 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     assignment.what = send_options(assignment.command, assignment.sources.usable, where);
     assignment.what.destination.clear();
     assignment.what.role = Role::server;
+    if (const auto chosen = choose(request.fields, assignment); !chosen) return chosen.error();
     if (!request.fields.get("stream").empty()) {
         if (const auto opened = open_stream(assignment); !opened) return opened.error();
     }

@@ -86,15 +86,7 @@ std::string joined_schedulers() {
 
 void add_path_options(CLI::App& app, SendCommand& command) {
     const auto group = "Several paths";
-    app.add_option("--path", command.path_texts,
-                   "Send over this address or interface, to REMOTE if it is given; may be repeated")
-        ->type_name("LOCAL[,REMOTE][,weight=N]")
-        ->allow_extra_args(false)
-        ->group(group);
-    app.add_option("--multipath", command.multipath_text,
-                   "aggregate (default): all paths at once; failover: the first, the others when it fails")
-        ->type_name("MODE")
-        ->group(group);
+    command.paths.add_to(app);
     app.add_option("--scheduler", command.scheduler,
                    "Which path the next packet takes: " + joined_schedulers() + " (default " + command.scheduler + ")")
         ->type_name("NAME")
@@ -109,9 +101,6 @@ void add_path_options(CLI::App& app, SendCommand& command) {
 }
 
 Result<void> check_paths(SendCommand& command) {
-    if (command.multipath_text != "aggregate" && command.multipath_text != "failover") {
-        return usage("--multipath: '" + command.multipath_text + "' is unknown; there is: aggregate, failover");
-    }
     if (const auto made = multipath::make_scheduler(command.scheduler); !made) {
         return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers());
     }
@@ -122,26 +111,15 @@ Result<void> check_paths(SendCommand& command) {
     if (std::none_of(kCouplings.begin(), kCouplings.end(), known)) {
         return usage("--coupling: '" + command.coupling_text + "' is unknown; there is: detect, lia, none");
     }
-    if (command.path_texts.size() > kMostPaths) {
-        return usage("--path: " + std::to_string(command.path_texts.size()) + " paths, at most " +
-                     std::to_string(kMostPaths) + " are carried");
-    }
-    for (const std::string& text : command.path_texts) {
-        auto path = parse_path(text);
-        if (!path) return path.error();
-        command.paths.push_back(std::move(*path));
-    }
-    if (command.failover() && command.paths.size() < 2) {
-        return usage("--multipath failover needs two --path at least");
-    }
-    return {};
+    return command.paths.check();
 }
 
 Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
     if (const auto taken = take_destination(command); !taken) return taken;
-    if (const auto checked = command.tree.check(app, command.sources); !checked) return checked;
+    if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
+        return checked;
     command.common.preserve = command.common.preserve || command.tree.archive;
     if (const auto checked = check_paths(command); !checked) return checked;
     if (command.streaming() && !command.common.receipt_text.empty()) {
@@ -174,7 +152,7 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_flag("-p,--preserve", command.common.preserve,
                  "Keep full modes, and the times of directories and links; those of files are always kept")
         ->group("Copying");
-    command.tree.add_to(app);
+    command.tree.add_to(app, "What stands there already: diff (default) is updated if it differs, never, always");
     app.add_option("--policy", command.common.policy_text,
                    "Share beside others: fair (default), high (as two flows), low (what others leave, whatever --cc), "
                    "fixed (--rate, whatever happens)")

@@ -7,11 +7,11 @@
 
 #include "common/command_line.hpp"
 #include "common/common_options.hpp"
+#include "common/paths.hpp"
 #include "common/ssh_options.hpp"
 #include "common/ssh_target.hpp"
+#include "common/tree_options.hpp"
 #include "common/url.hpp"
-#include "udtx-send/paths.hpp"
-#include "udtx-send/tree_options.hpp"
 
 namespace udtx::apps {
 
@@ -20,8 +20,7 @@ struct SendCommand {
     TreeOptions tree;
     std::string pin;                   ///< a public key, or a file of them
     std::vector<std::string> sources;  ///< as typed
-    std::vector<std::string> path_texts;
-    std::string multipath_text = "aggregate";
+    PathOptions paths;
     std::string reinject_text = "on";
     std::string coupling_text = "detect";
     bool probe_only = false;
@@ -29,12 +28,9 @@ struct SendCommand {
 
     SshOptions ssh;
 
-    std::vector<PathRequest> paths;
     std::optional<SshTarget> remote;  ///< started over ssh
     Url url;                          ///< without `remote`
 
-    /// One path carries all while it works.
-    [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
     [[nodiscard]] TransportConfig transport() const;
     /// There is, or may be, something to continue.
     [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming(); }

@@ -9,6 +9,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
+#include "common/dial_url.hpp"
 #include "common/explain.hpp"
 #include "common/json_writer.hpp"
 #include "common/probe_job.hpp"
@@ -76,7 +77,7 @@ PathProbe probe_path(const SendRun& run) {
         probe.error = error;
         return probe;
     };
-    const auto credentials = sender_credentials(command);
+    const auto credentials = dialling_credentials(command.common, command.pin);
     if (!credentials) return fail(credentials.error());
     const auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
     if (!addresses) return fail(addresses.error());
@@ -87,7 +88,7 @@ PathProbe probe_path(const SendRun& run) {
     auto transport = Transport::make(*credentials, config);
     if (!transport) return fail(transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto candidates = dial_plan(command, *addresses);
+    auto candidates = command.paths.plan(*addresses, command.common.addresses);
     if (!candidates) return fail(candidates.error());
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return fail(opened.error());
     probe.buffer_advice = driver.buffer_advice();
@@ -98,7 +99,7 @@ PathProbe probe_path(const SendRun& run) {
         run.signals.wake();
     });
     const auto dial =
-        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), job, run.log);
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), job, run.log);
     dial->dial();
     (*transport)->start();
     watch_probe(run, **transport, *dial, job, **watch, done);

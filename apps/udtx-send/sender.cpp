@@ -8,8 +8,10 @@
 
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
+#include "common/dial_url.hpp"
 #include "common/explain.hpp"
 #include "common/landing.hpp"
+#include "common/plan_listing.hpp"
 #include "common/process.hpp"
 #include "common/receipt.hpp"
 #include "common/reconnect.hpp"
@@ -22,7 +24,6 @@
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
-#include "udtx-send/plan_listing.hpp"
 #include "udtx-send/send_options.hpp"
 #include "udtx-send/sources.hpp"
 
@@ -34,38 +35,6 @@ constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// After the confirmation only the receiver waits for something, our close: time for three copies of it.
 constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
-
-}  // namespace
-
-Result<Credentials> sender_credentials(const SendCommand& command) {
-    auto credentials = load_credentials(command.common);
-    if (!credentials || command.pin.empty()) return credentials;
-    const auto key = PublicKey::parse(command.pin);
-    const auto trusted = key ? credentials->trust(*key) : credentials->trust_file(command.pin);
-    if (trusted) return credentials;
-    Error error = key_error(trusted.error(), "--pin");
-    error.message += "; --pin takes the receiver's public key (\"udtx-ed25519 BASE64\") or a file of such lines";
-    return error;
-}
-
-Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command, const std::vector<Address>& addresses) {
-    std::vector<proto::PathAddresses> plans;
-    if (command.paths.empty()) {
-        for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
-        return plans;
-    }
-    const auto interfaces = io::list_interfaces();
-    if (!interfaces) return interfaces.error();
-    for (const PathRequest& path : command.paths) {
-        auto plan = io::plan_path(path, *interfaces, addresses, command.common.addresses);
-        if (!plan) return Error{plan.error().code, "--path " + plan.error().message};
-        plan->options.standby = command.failover() && !plans.empty();
-        plans.push_back(*plan);
-    }
-    return plans;
-}
-
-namespace {
 
 /// The destination as typed: what makes this command the same as another.
 std::string where_of(const SendCommand& command) {
@@ -97,14 +66,11 @@ struct Route {
 };
 
 Result<Route> route_by_url(const SendCommand& command) {
-    auto credentials = sender_credentials(command);
+    auto credentials = dialling_credentials(command.common, command.pin);
     if (!credentials) return credentials.error();
-    auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
-    if (addresses) return Route{std::move(*credentials), std::move(*addresses), nullptr};
-    const bool v4 = command.common.addresses == io::AddressChoice::v4_only;
-    const bool any = command.common.addresses == io::AddressChoice::any;
-    const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
-    return Error{addresses.error().code, addresses.error().message + hint};
+    auto addresses = addresses_of(command.url, command.common.addresses);
+    if (!addresses) return addresses.error();
+    return Route{std::move(*credentials), std::move(*addresses), nullptr};
 }
 
 Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& sources) {
@@ -201,7 +167,7 @@ Attempt send_over(const Sending& sending, const Route& route) {
     auto transport = Transport::make(route.credentials, config);
     if (!transport) return not_begun(sending, transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto candidates = dial_plan(command, route.addresses);
+    auto candidates = command.paths.plan(route.addresses, command.common.addresses);
     if (!candidates) return not_begun(sending, candidates.error());
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened)
         return not_begun(sending, opened.error());
@@ -219,7 +185,7 @@ Attempt send_over(const Sending& sending, const Route& route) {
     std::atomic<bool> done{false};
     transfer::SendOptions options = what_to_send(command, sending.sources.usable);
     options.receipt = receipt->get();
-    options.planned = plan_listing(run);
+    options.planned = plan_listing(run.log, command.tree.listing(command.common));
     if (options.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
         options.erase = false;
@@ -230,7 +196,7 @@ Attempt send_over(const Sending& sending, const Route& route) {
     });
     if (!job) return not_begun(sending, job.error());
     const auto dial =
-        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.empty(), **job, run.log);
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
     dial->dial();
     Supervisor supervisor(
         {command.common, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin, watch, **transport, run.log},

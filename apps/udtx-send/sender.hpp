@@ -22,12 +22,6 @@ struct SendRun {
     SignalWatch& signals;
 };
 
-/// Own key and pins.
-[[nodiscard]] Result<Credentials> sender_credentials(const SendCommand& command);
-/// What to dial: the paths that were asked for, or else the receiver's addresses.
-[[nodiscard]] Result<std::vector<proto::PathAddresses>> dial_plan(const SendCommand& command,
-                                                                  const std::vector<Address>& addresses);
-
 using LeaveSender = void (*)(const SendRun&, const FinalReport&);
 /// Ends by `leave`, which must not return, when threads may still sit in a disk call: after an interruption and when
 /// a transfer does not wind up in time. Returns the report otherwise.

@@ -6,6 +6,7 @@
 #include "transfer/filter_rules.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/names.hpp"
+#include "transfer/pull_request.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -37,6 +38,12 @@ void check_bounds(const Message& message) {
     if (const auto* erased = std::get_if<message::Erased>(&message)) {
         require(erased->paths.size() <= kMaxListItems, "lists of names are bounded");
     }
+    if (const auto* pull = std::get_if<message::Pull>(&message)) {
+        require(pull->sources.size() <= kMaxListItems, "lists of sources are bounded");
+    }
+    if (const auto* names = std::get_if<message::Names>(&message)) {
+        require(names->names.size() <= kMaxListItems, "lists of names are bounded");
+    }
     if (const auto* digests = std::get_if<message::Digests>(&message)) {
         require(digests->digests.size() <= kMaxListItems, "digest lists are bounded");
     }
@@ -55,15 +62,29 @@ void check_round_trip(const Message& message) {
             "and is the same");
 }
 
+/// What a server takes is within what it allows, and means the same when it is asked for again.
+void check_request(const PullRequest& request) {
+    const PullWish& wish = request.wish();
+    require(!wish.what.sources.empty() && wish.what.sources.size() <= kMaxPullSources, "a request has some sources");
+    const auto messages = messages_of(wish);
+    if (!messages.ok()) return;
+    PullRequest again;
+    require(again.add_all(bytes_of(*messages)).ok(), "a request can be repeated");
+    require(again.wish().what.sources == wish.what.sources && again.wish().stream == wish.stream, "and is the same");
+    require(again.wish().what.scan.rules.list().size() == wish.what.scan.rules.list().size(), "with its rules");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto input = std::as_bytes(std::span(data, size));
     MessageReader reader;
     reader.feed(input);
+    PullRequest request;
     for (;;) {
         auto next = reader.next();
         if (!next.ok() || !next->has_value()) return 0;
+        if (request.add(**next).ok()) check_request(request);
         check_bounds(**next);
         check_round_trip(**next);
     }

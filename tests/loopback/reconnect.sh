@@ -6,9 +6,10 @@ make_key
 mkdir "$work/dst"
 head -c 40000000 /dev/urandom >"$work/file"
 # The first 4 MiB are sent before the sender knows what there is.
-begun() { [ -n "$(find "$work/dst" -name '*.part' -size +8000k)" ] || [ -e "$work/dst/file" ]; }
-start_send() {
-    "$send" --timeout 12 --rate 40M --json-stream --progress --report "$work/report.html" "$@" >"$work/send.out" 2>"$work/last.err" &
+arriving=$work/dst
+begun() { [ -n "$(find "$arriving" -name '*.part' -size +8000k)" ] || [ -e "$arriving/file" ]; }
+start() {
+    "$1" --timeout 12 --rate 40M --json-stream --progress --report "$work/report.html" "${@:2}" >"$work/send.out" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 120 begun
@@ -20,9 +21,10 @@ never_falls() {
         awk -v field="$1" '{ if ($1 + 0 < last) { print field ": " $1 " after " last; bad = 1 } last = $1 } END { exit bad || NR < 3 }' ||
         fail "$1 starts over"
 }
+# went_on SOURCE DELIVERED
 went_on() {
     wait_for 0 "$sender"
-    cmp "$work/file" "$work/dst/file" || fail "not the same"
+    cmp "$1" "$2" || fail "not the same"
     said "the connection is lost; reconnecting"
     said "reconnected [0-9]+ times?"
     for field in seconds bytes_done files_done bytes_total; do never_falls "$field"; done
@@ -49,13 +51,26 @@ for _ in 1 2 3 4 5; do
         sleep 0.05
     done
 done
-start_send --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+start "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
 until_true 60 silent
 "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
 receivers+=("$!")
-went_on
+went_on "$work/file" "$work/dst/file"
+
+# The same when it is fetched: a third receiver at that port takes over from the second.
+receiver=$!
+arriving=$work/got
+mkdir "$arriving"
+start "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/file" "$arriving/"
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+until_true 60 silent
+"$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/third.log" &
+receivers+=("$!")
+went_on "$work/file" "$arriving/file"
+arriving=$work/dst
 
 # Nobody comes back: patience ends, and the line says both.
 rm -rf "$work/dst"
@@ -75,7 +90,7 @@ start_sshd
 rm -rf "$work/dst"
 mkdir "$work/dst"
 far_program recv "echo \$\$ >>'$work/far.pids'" "exec '$recv' \"\$@\""
-start_send "${ssh[@]}" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
+start "$send" "${ssh[@]}" --remote-bin "$work/recv" "$work/file" "far:$work/dst"
 kill -KILL "$(tail -n 1 "$work/far.pids")"
-went_on
+went_on "$work/file" "$work/dst/file"
 [ "$(wc -l <"$work/far.pids")" -ge 2 ] || fail "no second receiver was started"

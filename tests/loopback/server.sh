@@ -21,7 +21,7 @@ awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' ||
 grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
 expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
-grep -q "refused 127.0.0.1:[0-9]* (bob from afar): its key may not write" "$work/server.log" || fail "bob's push is not in the log"
+grep -q "refused 127.0.0.1:[0-9]* (bob from afar): this key may not write" "$work/server.log" || fail "bob's push is not in the log"
 expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"
 expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"

@@ -37,6 +37,28 @@ expect 0 "$recv" "${from[@]}" "far:tree/sub/it's \"two\"" -
 cmp "$home/tree/sub/it's \"two\"" "$work/last.out" || fail "standard output"
 until_true 120 gone
 
+# --- what of a tree: chosen where it is read; patterns and names meet no shell
+mkdir -p "$home/tree/cache" "$work/out/chosen/tree"
+echo x >"$home/tree/cache/x"
+echo o >"$home/tree/\$(touch evil).o"
+ln "$home/tree/cache/x" "$home/tree/twin"
+touch chosen/tree/extra chosen/tree/spare.o
+expect 0 "$recv" "${from[@]}" -n -a --delete --exclude '$(touch *' --exclude cache/ far:tree chosen
+grep -q '^delete tree/extra$' "$work/last.out" || fail "-n does not say what would go"
+grep -q '^send   tree/one file$' "$work/last.out" || fail "-n does not say what would come"
+[ -e chosen/tree/extra ] && [ ! -e "chosen/tree/one file" ] || fail "-n did something"
+expect 0 "$recv" "${from[@]}" -a --delete --exclude '*.o' --exclude '$(touch *' --exclude cache/ far:tree chosen
+[ "$(cd chosen/tree && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')" = "one file spare.o sub sub/it's \"two\" twin " ] ||
+    fail "--exclude and --delete: $(find chosen)"
+[ "$(stat -c '%a %Y' chosen/tree/sub)" = "$(stat -c '%a %Y' "$home/tree/sub")" ] || fail "-a"
+printf 'cache/x\n$(touch evil).o\n' | expect 0 "$recv" "${from[@]}" --files-from - far:tree listed
+[ "$(cd listed && find . -type f | LC_ALL=C sort | tr '\n' ' ')" = './$(touch evil).o ./cache/x ' ] || fail "--files-from: $(find listed)"
+[ -z "$(find "$home" "$work/out" -name evil)" ] || fail "a shell saw a name"
+expect 0 "$recv" "${from[@]}" -H far:tree/ twins
+[ "$(stat -c %h twins/twin)" -eq 2 ] || fail "-H"
+rm -r "$home/tree/cache" "$home/tree/twin" "$home/tree/\$(touch evil).o"
+until_true 120 gone
+
 # --- what goes wrong there is told here
 expect 11 "$recv" "${from[@]}" far:missing .
 said "^udtx-recv: far: missing: No such file or directory$"
@@ -71,4 +93,6 @@ wrong "where to" far:a.txt
 wrong "one run takes from one host" far:a near:b .
 wrong "is on another host" far:a near:b
 wrong "--listen is for a receiver" --listen :0 far:a .
+wrong "--path is for udtx://" --path lo far:a .
+wrong "not for standard input or output" --delete far:a -
 wrong "--udp-port is for" -O 7000 --listen :0 --dir .

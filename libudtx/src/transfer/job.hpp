@@ -22,9 +22,9 @@ class Job : public proto::ConnectionHandler {
     /// Any thread.
     void set_waker(proto::Waker waker) { waker_.set(std::move(waker)); }
     /// Any thread.
-    [[nodiscard]] Progress progress() const { return report_.progress(); }
+    [[nodiscard]] virtual Progress progress() const { return report_.progress(); }
     /// Any thread; final once the DoneCallback was called, before that what is known so far.
-    [[nodiscard]] Outcome result() const { return report_.outcome(); }
+    [[nodiscard]] virtual Outcome result() const { return report_.outcome(); }
     /// Protocol thread. The first call ends the transfer in good order: the receiver commits what is complete, removes
     /// the rest and says what it has; then the sender closes the connection. A second call closes it at once.
     virtual void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) = 0;

@@ -16,6 +16,8 @@ enum class MessageType : std::uint8_t {
     query = 8,
     meta = 9,
     rules = 10,
+    plan = 11,
+    sources = 12,
     accept = 16,
     file_failed = 17,
     delivered = 18,
@@ -26,6 +28,8 @@ enum class MessageType : std::uint8_t {
     load = 23,
     cap = 24,
     erased = 25,
+    pull = 26,
+    names = 27,
 };
 
 inline constexpr std::uint8_t kOfferPreserve = 1;
@@ -35,6 +39,18 @@ inline constexpr std::uint8_t kOfferDryRun = 8;
 inline constexpr std::uint8_t kOfferErase = 16;
 inline constexpr std::uint8_t kOfferByDigest = 32;
 inline constexpr std::uint8_t kOfferFlags = 63;
+
+inline constexpr std::uint64_t kPullPreserve = 1;
+inline constexpr std::uint64_t kPullOwner = 2;
+inline constexpr std::uint64_t kPullSparse = 4;
+inline constexpr std::uint64_t kPullDryRun = 8;
+inline constexpr std::uint64_t kPullErase = 16;
+inline constexpr std::uint64_t kPullByDigest = 32;
+inline constexpr std::uint64_t kPullAttributes = 64;
+inline constexpr std::uint64_t kPullHardLinks = 128;
+inline constexpr std::uint64_t kPullNamed = 256;
+inline constexpr std::uint64_t kPullIntoNamed = 512;
+inline constexpr std::uint64_t kPullFlags = 1023;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;

@@ -153,10 +153,44 @@ bool put_body(Writer& out, const message::Stopped& m) {
            put_totals(out, m.totals);
 }
 
-bool put_body(Writer& out, const message::Erased& m) {
-    bool ok = put_type(out, MessageType::erased) && out.varint(m.paths.size());
-    for (const std::string& path : m.paths) ok = ok && put_bytes(out, as_bytes_of(path, path.size()));
+bool put_list(Writer& out, const std::vector<std::string>& texts) {
+    bool ok = out.varint(texts.size());
+    for (const std::string& text : texts) ok = ok && put_bytes(out, as_bytes_of(text, text.size()));
     return ok;
+}
+
+bool put_body(Writer& out, const message::Erased& m) {
+    return put_type(out, MessageType::erased) && put_list(out, m.paths);
+}
+
+bool put_body(Writer& out, const message::Plan& m) {
+    return put_type(out, MessageType::plan) && out.u8(static_cast<std::uint8_t>(m.entry.kind)) &&
+           put_bytes(out, as_bytes_of(m.entry.path, m.entry.path.size())) && out.varint(m.entry.size);
+}
+
+bool put_body(Writer& out, const message::Sources& m) {
+    bool ok = put_type(out, MessageType::sources) && out.u8(static_cast<std::uint8_t>(m.shape)) &&
+              out.varint(m.missing.size());
+    for (const auto& missing : m.missing) ok = ok && put_text(out, missing.path) && put_text(out, missing.reason);
+    return ok;
+}
+
+std::uint64_t flags_of(const message::Pull& m) {
+    return (m.preserve ? kPullPreserve : 0) | (m.owner ? kPullOwner : 0) | (m.sparse ? kPullSparse : 0) |
+           (m.dry_run ? kPullDryRun : 0) | (m.erase ? kPullErase : 0) | (m.by_digest ? kPullByDigest : 0) |
+           (m.attributes ? kPullAttributes : 0) | (m.hard_links ? kPullHardLinks : 0) | (m.named ? kPullNamed : 0) |
+           (m.into_named ? kPullIntoNamed : 0);
+}
+
+bool put_body(Writer& out, const message::Pull& m) {
+    return put_type(out, MessageType::pull) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
+           out.varint(flags_of(m)) && out.u8(static_cast<std::uint8_t>(m.links)) &&
+           out.u8(static_cast<std::uint8_t>(m.hash)) && out.u8(static_cast<std::uint8_t>(m.overwrite)) &&
+           out.u64(m.transfer) && put_list(out, m.sources);
+}
+
+bool put_body(Writer& out, const message::Names& m) {
+    return put_type(out, MessageType::names) && put_list(out, m.names);
 }
 
 }  // namespace
@@ -195,6 +229,11 @@ Result<std::optional<Message>> MessageReader::next() {
     if (!parsed) return parsed.error();
     at_ += in.position();
     return std::optional<Message>(std::move(parsed).value());
+}
+
+std::optional<std::uint8_t> MessageReader::next_type() const {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    return in.varint() ? in.u8() : std::nullopt;
 }
 
 }  // namespace udtx::transfer

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transfer/checksum.hpp"
+#include "transfer/report.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -22,7 +23,7 @@ inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of what
 inline constexpr std::size_t kMaxAttributes = 64;               // extended attributes of one entry
 inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // of all of them, names and values
 inline constexpr std::size_t kMaxRuleBytes = kMaxTextBytes;     // of one pattern
-inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths in one DELETED
+inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths or names in one message
 
 enum class TransferMode : std::uint8_t {
     tree = 0,
@@ -49,6 +50,21 @@ enum class Holding : std::uint8_t {
     exists = 5,       ///< something that is not to be overwritten: it is not to be announced
     all_pieces = 6,   ///< the last pieces of a file of that size, which is as it should be if all of them are
     blocked = 7,      ///< something that cannot make way, as FILE_FAILED says: it is not to be announced
+};
+
+/// What becomes of symbolic links; none is ever followed.
+enum class LinkChoice : std::uint8_t {
+    keep = 0,  ///< sent as links, wherever they lead
+    safe = 1,  ///< the same, but for those that lead out of the tree
+    skip = 2,
+};
+/// Of all that is sent: by it the side that takes it chooses names.
+enum class SourceShape : std::uint8_t {
+    file = 0,       ///< one file or symbolic link
+    directory = 1,  ///< one directory, under its name
+    contents = 2,   ///< "dir/": what is in it
+    several = 3,
+    stream = 4,  ///< standard input, or one file for standard output
 };
 
 /// Part of a file that holds data.
@@ -152,7 +168,45 @@ struct Query {
     std::uint32_t mode = 0;  ///< as in Entry
 };
 
+/// Of a dry run that was asked for: what would become of one entry.
+struct Plan {
+    PlannedEntry entry;
+};
+/// The first answer to PULL: what there is of what was asked for.
+struct Sources {
+    struct Missing {
+        std::string path;
+        std::string reason;
+    };
+    SourceShape shape = SourceShape::several;
+    std::vector<Missing> missing;
+};
+
 // --- receiver to sender
+/// A receiver that dialled says what it wants. RULES and NAMES may follow; ACCEPT ends the request.
+struct Pull {
+    std::uint64_t version = kTransferVersion;
+    TransferMode mode = TransferMode::tree;  ///< stream: one file, as a stream
+    bool preserve = false;
+    bool owner = false;
+    bool sparse = false;
+    bool dry_run = false;
+    bool erase = false;
+    bool by_digest = false;
+    bool attributes = false;
+    bool hard_links = false;
+    bool named = false;       ///< only what NAMES list, below the only source
+    bool into_named = false;  ///< and what is in directories among them
+    LinkChoice links = LinkChoice::keep;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    Overwrite overwrite = Overwrite::diff;
+    std::uint64_t transfer = 0;  ///< as in Offer
+    std::vector<std::string> sources;
+};
+/// Names that were asked for.
+struct Names {
+    std::vector<std::string> names;
+};
 struct Accept {
     std::uint64_t version = kTransferVersion;
 };
@@ -220,11 +274,11 @@ struct Erased {
 
 }  // namespace message
 
-using Message =
-    std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
-                 message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
-                 message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
-                 message::Erased, message::Load, message::Cap>;
+using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
+                             message::Finish, message::Kept, message::Query, message::Meta, message::Rules,
+                             message::Accept, message::FileFailed, message::Delivered, message::Confirm,
+                             message::Stopped, message::Resume, message::Answer, message::Erased, message::Load,
+                             message::Cap, message::Plan, message::Sources, message::Pull, message::Names>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {
@@ -247,6 +301,8 @@ class MessageReader {
     void feed(std::span<const std::byte> bytes);
     /// nullopt: more bytes are needed. malformed: the stream cannot be read on.
     [[nodiscard]] Result<std::optional<Message>> next();
+    /// Of the message that next() would give, whole or not; nullopt: more bytes are needed.
+    [[nodiscard]] std::optional<std::uint8_t> next_type() const;
 
   private:
     std::vector<std::byte> buffer_;

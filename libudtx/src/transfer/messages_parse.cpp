@@ -83,10 +83,56 @@ message::Rules parse_rules(Fields& in) {
     return m;
 }
 
-message::Erased parse_erased(Fields& in) {
-    message::Erased m;
+std::vector<std::string> parse_path_list(Fields& in) {
+    std::vector<std::string> out;
     const std::uint64_t n = in.varint(kMaxListItems);
-    for (std::uint64_t i = 0; in.ok() && i < n; ++i) m.paths.push_back(in.text(kMaxPathBytes));
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) out.push_back(in.text(kMaxPathBytes));
+    return out;
+}
+
+message::Plan parse_plan(Fields& in) {
+    message::Plan m;
+    m.entry.kind = static_cast<PlannedEntry::Kind>(in.u8(static_cast<std::uint8_t>(PlannedEntry::Kind::skip)));
+    m.entry.path = in.text(kMaxPathBytes);
+    m.entry.size = in.varint(kMaxFileBytes);
+    return m;
+}
+
+message::Sources parse_sources(Fields& in) {
+    message::Sources m;
+    m.shape = static_cast<SourceShape>(in.u8(static_cast<std::uint8_t>(SourceShape::stream)));
+    const std::uint64_t n = in.varint(kMaxListItems);
+    for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
+        message::Sources::Missing missing;
+        missing.path = in.text(kMaxTextBytes);
+        missing.reason = in.text(kMaxTextBytes);
+        m.missing.push_back(std::move(missing));
+    }
+    return m;
+}
+
+message::Pull parse_pull(Fields& in) {
+    message::Pull m;
+    m.version = in.varint();
+    m.mode = static_cast<TransferMode>(in.u8(1));
+    const std::uint64_t flags = in.varint(kPullFlags);
+    m.preserve = (flags & kPullPreserve) != 0;
+    m.owner = (flags & kPullOwner) != 0;
+    m.sparse = (flags & kPullSparse) != 0;
+    m.dry_run = (flags & kPullDryRun) != 0;
+    m.erase = (flags & kPullErase) != 0;
+    m.by_digest = (flags & kPullByDigest) != 0;
+    m.attributes = (flags & kPullAttributes) != 0;
+    m.hard_links = (flags & kPullHardLinks) != 0;
+    m.named = (flags & kPullNamed) != 0;
+    m.into_named = (flags & kPullIntoNamed) != 0;
+    m.links = static_cast<LinkChoice>(in.u8(2));
+    const auto hash = hash_algorithm_from(in.u8());
+    in.require(hash.has_value());
+    m.hash = hash.value_or(HashAlgorithm::xxh3_128);
+    m.overwrite = static_cast<Overwrite>(in.u8(2));
+    m.transfer = in.u64();
+    m.sources = parse_path_list(in);
     return m;
 }
 
@@ -218,6 +264,14 @@ message::Stopped parse_stopped(Fields& in) {
     return m;
 }
 
+/// Another version may lay out the rest differently: the number alone is enough to refuse it.
+template <class Beginning>
+Message of_version(std::uint64_t version) {
+    Beginning m;
+    m.version = version;
+    return m;
+}
+
 std::optional<Message> parse_body(MessageType type, Fields& in) {
     switch (type) {
         case MessageType::offer:
@@ -259,7 +313,15 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
         case MessageType::cap:
             return message::Cap{in.varint(kMostBitsPerSecond)};
         case MessageType::erased:
-            return parse_erased(in);
+            return message::Erased{parse_path_list(in)};
+        case MessageType::plan:
+            return parse_plan(in);
+        case MessageType::sources:
+            return parse_sources(in);
+        case MessageType::pull:
+            return parse_pull(in);
+        case MessageType::names:
+            return message::Names{parse_path_list(in)};
     }
     return std::nullopt;
 }
@@ -269,12 +331,13 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
 Result<Message> parse_message(std::span<const std::byte> body) {
     Fields in(body);
     const auto type = static_cast<MessageType>(in.u8());
-    if (type == MessageType::offer) {
-        // Another version may lay out the rest differently: the number alone is enough to refuse it.
+    if (type == MessageType::offer || type == MessageType::pull) {
         Fields peek(body.subspan(1));
-        message::Offer unknown;
-        unknown.version = peek.varint();
-        if (peek.ok() && unknown.version != kTransferVersion) return Message(std::move(unknown));
+        const std::uint64_t version = peek.varint();
+        if (peek.ok() && version != kTransferVersion) {
+            if (type == MessageType::offer) return of_version<message::Offer>(version);
+            return of_version<message::Pull>(version);
+        }
     }
     auto message = parse_body(type, in);
     if (!message) return Error{ErrorCode::malformed, "unknown control message"};

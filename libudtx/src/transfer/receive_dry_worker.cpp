@@ -21,6 +21,7 @@ class DryWorker {
         : root_(root),
           links_(links),
           erase_(offer.erase),
+          counts_(!rights.plan_told),
           hash_(offer.hash),
           basis_(root, basis_options(offer, rights),
                  [&links](std::uint64_t bytes) {
@@ -54,8 +55,8 @@ class DryWorker {
         } else {
             has = basis_.answer(o.query, [this](message::Answer answer) { hand_over(links_, std::move(answer)); });
         }
-        if (has == Holding::same) count_unchanged(links_.report);
-        if (has == Holding::exists) count_skipped(links_.report);
+        if (has == Holding::same && counts_) count_unchanged(links_.report);
+        if (has == Holding::exists && counts_) count_skipped(links_.report);
         basis_.forget(path);
     }
     void operator()(const op::Rules& o) {
@@ -104,6 +105,7 @@ class DryWorker {
     const WorkerLinks& links_;
     std::optional<message::Entry> latest_;  // a directory or a link, which is asked about at once
     bool erase_;
+    bool counts_;
     HashAlgorithm hash_;
     BasisFiles basis_;
     Eraser eraser_;
@@ -111,9 +113,10 @@ class DryWorker {
 
 }  // namespace
 
-void run_dry_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
                     const WorkerLinks& links) {
-    const auto root = base.subdirectory(join_path(offer.destination));
+    const auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
+                                      : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);
     links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, {}}; });
     if (!active) {

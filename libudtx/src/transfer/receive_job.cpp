@@ -26,7 +26,7 @@ std::uint64_t thousandths(Duration part, Duration whole) {
 
 Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, DoneCallback done) {
     std::optional<ConfinedDir> base;
-    if (!options.to_stream) {
+    if (!options.to_stream && !options.pull) {
         auto opened = ConfinedDir::open(options.directory);
         if (!opened) return opened.error();
         base = std::move(opened).value();
@@ -51,12 +51,7 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) return on_closed(closed->reason);
     if (ended_ || winding_up_) return;
     if (std::holds_alternative<proto::event::Connected>(event)) {
-        if (options_.role != Role::client || control_) return;
-        auto opened = connection.open_stream(StreamKind::ordered);
-        if (!opened) return end(now, connection, opened.error());
-        control_ = *opened;
-        send(now, connection, message::Accept{});  // makes the stream known to the sender
-        accepted_sent_ = true;
+        if (options_.role == Role::client && !control_) begin(now, connection);
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         on_stream(now, connection, opened->id);
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
@@ -66,6 +61,19 @@ void ReceiveJob::on_event(Instant now, proto::Connection& connection, const prot
     } else {
         advance(now, connection);
     }
+}
+
+void ReceiveJob::begin(Instant now, proto::Connection& connection) {
+    auto opened = connection.open_stream(StreamKind::ordered);
+    if (!opened) return end(now, connection, opened.error());
+    control_ = *opened;
+    MessageWriter out;
+    if (options_.pull) {
+        for (const Message& message : options_.pull->request) out.put(message);
+    }
+    out.put(message::Accept{});  // makes the stream known to the sender, and ends a request
+    send(now, connection, out);
+    accepted_sent_ = true;
 }
 
 void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId id) {
@@ -154,6 +162,7 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeed
     message::Erased erased;
     std::size_t bytes = 0;
     for (std::string& path : news.erased) {
+        if (options_.planned) options_.planned({PlannedEntry::Kind::erase, path, 0});
         bytes += path.size() + 2;
         if (bytes > kMaxListedPathBytes || erased.paths.size() == kMaxListItems) {
             out.put(std::exchange(erased, {}));
@@ -277,11 +286,12 @@ void ReceiveJob::start_worker() {
     worker_over_ = false;  // no other thread looks at it yet
     worker_ = std::thread([this, offer = *offer_] {
         const WorkerLinks links{queue_, feedback_, report_, stop_, work_};
-        const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr};
+        const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr,
+                                static_cast<bool>(options_.planned)};
         if (offer.mode == TransferMode::probe) {
             run_probe_worker(links);
         } else if (offer.dry_run) {
-            run_dry_worker(*base_, offer, rights, links);
+            run_dry_worker(base_ ? &*base_ : nullptr, offer, rights, links);
         } else if (offer.mode == TransferMode::tree) {
             run_tree_worker(*base_, offer, rights, links);
         } else if (options_.to_stream) {

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "os/thread_time.hpp"
@@ -25,6 +27,18 @@
 
 namespace udtx::transfer {
 
+/// Where a pull goes to.
+struct PullPlace {
+    std::string directory;  ///< as in ReceiveOptions; empty: there is none, and the dry run makes none
+    std::string rename;     ///< likewise
+};
+/// A pull from a server: what it is asked for, and where that goes, once it has said what there is. `place` is called
+/// on the protocol thread.
+struct PullOrder {
+    std::vector<Message> request;
+    std::function<Result<PullPlace>(const message::Sources&)> place;
+};
+
 struct ReceiveOptions {
     std::string directory;   ///< nothing is written outside of it; must exist
     bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
@@ -37,6 +51,8 @@ struct ReceiveOptions {
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
+    std::optional<PullOrder> pull{};          ///< with Role::client: directory and rename come from it
+    PlanCallback planned{};                   ///< of a dry run that we asked for, and of a pull what was deleted
 };
 
 /// One job serves one connection and one transfer. The DoneCallback comes after the connection's end.
@@ -46,6 +62,9 @@ class ReceiveJob final : public Job {
     static Result<std::unique_ptr<ReceiveJob>> create(ReceiveOptions options, DoneCallback done);
     /// Ends as after a lost connection: temporary files go.
     ~ReceiveJob() override;
+
+    /// Before the first event: what was read of the control stream already.
+    void begin_with(MessageReader read) { incoming_ = std::move(read); }
 
     /// A file of this transfer by its path below the destination; none and errno if there is none.
     [[nodiscard]] UniqueFd open_delivered(const std::string& path) const;
@@ -95,6 +114,11 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::Digests& m);
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
+    Result<void> handle(const message::Plan& m);
+    /// The server's answer to our request.
+    Result<void> handle(const message::Sources& m);
+    /// Opens the control stream of a connection that we dialled, and says what we want.
+    void begin(Instant now, proto::Connection& connection);
     Result<void> announce(const Extent& extent);
     /// As it is to be called here.
     [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> path) const;
@@ -144,6 +168,7 @@ class ReceiveJob final : public Job {
     std::uint64_t next_index_ = 0;
     std::optional<CurrentFile> current_;
     std::optional<message::Finish> finish_;
+    bool placed_ = false;  // of a pull: the server has said what there is
     bool accepted_sent_ = false;
     bool finish_queued_ = false;
     bool data_ended_ = false;

@@ -72,7 +72,7 @@ void ReceiveJob::note(const Message& message) {
 
 void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
     // Whoever breaks the protocol gets no more of it.
-    if (error.code == ErrorCode::refused) return fail(now, connection, error);
+    if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
     end(now, connection, error);
 }
 
@@ -96,6 +96,7 @@ void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
 
 Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
+    if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
     if (!offer_) return broken("the sender did not begin with an offer");
     if (finish_) return broken("the sender went on after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
@@ -106,9 +107,43 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
     if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
     if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
+    if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
     if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
     return broken("the sender sent a receiver's message");
+}
+
+Result<void> ReceiveJob::handle(const message::Sources& m) {
+    if (!options_.pull || base_ || offer_) return broken("the sender answered a request that was not made");
+    const auto place = options_.pull->place(m);
+    if (!place) return place.error();
+    options_.rename = place->rename;
+    options_.directory = place->directory;
+    placed_ = true;
+    if (options_.to_stream || options_.directory.empty()) return {};
+    auto opened = ConfinedDir::open(options_.directory);
+    if (!opened) return opened.error();
+    base_ = std::move(opened).value();
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Plan& m) {
+    if (!offer_->dry_run || !options_.planned) return broken("a plan that was not asked for");
+    using Kind = PlannedEntry::Kind;
+    PlannedEntry entry = m.entry;
+    entry.path = join_path(renamed(split_path(entry.path)));
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        if (entry.kind == Kind::directory) ++outcome.directories;
+        if (entry.kind == Kind::link) ++outcome.links;
+        if (entry.kind == Kind::unchanged) ++outcome.unchanged;
+        if (entry.kind == Kind::skip) ++outcome.skipped;
+        if (entry.kind != Kind::directory && entry.kind != Kind::link) ++progress.files_done;
+        if (entry.kind != Kind::send && entry.kind != Kind::update) return;
+        ++outcome.files;
+        outcome.bytes += entry.size;
+    });
+    options_.planned(entry);
+    return {};
 }
 
 Result<void> ReceiveJob::handle(const message::Offer& m) {
@@ -126,6 +161,8 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
+    if (options_.pull && !placed_) return broken("the sender says not what there is of what was asked for");
+    if (!base_ && !options_.to_stream && !m.dry_run) return broken("the sender offers more than the dry run asked for");
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
     }

@@ -28,13 +28,14 @@ struct TreeRights {
     bool resume = true;
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     bool announce_all = false;                ///< senders are to name files that are the same, too
+    bool plan_told = false;  ///< of a dry run: the sender says what it found out, and that is what counts
 };
 
 /// Writes a tree below `base` as the offer says. Returns when the queue is closed and everything is cleaned up.
 void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
                      const WorkerLinks& links);
-/// Answers for a tree and writes nothing.
-void run_dry_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+/// Answers for a tree and writes nothing. `base`: null if there is no such directory.
+void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
                     const WorkerLinks& links);
 /// Something besides our own files is in it.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);

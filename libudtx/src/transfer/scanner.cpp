@@ -134,6 +134,7 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
 }
 
 void Scanner::visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into) {
+    if (options_.only_finished && is_transfer_file(name)) return;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
     if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return;

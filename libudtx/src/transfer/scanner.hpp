@@ -39,20 +39,14 @@ struct ScannedEntry {
     std::uint32_t group = 0;
 };
 
-/// What becomes of symbolic links; none is ever followed.
-enum class LinkChoice : std::uint8_t {
-    keep,  ///< sent as links, wherever they lead
-    safe,  ///< the same, but for those that lead out of the tree
-    skip,
-};
-
 struct ScanOptions {
     FilterRules rules;
     LinkChoice links = LinkChoice::keep;
     bool hard_links = false;  ///< other names of a file are sent as such
     /// Only these, below the only source, and the directories on the way.
     std::optional<std::vector<std::string>> names;
-    bool into_named = false;  ///< what is in directories that are named, too
+    bool into_named = false;     ///< what is in directories that are named, too
+    bool only_finished = false;  ///< without journals and parts of transfers that are under way
 };
 
 /// Bytes of memory that queued entries may take.

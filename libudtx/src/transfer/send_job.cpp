@@ -8,15 +8,9 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/pull_request.hpp"
 
 namespace udtx::transfer {
-
-namespace {
-
-// Of patterns in one message.
-constexpr std::size_t kMaxRulesBytes = 32U << 10U;
-
-}  // namespace
 
 Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
@@ -31,6 +25,20 @@ Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallba
         roots = std::move(opened).value();
     }
     return std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(roots), stream, std::move(done)));
+}
+
+std::unique_ptr<SendJob> SendJob::create_for_pull(SendOptions options, ConfinedSources sources, DoneCallback done) {
+    const bool stream = static_cast<bool>(sources.stream);
+    options.role = Role::server;
+    if (stream) options.stream_fd = sources.stream.get();
+    auto job =
+        std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(sources.roots), stream, std::move(done)));
+    job->stream_file_ = std::move(sources.stream);
+    job->found_ = message::Sources{sources.shape, {}};
+    for (FailedFile& file : sources.missing) {
+        job->found_->missing.push_back({std::move(file.path), std::move(file.reason)});
+    }
+    return job;
 }
 
 SendJob::SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
@@ -66,6 +74,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     data_ = *data;
     if (options_.receipt != nullptr) options_.receipt->note(offer());
     MessageWriter out;
+    if (found_) out.put(*found_);
     out.put(offer());
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
         return end(now, connection, written.error());
@@ -96,20 +105,8 @@ message::Offer SendJob::offer() const {
 
 std::vector<message::Rules> SendJob::rules() const {
     if (!options_.erase) return {};
-    message::Rules next;
-    next.contents = std::any_of(roots_.begin(), roots_.end(), [](const SourceRoot& root) { return root.leaf.empty(); });
-    std::vector<message::Rules> out;
-    std::size_t bytes = 0;
-    for (const FilterRule& rule : options_.scan.rules.list()) {
-        bytes += rule.pattern.size() + 4;
-        if (bytes > kMaxRulesBytes) {
-            out.push_back(std::exchange(next, {next.contents, {}}));
-            bytes = rule.pattern.size() + 4;
-        }
-        next.rules.push_back(rule);
-    }
-    out.push_back(std::move(next));
-    return out;
+    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
+    return rule_messages(options_.scan.rules, std::any_of(roots_.begin(), roots_.end(), contents));
 }
 
 void SendJob::start_threads() {
@@ -122,7 +119,7 @@ void SendJob::start_threads() {
     reader_.emplace(roots_,
                     ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
                                 options_.dry_run ? options_.planned : PlanCallback(), rules(),
-                                options_.receipt != nullptr && !options_.dry_run},
+                                options_.receipt != nullptr && !options_.dry_run, options_.tell_plan},
                     scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     threads_.emplace_back([this] { scanner_->run(); });
@@ -144,6 +141,8 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
         if (!control_ && opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) {
             control_ = opened->id;
             start(now, connection);
+            // Some of it may have been read before this job had it.
+            if (!settled_) read_control(now, connection);
         }
     } else if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
         if (control_ && readable->id == *control_) read_control(now, connection);

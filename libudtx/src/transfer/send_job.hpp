@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "transfer/checksum.hpp"
@@ -44,14 +45,23 @@ struct SendOptions {
     Role role = Role::client;          ///< our end of the connection: the dialling one opens the control stream
     int stream_fd = 0;                 ///< not closed by the job
     ReceiptWriter* receipt = nullptr;  ///< notes what is sent; outlives the job
+    bool tell_plan = false;            ///< of a dry run that the receiver asked for: it lists what was planned
 };
+
+/// --delete's patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
+[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
 
 /// When the receiver has confirmed, the job closes the connection with code 0.
 class SendJob final : public Job {
   public:
     /// Looks at the sources: invalid_argument or file_io names the one that is missing, unreadable or doubled.
     static Result<std::unique_ptr<SendJob>> create(SendOptions options, DoneCallback done);
+    /// For a receiver that dialled and asked for these; it is told first what there is of them.
+    static std::unique_ptr<SendJob> create_for_pull(SendOptions options, ConfinedSources sources, DoneCallback done);
     ~SendJob() override;
+
+    /// Before the first event: what was read of the control stream already.
+    void begin_with(MessageReader read) { incoming_ = std::move(read); }
 
     /// A source file by the path under which it was announced; none and errno if there is none.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;
@@ -94,6 +104,8 @@ class SendJob final : public Job {
     std::vector<SourceRoot> roots_;
     bool stream_;
     DoneCallback done_;
+    UniqueFd stream_file_;                   // of a pull: what stream_fd is
+    std::optional<message::Sources> found_;  // of a pull
 
     ScanQueue scanned_{kMaxScanQueueBytes};
     OutgoingQueue outgoing_{kMaxOutgoingBytes};

@@ -124,6 +124,7 @@ void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
         outcome.bytes += entry.size;
     });
     if (options_.planned) options_.planned({kind, entry.path, entry.size});
+    if (options_.tell_plan) packer_.message(message::Plan{{kind, entry.path, entry.size}});
 }
 
 void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query) {

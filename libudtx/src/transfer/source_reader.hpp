@@ -29,6 +29,7 @@ struct ReadOptions {
     /// Sent before the end.
     std::vector<message::Rules> rules{};
     bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
+    bool tell_plan = false;     ///< the receiver asked for the dry run, and is told
 };
 
 class SourceReader {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "transfer/confined_dir.hpp"
+#include "transfer/messages.hpp"
+#include "transfer/report.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -24,5 +26,17 @@ struct SourceRoot {
 /// cannot be opened, two that would arrive under
 /// the same name.
 [[nodiscard]] Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources);
+
+/// What a receiver asked for, below a directory from which no path leads out.
+struct ConfinedSources {
+    std::vector<SourceRoot> roots;
+    std::vector<FailedFile> missing;  ///< others are there
+    SourceShape shape = SourceShape::several;
+    UniqueFd stream;  ///< the one file, if it was asked for as a stream
+};
+/// refused: a source leads out of `base`, or two would arrive under the same name; file_io: there is none of them.
+/// Symbolic links are not followed; one at the end of a path is itself the source.
+[[nodiscard]] Result<ConfinedSources> open_sources_below(const ConfinedDir& base,
+                                                         const std::vector<std::string>& sources, bool stream);
 
 }  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-#include "udtx-send/paths.hpp"
+#include "common/paths.hpp"
 
 #include "io/path_plan.hpp"
 #include "test/catch.hpp"

@@ -38,6 +38,14 @@ std::vector<Message> samples() {
     twin.type = EntryType::hard_link;
     twin.path = {"d", "twin"};
     twin.target = "d/name";
+    message::Pull pull;
+    pull.mode = TransferMode::stream;
+    pull.preserve = pull.sparse = pull.erase = pull.attributes = pull.named = true;
+    pull.links = LinkChoice::safe;
+    pull.hash = HashAlgorithm::sha256;
+    pull.overwrite = Overwrite::always;
+    pull.transfer = 42;
+    pull.sources = {"a b", "c/"};
     return {offer,
             twin,
             message::Meta{7, true, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
@@ -59,6 +67,10 @@ std::vector<Message> samples() {
             message::Load{1000, 7},
             message::Cap{50'000'000},
             message::Accept{1},
+            message::Plan{{PlannedEntry::Kind::update, "d/name", 1ULL << 40U}},
+            message::Sources{SourceShape::contents, {{"gone", "No such file or directory"}}},
+            pull,
+            message::Names{{"a/b", "c\n"}},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
             message::Confirm{{1, 2, 3, 4, 5, 6, 7, 8, 9}, digest_of(4, 16)},

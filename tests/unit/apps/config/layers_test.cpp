@@ -75,11 +75,11 @@ TEST_CASE("The first value of a file for this host is taken; a repeatable flag t
     rig.file("path 10.0.0.3\n", "system");
     REQUIRE(rig.parse({}));
     CHECK(rig.command.common.rate_text == "2M");
-    CHECK(rig.command.path_texts == std::vector<std::string>{"10.0.0.1", "10.0.0.2"});
+    CHECK(rig.command.paths.texts == std::vector<std::string>{"10.0.0.1", "10.0.0.2"});
 
     SECTION("typed ones replace them") {
         REQUIRE(rig.parse({"--path", "10.0.0.7"}));
-        CHECK(rig.command.path_texts == std::vector<std::string>{"10.0.0.7"});
+        CHECK(rig.command.paths.texts == std::vector<std::string>{"10.0.0.7"});
     }
 }
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/common_options.hpp"
+#include "common/origins.hpp"
+#include "common/plan_listing.hpp"
 #include "transfer/send_job.hpp"
 #include "udtx/result.hpp"
 
@@ -17,7 +20,7 @@ struct TreeOptions {
     std::vector<std::string> includes;
     std::vector<std::string> exclude_files;
     std::string names_file;
-    std::string overwrite_text = "diff";
+    std::string overwrite_text;  ///< empty: diff
     bool archive = false;
     bool recursive = false;
     bool names_by_nul = false;
@@ -36,9 +39,14 @@ struct TreeOptions {
     std::optional<std::vector<std::string>> names;
     transfer::Overwrite overwrite = transfer::Overwrite::diff;
 
-    void add_to(CLI::App& app);
-    /// After the parse: `app` knows the order of the patterns. Reads the files that were named.
-    Result<void> check(const CLI::App& app, const std::vector<std::string>& sources);
+    void add_to(CLI::App& app, const std::string& overwrite_help);
+    /// After the parse: `app` knows the order of the patterns. Reads the files that were named. `streaming`: one end
+    /// is a pipe; else there are so many sources.
+    Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
+    /// The first of the flags that choose or compare which was typed, and not set by a file.
+    [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
+    /// For a dry run whose user wants to see it.
+    [[nodiscard]] PlanListing listing(const CommonOptions& common) const;
     void fill(transfer::SendOptions& options) const;
 
   private:

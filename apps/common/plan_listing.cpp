@@ -1,4 +1,4 @@
-#include "udtx-send/plan_listing.hpp"
+#include "common/plan_listing.hpp"
 
 #include <iostream>
 #include <memory>
@@ -33,17 +33,16 @@ const char* word_for(transfer::PlannedEntry::Kind kind) {
 
 }  // namespace
 
-transfer::PlanCallback plan_listing(const SendRun& run) {
+transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
     using Kind = transfer::PlannedEntry::Kind;
-    const bool list = run.command.tree.dry_run && !run.command.common.json && !run.command.common.quiet;
-    return [&run, list, guard = std::make_shared<std::mutex>()](const transfer::PlannedEntry& entry) {
+    return [&log, listing, guard = std::make_shared<std::mutex>()](const transfer::PlannedEntry& entry) {
         const std::string line = std::string(word_for(entry.kind)) + " " + escape_for_terminal(entry.path);
         const bool left = entry.kind == Kind::unchanged || entry.kind == Kind::directory;
-        if (!list) {
-            if (entry.kind == Kind::erase) run.log.detail(line);
+        if (!listing.list) {
+            if (entry.kind == Kind::erase) log.detail(line);
             return;
         }
-        if (left && !run.command.common.verbose) return;
+        if (left && !listing.verbose) return;
         const std::lock_guard lock(*guard);
         std::cout << line << '\n';
     };

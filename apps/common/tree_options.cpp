@@ -1,4 +1,4 @@
-#include "udtx-send/tree_options.hpp"
+#include "common/tree_options.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -37,7 +37,7 @@ std::vector<std::string> split_at(const std::string& text, char separator) {
 
 }  // namespace
 
-void TreeOptions::add_to(CLI::App& app) {
+void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     const auto group = "Copying";
     app.add_flag("-r,--recursive", recursive,
                  "Implied: directories are always sent whole; with --files-from, those named too")
@@ -68,10 +68,7 @@ void TreeOptions::add_to(CLI::App& app) {
     app.add_flag("--owner", owner, "Keep numbers of user and group, where the receiver runs as root")->group(group);
     app.add_flag("-S,--sparse", sparse, "Make holes of zeros; holes are always kept")->group(group);
     app.add_flag("-c,--by-hash", by_digest, "Compare contents, not size and modification time")->group(group);
-    app.add_option("--overwrite", overwrite_text,
-                   "What stands there already: diff (default) is updated if it differs, never, always")
-        ->type_name("MODE")
-        ->group(group);
+    app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("MODE")->group(group);
     app.add_flag("--delete", erase, "Delete what the directories sent do not have, once everything has arrived")
         ->group(group);
 }
@@ -115,22 +112,33 @@ Result<void> TreeOptions::read_names() {
     return {};
 }
 
-Result<void> TreeOptions::check(const CLI::App& app, const std::vector<std::string>& sources) {
-    const bool streaming = sources.size() == 1 && sources[0] == "-";
+std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins& origins) {
+    for (const char* flag :
+         {"--archive", "--dry-run", "--exclude", "--include", "--exclude-from", "--files-from", "--from0", "--links",
+          "--safe-links", "--no-links", "--hard-links", "--xattrs", "--owner", "--sparse", "--by-hash", "--delete"}) {
+        if (app.count(flag) > 0 && !origins.has(flag)) return flag;
+    }
+    return std::nullopt;
+}
+
+PlanListing TreeOptions::listing(const CommonOptions& common) const {
+    return {dry_run && !common.json && !common.quiet, common.verbose};
+}
+
+Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t sources) {
     if (streaming && (dry_run || erase || !names_file.empty())) {
-        return usage("--dry-run, --delete and --files-from are for trees, not for standard input");
+        return usage("--dry-run, --delete and --files-from are for trees, not for standard input or output");
     }
     if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
         return usage("--links, --safe-links and --no-links exclude each other");
     }
     if (archive) hard_links = attributes = owner = recursive = true;
     if (names_by_nul && names_file.empty()) return usage("--from0 goes with --files-from");
-    if (!names_file.empty() && sources.size() != 1)
-        return usage("--files-from takes one SRC, the directory of the names");
+    if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (!names_file.empty() && erase) {
         return usage("--delete and --files-from exclude each other: a list does not say what is not to be there");
     }
-    const auto parsed = parse_overwrite(overwrite_text);
+    const auto parsed = parse_overwrite(overwrite_text.empty() ? "diff" : overwrite_text);
     if (!parsed) return parsed.error();
     overwrite = parsed.value();
     if (const auto collected = collect_rules(app); !collected) return collected;

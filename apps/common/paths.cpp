@@ -1,0 +1,110 @@
+#include "common/paths.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "io/interfaces.hpp"
+#include "io/path_plan.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::string_view kWeight = "weight=";
+
+Error usage(const std::string& text, const std::string& why) {
+    return {ErrorCode::invalid_argument, "--path " + text + ": " + why};
+}
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t comma = text.find(',', at);
+        parts.push_back(text.substr(at, comma - at));
+        if (comma == std::string::npos) return parts;
+        at = comma + 1;
+    }
+}
+
+std::optional<double> parse_weight(std::string_view text) {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return std::isfinite(value) && value > 0.0 && value <= 1e6 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Result<PathRequest> parse_path(const std::string& text) {
+    PathRequest path;
+    const auto parts = split(text);
+    path.local = parts.front();
+    if (path.local.empty()) return usage(text, "an address or the name of an interface comes first");
+    bool weight_seen = false;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
+            const auto weight = parse_weight(std::string_view(parts[i]).substr(kWeight.size()));
+            if (!weight) return usage(text, "the weight must be a number above 0");
+            path.weight = *weight;
+            weight_seen = true;
+        } else if (i == 1 && !parts[i].empty()) {
+            path.remote = parts[i];
+        } else {
+            return usage(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");
+        }
+    }
+    return path;
+}
+
+void PathOptions::add_to(CLI::App& app) {
+    const auto group = "Several paths";
+    app.add_option("--path", texts, "Go over this address or interface, to REMOTE if it is given; may be repeated")
+        ->type_name("LOCAL[,REMOTE][,weight=N]")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--multipath", multipath_text,
+                   "aggregate (default): all paths at once; failover: the first, the others when it fails")
+        ->type_name("MODE")
+        ->group(group);
+}
+
+Result<void> PathOptions::check() {
+    const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message)}; };
+    if (multipath_text != "aggregate" && multipath_text != "failover") {
+        return wrong("--multipath: '" + multipath_text + "' is unknown; there is: aggregate, failover");
+    }
+    if (texts.size() > kMostPaths) {
+        return wrong("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
+                     " are carried");
+    }
+    for (const std::string& text : texts) {
+        auto path = parse_path(text);
+        if (!path) return path.error();
+        requests.push_back(std::move(*path));
+    }
+    if (failover() && requests.size() < 2) return wrong("--multipath failover needs two --path at least");
+    return {};
+}
+
+Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses,
+                                                            io::AddressChoice choice) const {
+    std::vector<proto::PathAddresses> plans;
+    if (requests.empty()) {
+        for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
+        return plans;
+    }
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return interfaces.error();
+    for (const PathRequest& path : requests) {
+        auto plan = io::plan_path(path, *interfaces, addresses, choice);
+        if (!plan) return Error{plan.error().code, "--path " + plan.error().message};
+        plan->options.standby = failover() && !plans.empty();
+        plans.push_back(*plan);
+    }
+    return plans;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,39 @@
+// --path as it was typed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "io/resolve.hpp"
+#include "proto/path_context.hpp"
+#include "udtx/address.hpp"
+#include "udtx/path.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// Most --path options.
+inline constexpr std::size_t kMostPaths = 8;
+
+/// "LOCAL[,REMOTE][,weight=N]"
+[[nodiscard]] Result<PathRequest> parse_path(const std::string& text);
+
+/// Over which ways the side that dials reaches the other.
+struct PathOptions {
+    // As typed; check() turns them into what follows.
+    std::vector<std::string> texts;
+    std::string multipath_text = "aggregate";
+
+    std::vector<PathRequest> requests;
+
+    void add_to(CLI::App& app);
+    Result<void> check();
+    /// One path carries all while it works.
+    [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
+    /// What to dial: the paths that were asked for, or else the other side's addresses.
+    [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan(const std::vector<Address>& addresses,
+                                                                 io::AddressChoice choice) const;
+};
+
+}  // namespace udtx::apps

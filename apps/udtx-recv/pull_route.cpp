@@ -1,0 +1,149 @@
+#include "udtx-recv/pull_route.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "common/dial_url.hpp"
+#include "common/landing.hpp"
+#include "common/plan_listing.hpp"
+#include "transfer/pull_request.hpp"
+#include "transfer/transfer_number.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// The same for each run of the same command: what the sender there takes for where things go.
+std::string identity_of(const RecvCommand& command) {
+    std::error_code ignored;
+    return std::filesystem::absolute(command.destination, ignored).lexically_normal().string();
+}
+
+Result<void> add_selection(const RecvCommand& command, BootstrapFields& request) {
+    const auto messages = transfer::messages_of(command.wish());
+    if (!messages) return messages.error();
+    // One field each: a line may be long, but not without end.
+    for (const transfer::Message& message : *messages) {
+        const std::vector<std::byte> bytes = transfer::bytes_of({message});
+        request.add("selection", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    }
+    return {};
+}
+
+Result<PullRoute> route_by_ssh(const RecvRun& run) {
+    const RecvCommand& command = run.command;
+    RemoteStart start{"udtx-send", command.sources.front(), command.ssh, command.common.addresses, {}};
+    for (const SshTarget& target : command.sources) start.request.add("source", target.path);
+    start.request.add("destination", identity_of(command));
+    if (command.to_stdout) start.request.add("stream", "1");
+    for (std::string& argument : command.for_sender()) start.request.add("argument", std::move(argument));
+    if (const auto added = add_selection(command, start.request); !added) return added.error();
+    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
+    if (!remote) return remote.error();
+    const std::string& host = command.sources.front().host;
+    const BootstrapFields& reply = (*remote)->reply();
+    if (const std::string advice = reply.get("advice"); !advice.empty()) run.log.detail(host + ": " + advice);
+    PullRoute route{(*remote)->credentials(), {}, host, std::move(*remote)};
+    for (const Address& address : route.remote->addresses()) {
+        route.ways.push_back({.local = {}, .remote = address, .options = {}});
+    }
+    const std::vector<std::string> missing = reply.all("missing");
+    const std::vector<std::string> reasons = reply.all("reason");
+    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) route.missing->add(missing[i], reasons[i]);
+    return route;
+}
+
+Result<PullRoute> route_by_url(const RecvCommand& command) {
+    auto credentials = dialling_credentials(command.common, command.pin);
+    if (!credentials) return credentials.error();
+    const auto addresses = addresses_of(*command.server, command.common.addresses);
+    if (!addresses) return addresses.error();
+    auto ways = command.paths.plan(*addresses, command.common.addresses);
+    if (!ways) return ways.error();
+    return PullRoute{std::move(*credentials), std::move(*ways), authority(*command.server), nullptr};
+}
+
+Result<transfer::PullPlace> place_for(const RecvCommand& command, SourceShape shape, std::uint64_t transfer) {
+    if (command.to_stdout) return transfer::PullPlace{};
+    auto landing = find_landing(command.destination, shape, transfer, command.tree.dry_run);
+    if (!landing) return landing.error();
+    return transfer::PullPlace{std::move(landing->directory), std::move(landing->rename)};
+}
+
+std::uint64_t number_of(const RecvCommand& command) {
+    if (!resumable(command)) return 0;
+    std::vector<std::string> sources;
+    for (const std::string& path : command.server_paths) sources.push_back('/' + path);
+    return transfer::transfer_number(authority(*command.server), "/", sources, identity_of(command));
+}
+
+Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr<MissingSources> missing) {
+    transfer::PullWish wish = command.wish();
+    const std::uint64_t transfer = number_of(command);
+    wish.what.transfer = transfer;
+    auto request = transfer::messages_of(wish);
+    if (!request) return request.error();
+    return transfer::PullOrder{std::move(*request),
+                               [&command, transfer, missing = std::move(missing)](const transfer::message::Sources& m) {
+                                   for (const auto& file : m.missing) missing->add(file.path, file.reason);
+                                   return place_for(command, m.shape, transfer);
+                               }};
+}
+
+}  // namespace
+
+void MissingSources::add(std::string path, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    files_.push_back({std::move(path), ErrorCode::file_io, "sender: " + reason});
+}
+
+std::vector<transfer::FailedFile> MissingSources::all() const {
+    const std::lock_guard lock(mutex_);
+    return files_;
+}
+
+bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
+
+Result<PullRoute> find_route(const RecvRun& run) {
+    return run.command.server ? route_by_url(run.command) : route_by_ssh(run);
+}
+
+Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& route) {
+    const RecvCommand& command = run.command;
+    transfer::ReceiveOptions options;
+    options.role = Role::client;
+    options.resume = !command.common.no_resume;
+    options.overwrite = command.overwrite;
+    options.to_stream = command.to_stdout;
+    options.allow_erase = command.tree.erase;
+    options.planned = plan_listing(run.log, command.tree.listing(command.common));
+    if (command.server) {
+        auto order = order_of(command, route.missing);
+        if (!order) return order.error();
+        options.pull = std::move(*order);
+        return options;
+    }
+    const BootstrapFields& reply = route.remote->reply();
+    const auto shape = parse_source_shape(reply.get("shape"));
+    if (!shape) return Error{ErrorCode::protocol, "the other side says not what it sends"};
+    auto place = place_for(command, *shape, reply.number("transfer").value_or(0));
+    if (!place) return place.error();
+    options.directory = std::move(place->directory);
+    options.rename = std::move(place->rename);
+    return options;
+}
+
+DialContext context_of(const RecvCommand& command, const PullRoute& route, const DialHandler& dial) {
+    const TransportConfig config = command.common.transport();
+    if (route.remote) return context_over_ssh(*route.remote, route.peer, dial.connected(), config);
+    DialContext context;
+    context.url = *command.server;
+    context.connected = dial.connected();
+    context.identity = !command.pin.empty();
+    context.patience = config.handshake_timeout;
+    return context;
+}
+
+}  // namespace udtx::apps

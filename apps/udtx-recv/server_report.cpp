@@ -1,0 +1,39 @@
+#include "udtx-recv/server_report.hpp"
+
+#include "common/show_report.hpp"
+
+namespace udtx::apps {
+namespace {
+
+const char* failed_word(bool sent) { return sent ? "not delivered" : "not received"; }
+
+}  // namespace
+
+FinalReport report_of(const RecvCommand& command, const Session& session) {
+    FinalReport report;
+    report.outcome = session.job().result();
+    report.outcome.exact = session.done();
+    report.progress = session.job().progress();
+    report.elapsed = session.elapsed();
+    report.stats = session.final_stats();
+    report.limits = session.observed().limits;
+    report.congestion = command.common.congestion;
+    report.code = exit_code_for(report.outcome);
+    report.streaming = command.to_stdout;
+    const Result<void>& status = report.outcome.status;
+    if (!status.ok() && status.error().code != ErrorCode::partial) {
+        close_books(report);
+        report.error = status.error().message + "; " + describe_delivery(report);
+    } else if (report.code != ExitCode::ok) {
+        report.error = partial_message(report, failed_word(session.sends()), command.common.quiet);
+    }
+    return report;
+}
+
+void show(const RecvRun& run, const FinalReport& report, const std::string& of, bool sent) {
+    show_report(
+        run.log, report,
+        {of, failed_word(sent), run.command.common.verbose, run.command.common.observing.stats, run.command.pulls()});
+}
+
+}  // namespace udtx::apps

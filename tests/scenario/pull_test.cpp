@@ -1,0 +1,168 @@
+// Transfers from a server that is asked for them: ServedJob and ReceiveJob over a simulated line, with real files.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenario/transfer_rig.hpp"
+#include "sim/check.hpp"
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/served_job.hpp"
+
+using namespace udtx;
+using namespace udtx::sim;
+using namespace udtx::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+LinkParams line(double loss) {
+    LinkParams out;
+    out.bits_per_second = 200'000'000;
+    out.delay = 5ms;
+    out.loss = loss;
+    return out;
+}
+
+transfer::PullWish wish_for(std::vector<std::string> sources) {
+    transfer::PullWish wish;
+    wish.what.sources = std::move(sources);
+    return wish;
+}
+
+/// Everything below `base` may be fetched, and nothing brought.
+transfer::ServeOptions serve(const fs::path& base) {
+    transfer::ServeOptions options;
+    options.push = []() -> Result<transfer::ReceiveOptions> { return Error{ErrorCode::refused, "read only"}; };
+    options.pull = [base = base.string()](const transfer::PullWish& wish) -> Result<transfer::ConfinedSources> {
+        const auto directory = transfer::ConfinedDir::open(base);
+        if (!directory) return directory.error();
+        return transfer::open_sources_below(*directory, wish.what.sources, wish.stream);
+    };
+    return options;
+}
+
+/// A server, and whoever dials it.
+template <class Dialling>
+class ServedRig {
+  public:
+    ServedRig(Scenario& scenario, transfer::ServeOptions serving,
+              const std::function<Result<std::unique_ptr<Dialling>>(transfer::DoneCallback)>& make) {
+        server = std::make_shared<JobApp<transfer::ServedJob>>(
+            std::make_unique<transfer::ServedJob>(std::move(serving), [this] { server_done_ = true; }));
+        auto job = make([this] { client_done_ = true; });
+        if (!job) return;
+        client = std::make_shared<JobApp<Dialling>>(std::move(*job));
+        scenario.server().listen(1, [this](proto::Connection&) { return server; });
+        scenario.client().connect(scenario.server().address(), client);
+        scenario.client().pump();
+    }
+    bool run(Scenario& scenario) {
+        static_cast<void>(scenario.run_until([this] { return server_done_ && client_done_; }, 600s));
+        for (int i = 0; i < 2000 && !(server_done_ && client_done_); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return server_done_ && client_done_;
+    }
+
+    std::shared_ptr<JobApp<transfer::ServedJob>> server;
+    std::shared_ptr<JobApp<Dialling>> client;
+
+  private:
+    std::atomic<bool> server_done_{false};
+    std::atomic<bool> client_done_{false};
+};
+
+class PullRig : public ServedRig<transfer::ReceiveJob> {
+  public:
+    PullRig(Scenario& scenario, const fs::path& base, const transfer::PullWish& wish, const fs::path& destination)
+        : ServedRig(scenario, serve(base), [&](transfer::DoneCallback done) {
+              transfer::ReceiveOptions options;
+              options.role = Role::client;
+              options.allow_erase = wish.what.erase;
+              options.planned = [](const transfer::PlannedEntry&) {};
+              auto request = transfer::messages_of(wish);
+              REQUIRE(request.ok());
+              options.pull = transfer::PullOrder{
+                  std::move(*request), [destination](const transfer::message::Sources&) -> Result<transfer::PullPlace> {
+                      return transfer::PullPlace{destination.string(), {}};
+                  }};
+              return transfer::ReceiveJob::create(std::move(options), std::move(done));
+          }) {}
+    [[nodiscard]] transfer::Outcome fetched() const { return client->job().result(); }
+    [[nodiscard]] transfer::Outcome served() const { return server->job().result(); }
+};
+
+}  // namespace
+
+TEST_CASE("a tree is fetched as it was chosen, whatever the line loses") {
+    for (const double loss : {0.0, 0.05}) {
+        const TemporaryDirectory temp;
+        fs::create_directories(temp / "base/tree/sub");
+        fs::create_directory(temp / "dst");
+        write_file(temp / "base/tree/large", random_content(3'500'001, 1));
+        for (std::uint32_t i = 0; i < 100; ++i)
+            write_file(temp / "base/tree/sub" / std::to_string(i), random_content(i * 11, i));
+        write_file(temp / "base/tree/sub/object.o", "x");
+        transfer::PullWish wish = wish_for({"tree"});
+        REQUIRE(wish.what.scan.rules.add({false, "*.o"}).ok());
+        Scenario s(symmetric("pull, loss " + std::to_string(loss), line(loss)));
+        PullRig rig(s, temp / "base", wish, temp / "dst");
+        SIM_REQUIRE(s, rig.run(s));
+        SIM_REQUIRE(s, rig.fetched().status.ok());
+        SIM_REQUIRE(s, rig.served().status.ok());
+        SIM_CHECK(s, rig.fetched().files == 101);
+        SIM_CHECK(s, rig.served().files == 101);
+        SIM_CHECK(s, rig.server->job().sender() != nullptr);
+        SIM_CHECK(s, !fs::exists(temp / "dst/tree/sub/object.o"));
+        SIM_CHECK(s, read_file(temp / "dst/tree/large") == read_file(temp / "base/tree/large"));
+        SIM_CHECK(s, read_file(temp / "dst/tree/sub/99") == read_file(temp / "base/tree/sub/99"));
+    }
+}
+
+TEST_CASE("what is not allowed is refused at both ends, and nothing is written") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "base");
+    fs::create_directories(temp / "dst");
+    write_file(temp / "outside", "x");
+    {
+        Scenario s(symmetric("pull from outside", line(0)));
+        PullRig rig(s, temp / "base", wish_for({"../outside"}), temp / "dst");
+        SIM_REQUIRE(s, rig.run(s));
+        SIM_REQUIRE(s, !rig.fetched().status.ok());
+        SIM_CHECK(s, rig.fetched().status.error().code == ErrorCode::refused);
+        SIM_CHECK(s, rig.server->job().refused());
+        SIM_CHECK(s, fs::is_empty(temp / "dst"));
+    }
+    Scenario s(symmetric("push to a server that only gives", line(0)));
+    ServedRig<transfer::SendJob> rig(s, serve(temp / "base"), [&](transfer::DoneCallback done) {
+        return transfer::SendJob::create({.sources = {(temp / "outside").string()}, .destination = ""},
+                                         std::move(done));
+    });
+    SIM_REQUIRE(s, rig.run(s));
+    SIM_REQUIRE(s, !rig.client->job().result().status.ok());
+    SIM_CHECK(s, rig.client->job().result().status.error().code == ErrorCode::refused);
+    SIM_CHECK(s, rig.server->job().refused());
+    SIM_CHECK(s, fs::is_empty(temp / "base"));
+}
+
+TEST_CASE("a fetch that is interrupted at either end leaves only complete files") {
+    for (const bool at_server : {false, true}) {
+        const TemporaryDirectory temp;
+        fs::create_directories(temp / "base");
+        fs::create_directories(temp / "dst");
+        write_file(temp / "base/large", random_content(20'000'000, 7));
+        Scenario s(symmetric(at_server ? "the server ends it" : "the receiver ends it", line(0)));
+        PullRig rig(s, temp / "base", wish_for({"large"}), temp / "dst");
+        const Instant when = kStart + 300ms;
+        if (at_server) {
+            rig.server->abort_at(when);
+        } else {
+            rig.client->abort_at(when);
+        }
+        SIM_REQUIRE(s, rig.run(s));
+        SIM_CHECK(s, !rig.fetched().status.ok());
+        SIM_CHECK(s, !rig.served().status.ok());
+        SIM_CHECK(s, !fs::exists(temp / "dst/large"));
+    }
+}

@@ -1,0 +1,143 @@
+// What is asked for by a receiver that dialled: the request as messages, and its sources below a directory.
+#include <unistd.h>
+
+#include <utility>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/pull_request.hpp"
+#include "transfer/source_tree.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+PullWish wish_for(std::vector<std::string> sources) {
+    PullWish wish;
+    wish.what.sources = std::move(sources);
+    return wish;
+}
+
+bool takes(PullRequest& request, const Message& message) { return request.add(message).ok(); }
+/// As the first of a request.
+bool begins(const Message& message) {
+    PullRequest request;
+    return takes(request, message);
+}
+
+ErrorCode code_of(const Result<ConfinedSources>& found) { return found ? ErrorCode::internal : found.error().code; }
+
+}  // namespace
+
+TEST_CASE("a request means the same at the other side, however many names it has") {
+    PullWish wish = wish_for({"a b/", "c"});
+    wish.what.preserve = wish.what.erase = wish.what.attributes = wish.what.scan.hard_links = true;
+    wish.what.dry_run = true;
+    wish.what.scan.links = LinkChoice::safe;
+    wish.what.overwrite = Overwrite::never;
+    wish.what.hash = HashAlgorithm::sha256;
+    wish.what.transfer = 77;
+    REQUIRE(wish.what.scan.rules.add({true, "*.keep"}).ok());
+    REQUIRE(wish.what.scan.rules.add({false, "/c/*"}).ok());
+    wish.what.scan.names.emplace();
+    for (int i = 0; i < 3000; ++i) wish.what.scan.names->push_back("dir/name number " + std::to_string(i));
+    const auto messages = messages_of(wish);
+    REQUIRE(messages.ok());
+    PullRequest request;
+    REQUIRE(request.add_all(bytes_of(*messages)).ok());
+    const PullWish& same = request.wish();
+    CHECK(same.what.sources == wish.what.sources);
+    CHECK(same.what.scan.names == wish.what.scan.names);
+    CHECK(same.what.scan.rules.list().size() == 2);
+    CHECK(same.what.scan.rules.excludes("c/x", false));
+    CHECK(same.what.scan.links == LinkChoice::safe);
+    CHECK(same.what.scan.hard_links);
+    CHECK(same.what.overwrite == Overwrite::never);
+    CHECK(same.what.hash == HashAlgorithm::sha256);
+    CHECK(same.what.transfer == 77);
+    CHECK((same.what.preserve && same.what.erase && same.what.attributes && same.what.dry_run));
+    CHECK((!same.what.owner && !same.what.sparse && !same.what.by_digest && !same.stream));
+    CHECK(same.what.tell_plan);
+}
+
+TEST_CASE("a request out of order or beyond its bounds is refused") {
+    CHECK_FALSE(begins(message::Rules{}));
+    CHECK_FALSE(begins(message::Names{{"a"}}));
+    CHECK_FALSE(begins(message::Offer{}));
+    message::Pull pull;
+    CHECK_FALSE(begins(pull));  // of nothing
+    pull.sources = {"a"};
+    PullRequest twice;
+    CHECK(takes(twice, pull));
+    CHECK_FALSE(takes(twice, pull));
+    CHECK_FALSE(takes(twice, message::Names{{"a"}}));  // it said that there are none
+    message::Pull newer = pull;
+    ++newer.version;
+    CHECK_FALSE(begins(newer));
+    pull.named = true;
+    PullRequest named;
+    REQUIRE(takes(named, pull));
+    CHECK(takes(named, message::Names{{"a/b", "./c"}}));
+    CHECK_FALSE(takes(named, message::Names{{"a/../../b"}}));
+    const message::Names block{std::vector<std::string>(15, std::string(4000, 'n'))};
+    int taken = 0;
+    while (taken < 1000 && takes(named, block)) ++taken;
+    CHECK(taken > 500);
+    CHECK(taken < 600);
+    pull.mode = TransferMode::stream;
+    CHECK_FALSE(begins(pull));
+    CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(kMaxPullSources + 1, "x"))).ok());
+    CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(200, std::string(200, 'x')))).ok());
+}
+
+TEST_CASE("sources are found below the directory and nowhere else") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "base/dir/sub");
+    fs::create_directories(temp / "other");
+    write_file(temp / "base/dir/file", "x");
+    write_file(temp / "base/dir/.f.udtx-0123456789abcdef.part", "x");
+    write_file(temp / "other/file", "x");
+    fs::create_symlink("../other", temp / "base/out");
+    fs::create_symlink("dir", temp / "base/in");
+    const std::string place = (temp / "base").string();
+    for (const auto resolve : {ConfinedDir::Resolve::best, ConfinedDir::Resolve::by_component}) {
+        const auto base = ConfinedDir::open(place, resolve);
+        REQUIRE(base.ok());
+        const auto find = [&](const std::vector<std::string>& sources, bool stream = false) {
+            return open_sources_below(*base, sources, stream);
+        };
+        for (const char* path : {"..", "../other/file", "dir/../../other", "/../other", "dir/.."}) {
+            CHECK(code_of(find({path})) == ErrorCode::refused);
+        }
+        for (const char* path : {"out/file", "in/file", "none", "dir/none", "dir/file/x", "out/", "/etc/passwd",
+                                 "dir/.f.udtx-0123456789abcdef.part"}) {
+            CHECK(code_of(find({path})) == ErrorCode::file_io);
+        }
+        CHECK(code_of(find({"dir", "in/../dir"})) == ErrorCode::refused);
+        CHECK(code_of(find({"dir/file", "//dir//file"})) == ErrorCode::refused);  // the same name twice
+        const auto shape = [&](const char* path) {
+            const auto found = find({path});
+            return found ? found->shape : SourceShape::stream;
+        };
+        CHECK(shape("dir") == SourceShape::directory);
+        CHECK(shape("/dir/./sub") == SourceShape::directory);
+        CHECK(shape("dir/") == SourceShape::contents);
+        CHECK(shape("dir/.") == SourceShape::contents);
+        CHECK(shape("") == SourceShape::contents);
+        CHECK(shape("dir/file") == SourceShape::file);
+        CHECK(shape("out") == SourceShape::file);  // the link itself
+        const auto some = find({"dir/file", "none"});
+        REQUIRE(some.ok());
+        CHECK(some->roots.size() == 1);
+        CHECK(some->shape == SourceShape::several);
+        REQUIRE(some->missing.size() == 1);
+        CHECK(some->missing.front().path == "none");
+        const auto stream = find({"dir/file"}, true);
+        REQUIRE(stream.ok());
+        CHECK(static_cast<bool>(stream->stream));
+        CHECK(code_of(find({"dir"}, true)) == ErrorCode::file_io);
+        CHECK(code_of(find({"out"}, true)) == ErrorCode::file_io);
+    }
+}
