@@ -18,6 +18,7 @@ constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond what is known to be chance
 constexpr double kMostChance = 0.5;
 constexpr double kAsMuch = 0.7;          // of the loss before: it does not depend on what is sent
 constexpr std::uint32_t kManyData = 16;  // packets more than those without stream bytes
+constexpr std::size_t kMessage = 600;    // bytes; in larger packets the stream is what counts
 constexpr double kCounted = 40.0;        // packets
 constexpr std::uint32_t kRoundSamples = 4;
 constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a way back that may be narrow
@@ -65,7 +66,7 @@ void AckPace::on_data_sent(Instant now, std::size_t bytes) {
         refill(now);
         credit_ -= static_cast<double>(bytes + kOverhead);
     }
-    if (data_ahead_ == kManyData || ++data_ahead_ < kManyData) return;
+    if (bytes <= kMessage || data_ahead_ == kManyData || ++data_ahead_ < kManyData) return;
     sends_data_ = true;
     state_ = State::open;
     trial_.reset();

@@ -177,7 +177,7 @@ class ReceiveJob final : public Job {
     bool worker_idle_ = true;          // has tidied up, or never began
     bool stopped_sent_ = false;
     bool ended_ = false;
-    std::optional<Instant> last_delivered_;
+    Instant next_delivered_;
     message::Totals told_;
     struct LoadMark {
         Instant at;
@@ -186,6 +186,7 @@ class ReceiveJob final : public Job {
     };
     std::optional<ThreadTime> thread_time_;  // of the protocol thread
     std::optional<LoadMark> load_mark_;
+    Instant next_load_;
     std::optional<Rate> cap_;  // to be told as soon as there is somebody to tell
     std::atomic<bool> probe_{false};
 
