@@ -105,7 +105,8 @@ get --overwrite never --no-links "$url/tree" chosen/
 
 # --- killed, and the same command continues, at the key's rate; TERM lets it come to its end
 head -c 24000000 /dev/urandom >"$dir/lab/large"
-begun() { [ -n "$(find part -name '*.part' -size +9000k 2>/dev/null)" ]; }
+# The journal has the first pieces: a few bytes before, some forty for each of eight.
+begun() { [ -n "$(find part -name '*.journal' -size +250c 2>/dev/null)" ]; }
 "$recv" "${who[@]}" --rate 24M "$url/large" part/ 2>"$work/killed.err" &
 puller=$!
 receivers+=("$puller")
