@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kRate = "rate ";
 constexpr const char* kUsage =
+    "udtx-send ctl                        list the running transfers of this user, one JSON object each\n"
     "udtx-send ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
     "udtx-send ctl PID|SOCKET rate off    no cap\n"
     "udtx-send ctl PID|SOCKET rate auto   the cap of its command line again\n"
@@ -40,10 +41,28 @@ ControlSocket::Handler control_handler(RateGovernor& rates, std::function<std::s
     };
 }
 
+namespace {
+
+/// One object a line: the process number before what `status` says.
+ExitCode list_transfers(Log& log) {
+    const auto running = running_transfers();
+    if (!running) return finish_early(log, exit_code_for(running.error().code), running.error().message, false);
+    std::string text;
+    for (const std::string& pid : *running) {
+        const auto status = ask_control_socket(pid, "status");
+        if (status && status->starts_with("{")) text += "{\"pid\":" + pid + "," + status->substr(1) + "\n";
+    }
+    if (text.empty()) log.info("no transfer of this user is running here");
+    return print_output(log, text, ExitCode::ok);
+}
+
+}  // namespace
+
 ExitCode run_ctl(Log& log, const std::vector<std::string>& arguments) {
     if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
         return print_output(log, kUsage, ExitCode::ok);
     }
+    if (arguments.empty()) return list_transfers(log);
     if (arguments.size() < 2) {
         return finish_early(log, ExitCode::usage, "ctl takes a transfer and a command; see udtx-send ctl --help",
                             false);

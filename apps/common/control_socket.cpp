@@ -12,7 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -80,6 +83,33 @@ bool is_number(const std::string& text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Nobody listens at `path` any more. Whoever is about to is alive.
+bool is_left_behind(const std::string& path, const std::string& pid) {
+    const auto address = address_of(path);
+    const UniqueFd fd = make_socket();
+    if (!address || !fd) return false;
+    const bool refused = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 &&
+                         errno == ECONNREFUSED;
+    return refused && ::kill(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)), 0) != 0 && errno == ESRCH;
+}
+
+/// What kill -9 or a crash left; returns the process numbers of the others.
+std::vector<std::string> tidy(const std::string& directory) {
+    std::vector<std::string> running;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+        const std::string pid = entry.path().stem().string();
+        if (entry.path().extension() != ".sock" || !is_number(pid)) continue;
+        if (is_left_behind(entry.path().string(), pid)) {
+            ::unlink(entry.path().c_str());
+        } else {
+            running.push_back(pid);
+        }
+    }
+    std::sort(running.begin(), running.end());
+    return running;
+}
+
 }  // namespace
 
 class ControlSocket::Impl {
@@ -142,6 +172,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
     const std::string path = *directory + "/" + std::to_string(::getpid()) + ".sock";
     const auto address = address_of(path);
     if (!address) return Error{ErrorCode::file_io, path + " is too long for a socket"};
+    tidy(*directory);
     ::unlink(path.c_str());  // of a process that had our number before
     UniqueFd listener = make_socket();
     std::array<int, 2> wake{};
@@ -153,12 +184,23 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
         new ControlSocket(std::make_unique<Impl>(path, std::move(listener), wake, std::move(handler))));
 }
 
+Result<std::vector<std::string>> running_transfers() {
+    const auto directory = runtime_directory();
+    if (!directory) return directory.error();
+    return tidy(*directory);
+}
+
 Result<std::string> ask_control_socket(const std::string& target, const std::string& line) {
     std::string path = target;
     if (is_number(target)) {
         const auto directory = runtime_directory();
         if (!directory) return directory.error();
         path = *directory + "/" + target + ".sock";
+        if (is_left_behind(path, target)) {
+            ::unlink(path.c_str());
+            return Error{ErrorCode::file_io,
+                         "the transfer of process " + target + " was killed; its socket is removed"};
+        }
     }
     const auto address = address_of(path);
     if (!address) return Error{ErrorCode::invalid_argument, "'" + path + "' cannot be the path of a socket"};

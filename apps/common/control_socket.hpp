@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "udtx/result.hpp"
 
@@ -28,6 +29,8 @@ class ControlSocket {
     std::unique_ptr<Impl> impl_;
 };
 
+/// The process numbers of this user's transfers; what killed ones left behind is removed.
+[[nodiscard]] Result<std::vector<std::string>> running_transfers();
 /// `target`: a process number, or the path of a socket. Gives the answer, or the error that came back.
 [[nodiscard]] Result<std::string> ask_control_socket(const std::string& target, const std::string& line);
 

@@ -71,6 +71,8 @@ done
 expect 1 "$send" ctl "$sender" rate fast
 said "'fast'"
 expect 1 "$send" ctl "$sender"
+expect 0 "$send" ctl
+grep -q "^{\"pid\":$sender,\"event\":\"progress\"" "$work/last.out" || fail "ctl does not list the sender"
 expect 11 "$send" ctl 1 status
 said "no running transfer"
 expect 0 "$send" ctl "$sender" rate off

@@ -1,5 +1,9 @@
 // What those hear who watch a transfer: metrics over HTTP, the JSON stream, the control socket.
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -76,6 +80,25 @@ class RuntimeHere {
     TemporaryDirectory temp_;
     std::optional<std::string> before_;
 };
+
+/// A process that listened and died without having tidied up; returns its number.
+std::string socket_of_killed(const std::string& directory) {
+    const pid_t killed = ::fork();
+    REQUIRE(killed >= 0);
+    if (killed == 0) {
+        const std::string path = directory + "/" + std::to_string(::getpid()) + ".sock";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const bool good = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        ::_exit(good && ::listen(fd, 1) == 0 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(killed, &status, 0) == killed);
+    REQUIRE(status == 0);
+    return std::to_string(killed);
+}
 
 }  // namespace
 
@@ -157,6 +180,26 @@ TEST_CASE("the control socket is the user's alone, changes the rate, and is gone
     socket->reset();
     CHECK_FALSE(fs::exists(path));
     CHECK(ask_control_socket(path, "status").error().code == ErrorCode::file_io);
+}
+
+TEST_CASE("what a killed process left is removed by whoever comes next, and what others use stays") {
+    const RuntimeHere here;
+    const auto directory = runtime_directory();
+    REQUIRE(directory);
+    const std::string first = socket_of_killed(*directory);
+    REQUIRE(fs::exists(*directory + "/" + first + ".sock"));
+    const auto answer = ask_control_socket(first, "status");
+    REQUIRE_FALSE(answer);
+    CHECK(has(answer.error().message, "was killed"));
+    CHECK_FALSE(fs::exists(*directory + "/" + first + ".sock"));
+
+    const std::string second = socket_of_killed(*directory);
+    const auto socket = ControlSocket::open([](const std::string&) { return std::string("{}"); });
+    REQUIRE(socket);
+    CHECK_FALSE(fs::exists(*directory + "/" + second + ".sock"));
+    const std::string third = socket_of_killed(*directory);
+    CHECK(*running_transfers() == std::vector{std::to_string(::getpid())});
+    CHECK_FALSE(fs::exists(*directory + "/" + third + ".sock"));
 }
 
 TEST_CASE("a runtime directory that others could write to is not used") {
