@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "page/assets.hpp"
+#include "common/page.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -42,7 +42,7 @@ Result<void> ObservingOptions::check() {
     }
     if (const auto parsed = parse_address(metrics_text, "--metrics", metrics); !parsed) return parsed;
     if (const auto parsed = parse_address(http_text, "--http", http); !parsed) return parsed;
-    if (page_assets() == nullptr && (http || !report.empty())) {
+    if (!page_is_built() && (http || !report.empty())) {
         return Error{ErrorCode::invalid_argument,
                      std::string(http ? "--http" : "--report") +
                          ": this program was built without the page, since Chart.js was not there (Debian: "

@@ -59,7 +59,7 @@ Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions&
     const std::string where = (sends ? "to " : "from ") + subject.peer;
     std::unique_ptr<TransferWatch> watch(new TransferWatch(options, log, std::move(subject)));
     TransferWatch& self = *watch;
-    auto page = LivePage::start(options.observing, page_subject(self.subject_.end, where, true), log);
+    auto page = open_page(options.observing, page_subject(self.subject_.end, where, true), log);
     if (!page) return page.error();
     self.page_ = std::move(*page);
     auto metrics = serve_metrics(options, log, [&self, sends] {

@@ -11,10 +11,10 @@
 #include "common/http_server.hpp"
 #include "common/log.hpp"
 #include "common/observer.hpp"
+#include "common/page.hpp"
 #include "common/progress_display.hpp"
 #include "common/rate_governor.hpp"
 #include "common/silence.hpp"
-#include "page/live_page.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -99,7 +99,7 @@ class TransferWatch {
     RateGovernor rates_;
     Rate cap_ = Rate::infinite();
     std::optional<JsonTicker> json_;
-    std::unique_ptr<LivePage> page_;
+    std::unique_ptr<Page> page_;
     std::unique_ptr<HttpServer> metrics_;
     std::unique_ptr<ControlSocket> control_;
 };

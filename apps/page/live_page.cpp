@@ -54,14 +54,20 @@ PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
             one_off};
 }
 
-Result<std::unique_ptr<LivePage>> LivePage::start(const ObservingOptions& options, PageSubject subject, Log& log) {
-    if (!options.http && options.report.empty()) return std::unique_ptr<LivePage>();
+Result<std::unique_ptr<Page>> open_page(const ObservingOptions& options, PageSubject subject, Log& log) {
+    return LivePage::start(options, std::move(subject), log);
+}
+
+bool page_is_built() noexcept { return page_assets() != nullptr; }
+
+Result<std::unique_ptr<Page>> LivePage::start(const ObservingOptions& options, PageSubject subject, Log& log) {
+    if (!options.http && options.report.empty()) return std::unique_ptr<Page>();
     if (const auto good = check_report(options.report); !good) return good.error();
     std::unique_ptr<LivePage> page(new LivePage(options, std::move(subject), log));
     if (options.http) {
         if (const auto served = page->serve(*options.http); !served) return served.error();
     }
-    return page;
+    return std::unique_ptr<Page>(std::move(page));
 }
 
 LivePage::LivePage(const ObservingOptions& options, PageSubject subject, Log& log)

@@ -8,26 +8,19 @@
 #include <vector>
 
 #include "common/http_server.hpp"
-#include "common/log.hpp"
-#include "common/observing_options.hpp"
+#include "common/page.hpp"
 #include "page/page_data.hpp"
-#include "udtx/result.hpp"
 
 namespace udtx::apps {
 
-class LivePage {
+class LivePage final : public Page {
   public:
-    /// Null where the user asked for neither. Says in the log where the page is.
-    static Result<std::unique_ptr<LivePage>> start(const ObservingOptions& options, PageSubject subject, Log& log);
+    static Result<std::unique_ptr<Page>> start(const ObservingOptions& options, PageSubject subject, Log& log);
 
-    // --- one thread
-    /// As often as one likes: true when the next sample is due.
-    [[nodiscard]] bool due(Duration at) const;
-    void tick(Duration at, std::vector<Observation> transfers);
-    /// One of many has come to its end.
-    void ended(const std::string& peer, const FinalReport& report);
-    /// The last that visitors hear; writes the report. A report that could not be written turns success into file_io.
-    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report);
+    [[nodiscard]] bool due(Duration at) const override;
+    void tick(Duration at, std::vector<Observation> transfers) override;
+    void ended(const std::string& peer, const FinalReport& report) override;
+    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report) override;
 
   private:
     LivePage(const ObservingOptions& options, PageSubject subject, Log& log);

@@ -14,21 +14,10 @@
 #include "common/final_report.hpp"
 #include "common/json_writer.hpp"
 #include "common/observer.hpp"
+#include "common/page.hpp"
 #include "page/history.hpp"
 
 namespace udtx::apps {
-
-/// Which tool this is, and what it does.
-struct PageSubject {
-    DataEnd end = DataEnd::sender;
-    std::string version;
-    std::string where;           ///< "to host:7011", "from host", "into /data"
-    std::int64_t started_s = 0;  ///< Unix time
-    bool one_off = true;         ///< ends with its transfer
-};
-
-/// Of a run that begins now.
-[[nodiscard]] PageSubject page_subject(DataEnd end, std::string where, bool one_off);
 
 class PageData {
   public:

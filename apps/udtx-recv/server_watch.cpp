@@ -28,7 +28,7 @@ Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, Js
     sessions_ = std::move(sessions);
     const std::string where = command_.to_stdout ? "into standard output" : "into " + command_.directory;
     auto page =
-        LivePage::start(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
+        open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
     if (!page) return page.error();
     page_ = std::move(*page);
     auto metrics = serve_metrics(command_.common, log, [this] { return this->metrics(); });

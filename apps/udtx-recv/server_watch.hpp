@@ -48,7 +48,7 @@ class ServerWatch {
     std::atomic<std::uint64_t> refused_{0};
     std::optional<JsonTicker> json_;
     std::optional<Observation> last_;  // of the one transfer, once it is over
-    std::unique_ptr<LivePage> page_;
+    std::unique_ptr<Page> page_;
     std::unique_ptr<HttpServer> metrics_;
     std::unique_ptr<ControlSocket> control_;
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # core_purity.sh <source root>: the core's rooms and the public headers read no clock, random source, socket, file,
-# logger or thread, and include only what lies below them. Prints file:line of each breach; exit code 1 if there is one.
+# logger or thread, and include only what lies below them; so do the rooms of the tools. Prints file:line of each breach; exit code 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
 
@@ -57,6 +57,9 @@ for room in "${rooms[@]}"; do
     grep -E "^libudtx/src/$room/[^:]+:[0-9]+: *# *include *\"" "$work/code" | grep -vE "\"($(allowed "$room"))/" |
         sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
+
+# The page knows what the tools share, and not the other way round.
+grep -nE '^ *# *include *"page/' apps/common/* 2>/dev/null | sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 
 cat "$work/breaches"
 echo "${#sources[@]} files, $(wc -l <"$work/breaches") breaches"

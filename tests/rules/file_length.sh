@@ -2,5 +2,5 @@
 # file_length.sh <source root>: a source file stays under 400 lines.
 set -uo pipefail
 cd "$1" || exit 2
-long=$(find libudtx apps tests examples bench -name '*.[ch]pp' -exec wc -l {} + | awk '$1 > 400 && $2 != "total"')
+long=$(find libudtx apps tests examples bench \( -name '*.[ch]pp' -o -path '*/web/*' \) -type f -exec wc -l {} + | awk '$1 > 400 && $2 != "total"')
 [ -z "$long" ] || { echo "over 400 lines:"; echo "$long"; exit 1; }
