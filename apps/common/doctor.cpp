@@ -24,14 +24,21 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
         app.add_option("--psk-file", psk, "As for a transfer")->type_name("FILE");
         app.add_option("--identity", identity, "As for a transfer")->type_name("FILE");
         app.add_option("--pin", pin, "As for a transfer")->type_name("KEY|FILE");
-        app.add_option("HOST:PORT", hosts, "Also measure the path to the udtx-recv there, as --probe-only does")
+        command.ssh.add_login_to(app);
+        app.add_option("HOST", hosts,
+                       "[USER@]HOST[:DIR]: over ssh, what is wrong there; HOST:PORT or a URL: measure the path to the "
+                       "udtx-recv there, as --probe-only does")
             ->type_name("")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
-    if (hosts.size() > 1) return Error{ErrorCode::invalid_argument, "doctor takes one HOST:PORT at most"};
+    if (hosts.size() > 1) return Error{ErrorCode::invalid_argument, "doctor takes one HOST at most"};
     if (!hosts.empty()) command.host = hosts.front();
+    if (dials) {
+        const auto understood = command.ssh.check();
+        if (!understood) return understood.error();
+    }
     const auto pass_on = [&command](const char* flag, const std::string& value) {
         if (!value.empty()) command.for_host.insert(command.for_host.end(), {flag, value});
     };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/ssh_options.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -26,7 +27,8 @@ struct Finding {
 struct DoctorCommand {
     std::string directory = ".";
     bool json = false;
-    std::string host;                   ///< HOST:PORT; empty: this host only
+    std::string host;  ///< for ssh, or HOST:PORT; empty: this host only
+    SshOptions ssh;
     std::vector<std::string> for_host;  ///< flags for the probe
 };
 /// Help text, if that was asked for. `dials`: the tool can be given a host.

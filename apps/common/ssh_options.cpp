@@ -19,6 +19,13 @@ std::vector<std::string> beginning(const SshOptions& options) {
 }  // namespace
 
 void SshOptions::add_to(CLI::App& app) {
+    add_login_to(app);
+    app.add_option("-O,--udp-port", udp_port_text, "UDP port of the other side, or a range (60000-60010); default: any")
+        ->type_name("PORT[-PORT]")
+        ->group("Over ssh");
+}
+
+void SshOptions::add_login_to(CLI::App& app) {
     const auto group = "Over ssh";
     app.add_option("-P,--ssh-port", port_text, "Port of the ssh server")->type_name("PORT")->group(group);
     app.add_option("-i,--ssh-identity", identity, "Private key for ssh, as for ssh -i")
@@ -29,9 +36,6 @@ void SshOptions::add_to(CLI::App& app) {
         ->group(group);
     app.add_option("--remote-bin", remote_bin, "The program to start there, if it is not in the PATH there")
         ->type_name("PATH")
-        ->group(group);
-    app.add_option("-O,--udp-port", udp_port_text, "UDP port of the other side, or a range (60000-60010); default: any")
-        ->type_name("PORT[-PORT]")
         ->group(group);
 }
 
@@ -96,6 +100,19 @@ Result<std::vector<std::string>> split_command(const std::string& text) {
 
 std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, io::AddressChoice addresses,
                                         const std::string& program) {
+    // Not quoted: "~/bin/udtx-recv" and "sudo udtx-recv" are for the shell there.
+    return ssh_command(options, target, addresses,
+                       (options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap");
+}
+
+std::string quoted_for_shell(const std::string& word) {
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target, io::AddressChoice addresses,
+                                     std::string line) {
     std::vector<std::string> words = beginning(options);
     if (addresses == io::AddressChoice::v4_only) words.emplace_back("-4");
     if (addresses == io::AddressChoice::v6_only) words.emplace_back("-6");
@@ -106,8 +123,7 @@ std::vector<std::string> remote_command(const SshOptions& options, const SshTarg
         words.emplace_back("--");
     }
     words.push_back(target.login());
-    // Not quoted: "~/bin/udtx-recv" and "sudo udtx-recv" are for the shell there.
-    words.push_back((options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap");
+    words.push_back(std::move(line));
     return words;
 }
 

@@ -26,6 +26,8 @@ struct SshOptions {
     PortRange udp_ports;
 
     void add_to(CLI::App& app);
+    /// What says how to log in, and which program there is meant.
+    void add_login_to(CLI::App& app);
     Result<void> check();
     /// The first of the flags that was typed, and not set by a file.
     [[nodiscard]] std::optional<std::string> typed(const Origins& origins) const;
@@ -36,6 +38,11 @@ struct SshOptions {
 /// Into words at white space; quotes and backslashes as in a shell, nothing else is special.
 Result<std::vector<std::string>> split_command(const std::string& text);
 
+/// What has the shell at the other side run `line`.
+[[nodiscard]] std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target,
+                                                   io::AddressChoice addresses, std::string line);
+/// As one word, whatever is in it.
+[[nodiscard]] std::string quoted_for_shell(const std::string& word);
 /// What starts `program` at the other side. Nothing secret is in it.
 [[nodiscard]] std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target,
                                                       io::AddressChoice addresses, const std::string& program);

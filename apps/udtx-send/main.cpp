@@ -6,10 +6,10 @@
 
 #include "common/control_commands.hpp"
 #include "common/descriptors.hpp"
-#include "common/doctor.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
 #include "udtx-send/bootstrap.hpp"
+#include "udtx-send/doctor.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/probe.hpp"
 #include "udtx-send/sender.hpp"
@@ -42,37 +42,6 @@ ExitCode keygen(Log& log, std::vector<std::string> arguments) {
     log.info(command.identity ? "private key in " + command.file + ", public key in " + command.file + ".pub"
                               : "key in " + command.file + "; copy it to the other machine by a safe way such as scp");
     return ExitCode::ok;
-}
-
-ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
-    Log log("udtx-send", terminal, Log::Verbosity::normal);
-    DoctorCommand command;
-    const auto parsed = parse_doctor(std::move(arguments), true, command);
-    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
-    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    SendCommand path;
-    if (!command.host.empty()) {
-        std::vector<std::string> flags = command.for_host;
-        const bool url = looks_like_url(command.host);
-        flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
-        const auto understood = parse_send_command(std::move(flags), path);
-        if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
-    }
-    const std::vector<Finding> findings = examine_host(command);
-    if (command.host.empty()) {
-        const std::string text =
-            command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
-        return print_output(log, text, ExitCode::ok);
-    }
-    SignalWatch signals;
-    const SendRun run{path, log, terminal, signals};
-    const PathProbe probe = probe_path(run);
-    if (!command.json) {
-        const ExitCode printed = print_output(log, findings_text(findings), ExitCode::ok);
-        return printed == ExitCode::ok ? show_probe(run, probe) : printed;
-    }
-    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
-    return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
 }
 
 ExitCode send(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
@@ -114,7 +83,7 @@ int main(int argc, char** argv) {
             return static_cast<int>(keygen(log, std::move(arguments)));
         }
         if (!arguments.empty() && arguments.front() == "doctor") {
-            return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));
+            return static_cast<int>(run_doctor(terminal, {arguments.begin() + 1, arguments.end()}));
         }
         if (!arguments.empty() && arguments.front() == "ctl") {
             Log log("udtx-send", terminal, Log::Verbosity::normal);

@@ -24,7 +24,7 @@ With "-" as SRC, standard input arrives as the file that the URL's path names. T
   udtx-send keygen --identity FILE   make an Ed25519 key pair: FILE and FILE.pub
 
   udtx-send ctl PID rate 100M        change the cap of a running transfer; see udtx-send ctl --help
-  udtx-send doctor [HOST:PORT]       say what is wrong with this machine, and what mends it; see udtx-send doctor --help
+  udtx-send doctor [HOST]            say what is wrong with this machine and with that, and what mends it; see udtx-send doctor --help
 
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";

@@ -93,5 +93,5 @@ grep -q "disk of $work: writes" "$work/last.out" || fail "doctor tells nothing o
 expect 1 "$send" doctor --dri x
 said "'--dri'.*--dir"
 expect 1 "$send" doctor a:1 b:2
-said "one HOST:PORT"
+said "one HOST"
 expect 1 "$recv" doctor 127.0.0.1:9

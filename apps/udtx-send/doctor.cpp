@@ -1,0 +1,113 @@
+#include "udtx-send/doctor.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/doctor.hpp"
+#include "common/process.hpp"
+#include "common/ssh_child.hpp"
+#include "common/text.hpp"
+#include "udtx-send/options.hpp"
+#include "udtx-send/probe.hpp"
+#include "udtx-send/sender.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr const char* kProgram = "udtx-recv";
+constexpr int kNotFound = 127;  // what a shell ends with
+constexpr int kSshFailed = 255;
+constexpr std::chrono::milliseconds kSoon{2000};
+
+/// HOST:PORT or a URL: a receiver that runs. Anything else is a name for ssh.
+bool is_receiver(const std::string& host) {
+    if (looks_like_url(host)) return true;
+    const std::size_t colon = host.rfind(':');
+    return colon != std::string::npos && colon + 1 < host.size() &&
+           host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+}
+
+/// What the other end says of itself, as it printed it.
+Result<std::string> ask_far_end(const DoctorCommand& command, const SshTarget& target, Terminal& terminal) {
+    std::string words = (command.ssh.remote_bin.empty() ? kProgram : command.ssh.remote_bin) + std::string(" doctor");
+    if (command.json) words += " --json";
+    if (!target.path.empty()) words += " --dir " + quoted_for_shell(target.path);
+    SignalWatch signals;
+    auto child = SshChild::start(
+        ssh_command(command.ssh, target, io::AddressChoice::any, words),
+        {[&terminal](std::string_view line) { terminal.line(escape_message(line)); }, [&signals] { signals.wake(); }});
+    if (!child) return child.error();
+    std::string text;
+    while (!(*child)->ended()) {
+        while (const auto line = (*child)->next_line()) text += escape_message(*line) + "\n";
+        if (!(*child)->ended() && signals.wait(std::chrono::milliseconds(100)))
+            return Error{ErrorCode::interrupted, "interrupted before " + target.host + " had answered"};
+    }
+    const int status = (*child)->finish(kSoon);
+    if (status == 0 && !text.empty()) return text;
+    if (status == kSshFailed)
+        return Error{ErrorCode::network, "ssh could not connect to " + target.host + "; try: ssh " + target.login()};
+    if (status == kNotFound)
+        return Error{ErrorCode::protocol,
+                     "udtx-recv was not found on " + target.host + "; install it or name it with --remote-bin"};
+    return Error{ErrorCode::protocol, "'" + words + "' on " + target.host + " ended with code " +
+                                          std::to_string(status) + "; is the same version of udtx there?"};
+}
+
+ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, const SshTarget& target) {
+    const std::vector<Finding> here = examine_host(command);
+    const auto far = ask_far_end(command, target, terminal);
+    const ExitCode code = far ? ExitCode::ok : exit_code_for(far.error().code);
+    if (!far) log.error(far.error().message);
+    if (command.json) {
+        const std::string end = far ? far->substr(0, far->find('\n')) : "null";
+        return print_output(log, "{\"host\":" + findings_json(here) + ",\"far\":" + end + "}\n", code);
+    }
+    std::string text = "here:\n" + findings_text(here);
+    if (far) text += "on " + target.host + ":\n" + *far;
+    return print_output(log, text, code);
+}
+
+ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {
+    const std::vector<Finding> findings = examine_host(command);
+    SignalWatch signals;
+    const SendRun run{path, log, terminal, signals};
+    const PathProbe probe = probe_path(run);
+    if (!command.json) {
+        const ExitCode printed = print_output(log, findings_text(findings), ExitCode::ok);
+        return printed == ExitCode::ok ? show_probe(run, probe) : printed;
+    }
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
+}
+
+}  // namespace
+
+ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
+    Log log("udtx-send", terminal, Log::Verbosity::normal);
+    DoctorCommand command;
+    const auto parsed = parse_doctor(std::move(arguments), true, command);
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    if (command.host.empty()) {
+        const std::vector<Finding> findings = examine_host(command);
+        const std::string text =
+            command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+        return print_output(log, text, ExitCode::ok);
+    }
+    if (is_receiver(command.host)) {
+        SendCommand path;
+        std::vector<std::string> flags = command.for_host;
+        const bool url = looks_like_url(command.host);
+        flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
+        const auto understood = parse_send_command(std::move(flags), path);
+        if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
+        return examine_path(log, terminal, command, path);
+    }
+    const auto target = parse_ssh_target(looks_like_ssh(command.host) ? command.host : command.host + ":");
+    if (!target) return finish_early(log, ExitCode::usage, target.error().message, false);
+    return examine_both_ends(log, terminal, command, *target);
+}
+
+}  // namespace udtx::apps
