@@ -32,3 +32,42 @@ if [ -w /dev/full ]; then
     # Another error keeps its own code.
     expect 1 bash -c "'$send' --json --rat 5 x '$url' >/dev/full"
 fi
+
+# --- a socket that somebody else bound, as systemd does (packaging/systemd): descriptor 3, LISTEN_FDS and LISTEN_PID
+if ! command -v python3 >/dev/null; then
+    echo "no python3: no socket is passed on"
+    exit 0
+fi
+for address in 127.0.0.1 ::1; do
+    host=$address
+    [ "$address" != ::1 ] || host="[::1]"
+    mkdir "$work/passed.$address"
+    : >"$work/passed.log"
+    python3 - "$address" "$recv" --listen fd:3 --dir "$work/passed.$address" --psk-file "$work/psk" 2>"$work/passed.log" <<'EOF' &
+import os, socket, sys
+s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
+try:
+    s.bind((sys.argv[1], 0))
+except OSError as e:
+    print("cannot bind:", e, file=sys.stderr)
+    sys.exit(77)
+if s.fileno() != 3:
+    os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+EOF
+    receiver=$!
+    receivers+=("$receiver")
+    ready() { grep -qE "listening on|cannot bind" "$work/passed.log"; }
+    until_true 90 ready
+    if grep -q "cannot bind" "$work/passed.log"; then
+        echo "no address $address here"
+        continue
+    fi
+    port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/passed.log")
+    expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://$host:$port/"
+    cmp "$work/file" "$work/passed.$address/file" || fail "nothing came by the socket that was passed on, $address"
+    kill -TERM "$receiver"
+    wait_for 0 "$receiver"
+done

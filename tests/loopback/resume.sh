@@ -1,12 +1,19 @@
 # kill -9 of either side at any point, then the same command: an identical tree, and hardly anything is sent twice. What
-# changed or was damaged between the runs is found. UDTX_KILL_POINTS=20 kills at more points.
+# changed or was damaged between the runs is found. UDTX_KILL_POINTS=20 kills at more points, of a file that is large enough
+# for what is sent again to be told from all of it.
 . "$(dirname "$0")/lib.sh"
 make_key
 limit=67108864
 mkdir -p "$work/src/small"
-head -c 48000000 /dev/urandom >"$work/src/big"
+size=48000000
+rate=300M
+if [ -n "${UDTX_KILL_POINTS:-}" ]; then
+    size=400000000
+    rate=1500M
+fi
+head -c "$size" /dev/urandom >"$work/src/big"
 for i in $(seq 40); do head -c 100000 /dev/urandom >"$work/src/small/f$i"; done
-total=$((48000000 + 40 * 100000))
+total=$((size + 40 * 100000))
 both=(--timeout 600 --json --psk-file "$work/psk")
 
 fresh() {
@@ -19,7 +26,7 @@ stop_receiver() {
     wait_for "130|137" "$receiver"
 }
 begin_send() {
-    "$send" --rate 300M "${both[@]}" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/" >"$work/send.out" \
+    "$send" --rate "$rate" "${both[@]}" "$work/src/big" "$work/src/small" "udtx://127.0.0.1:$port/" >"$work/send.out" \
         2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
@@ -41,11 +48,14 @@ for point in $(seq "$points"); do
     fresh
     serve "killed-$point"
     begin_send
-    until_true 90 has_written $((point * 44000000 / points))
+    until_true 90 has_written $((point * (size - 4000000) / points))
     if [ $((point % 2)) -eq 0 ]; then
+        victim=sender
         kill -KILL "$sender"
         wait_for 137 "$sender"
+        before=$(written)
     else
+        victim=receiver
         stop_receiver KILL
         before=$(written)
         kill -KILL "$sender"
@@ -56,6 +66,8 @@ for point in $(seq "$points"); do
     same_tree
     [ $(($(sent) + $(resumed))) -eq "$total" ] || fail "sent and resumed do not make the whole"
     # 8 MiB are gathered before they are synced, 4 MiB sent before the receiver has said what it has.
+    echo "point $point of $points, kill -9 of the $victim: $before bytes were written, $((before - $(resumed))) of them sent again"
+    [ $((before - $(resumed))) -le "$limit" ] || fail "more than $limit bytes were sent again"
     [ $((point % 2)) -eq 0 ] || [ "$(resumed)" -ge $((before - limit / 2)) ] || fail "of $before bytes $(resumed) were resumed"
     [ "$(resumed)" -gt 0 ] || [ "$point" -lt "$points" ] || fail "nothing was resumed"
     stop_receiver INT

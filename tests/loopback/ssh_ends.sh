@@ -69,3 +69,26 @@ until_true 120 grep -q '^port [1-9]' "$work/bootstrap.out"
 kill -0 "$receiver" || fail "it does not wait"
 exec 9>&-
 wait_for 42 "$receiver"
+
+# --- the other protocol, and a host that only another one reaches: ssh's own configuration leads there
+if grep -q 'Server listening on ::1' "$work/sshd.log"; then
+    expect 0 "$send" "${ssh[@]}" -P "$ssh_port" --remote-bin "$recv" "$work/file" "[::1]:$work/six"
+    cmp "$work/file" "$work/six" || fail "nothing came over IPv6"
+    expect 0 "$recv" "${ssh[@]}" -P "$ssh_port" --remote-bin "$send" "[::1]:$work/file" "$work/six-pulled"
+    cmp "$work/file" "$work/six-pulled" || fail "nothing was pulled over IPv6"
+else
+    echo "no [::1] here"
+fi
+expect 0 "$send" "${ssh[@]}" --remote-bin "$recv" "$work/file" "beyond:$work/jumped"
+cmp "$work/file" "$work/jumped" || fail "nothing came through a jump host"
+expect 0 "$recv" "${ssh[@]}" --remote-bin "$send" "beyond:$work/file" "$work/jumped-pulled"
+cmp "$work/file" "$work/jumped-pulled" || fail "nothing was pulled through a jump host"
+
+# --- the doctor examines both ends
+expect 0 "$send" doctor --json "${ssh[@]}" --remote-bin "$recv" --dir "$work" "far:$work/dst"
+json_field "$work/last.out" host | grep -q "disk of $work: writes" || fail "the doctor tells nothing of this end"
+json_field "$work/last.out" far | grep -q "disk of $work/dst: writes" || fail "the doctor tells nothing of the far end"
+expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$recv" --dir "$work" "far:$work/dst"
+[ "$(grep -c "UDP buffers: " "$work/last.out")" -eq 2 ] || fail "the doctor looked at one end only"
+expect 12 "$send" doctor "${ssh[@]}" --remote-bin "$work/none" --dir "$work" far
+said "not found on far; install it or name it with --remote-bin"

@@ -3,9 +3,10 @@
 sshd=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "there is no ssh server (Debian: openssh-server)"
 command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || skip "there is no ssh client (Debian: openssh-client)"
 
-# start_sshd: sets $sshd_pid and $ssh_config, in which the host is called "far".
+# start_sshd: sets $sshd_pid, $ssh_port and $ssh_config, in which the host is called "far", and "beyond" through "far".
+# Where there is IPv6, it listens on [::1], too.
 start_sshd() {
-    local dir=$work/ssh me ssh_port _
+    local dir=$work/ssh me six= _
     me=$(id -un)
     mkdir -p "$dir"
     chmod 700 "$dir"
@@ -13,10 +14,12 @@ start_sshd() {
     ssh-keygen -q -t ed25519 -N '' -f "$dir/user"
     # As root it insists on this directory.
     [ "$(id -u)" -ne 0 ] || [ -d /run/sshd ] || mkdir -m 755 /run/sshd 2>/dev/null || skip "/run/sshd cannot be made"
+    [ ! -e /proc/net/if_inet6 ] || ! grep -q '^0*1 ' /proc/net/if_inet6 || six=yes
     for _ in $(seq 20); do
         ssh_port=$((20000 + RANDOM % 12000))
         cat >"$dir/sshd_config" <<EOF
 ListenAddress 127.0.0.1:$ssh_port
+${six:+ListenAddress [::1]:$ssh_port}
 HostKey $dir/host
 AuthorizedKeysFile $dir/user.pub
 StrictModes no
@@ -43,6 +46,11 @@ Host far
     HostName 127.0.0.1
     Port $ssh_port
     User $me
+Host beyond
+    HostName 127.0.0.1
+    Port $ssh_port
+    User $me
+    ProxyJump far
 Host *
     IdentityFile $dir/user
     IdentitiesOnly yes
