@@ -83,14 +83,14 @@ bool is_number(const std::string& text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Nobody listens at `path` any more. Whoever is about to is alive.
+/// Its process is gone, and nobody else's listens at `path`: numbers are of the space that one is in.
 bool is_left_behind(const std::string& path, const std::string& pid) {
+    const bool gone = ::kill(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)), 0) != 0 && errno == ESRCH;
     const auto address = address_of(path);
-    const UniqueFd fd = make_socket();
+    const UniqueFd fd = gone ? make_socket() : UniqueFd();
     if (!address || !fd) return false;
-    const bool refused = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 &&
-                         errno == ECONNREFUSED;
-    return refused && ::kill(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)), 0) != 0 && errno == ESRCH;
+    return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 &&
+           errno == ECONNREFUSED;
 }
 
 /// What kill -9 or a crash left; returns the process numbers of the others.
@@ -146,7 +146,7 @@ class ControlSocket::Impl {
     }
     void serve(int fd) {
         const auto line = read_line(fd, kMaxLine);
-        if (!line) return;
+        if (!line || line->empty()) return;  // somebody who only looked whether we are there
         const timeval patience{kPatience.count(), 0};
         ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
         const auto answer = handler_(*line);
