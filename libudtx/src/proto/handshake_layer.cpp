@@ -56,7 +56,7 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     bool eliciting = false;
     if (!acks_.on_received(now, number, false)) return false;
     if (credit_ && header.type == wire::LongType::handshake) credit_.reset();
-    if (credit_) *credit_ += datagram.size();
+    if (credit_) answer_again(datagram.size());
     wire::AckFrame ack;
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack);
@@ -67,6 +67,15 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     }
     if (eliciting) ack_owed_ = true;
     return true;
+}
+
+// A client that begins again has got no answer. There is no credit for a flight of our own accord, and a mere
+// acknowledgement would keep the client from asking: the two would wait for each other.
+void HandshakeLayer::answer_again(std::size_t received) {
+    *credit_ += received;
+    outcome_.clear();
+    recovery_.abandon(outcome_);
+    apply(outcome_);
 }
 
 Result<void> HandshakeLayer::on_frame(Instant now, const wire::Frame& frame) {
