@@ -51,6 +51,10 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
         ->type_name("BYTES")
         ->group(transport_group);
+    app.add_option("--streams", streams_text,
+                   "Threads that the packets of a connection pass through, 1 to 16, or 'auto': as many as pay off here")
+        ->type_name("N")
+        ->group(transport_group);
     app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
     app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
 
@@ -119,6 +123,9 @@ Result<void> CommonOptions::check() {
     const auto mtu = parse_mtu(mtu_text);
     if (!mtu) return usage("--mtu: " + mtu.error().message);
     max_datagram = mtu.value();
+    const auto threads = parse_streams(streams_text);
+    if (!threads) return usage("--streams: " + threads.error().message);
+    streams = threads.value();
     const auto known = congestion_controller_names();
     if (std::find(known.begin(), known.end(), congestion) == known.end()) {
         return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known));
@@ -162,6 +169,7 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (ipv6) words.emplace_back("-6");
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
+    if (streams_text != "auto") words.insert(words.end(), {"--streams", streams_text});
     return words;
 }
 
@@ -180,6 +188,12 @@ TransportConfig CommonOptions::transport() const {
         config.keep_alive = std::min(config.keep_alive, *timeout / 4);
     }
     return config;
+}
+
+io::Driver::Options CommonOptions::driver() const {
+    io::Driver::Options options;
+    options.streams = streams;
+    return options;
 }
 
 Error key_error(Error error, const std::string& option) {

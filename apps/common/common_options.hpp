@@ -12,6 +12,7 @@
 #include "common/observing_options.hpp"
 #include "common/origins.hpp"
 #include "common/rate_options.hpp"
+#include "io/driver.hpp"
 #include "io/resolve.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
@@ -28,6 +29,7 @@ struct CommonOptions {
     std::string rate_text;
     std::string timeout_text;
     std::string mtu_text = "auto";
+    std::string streams_text = "auto";
     std::string checksum = "xxh128";
     std::string log_text;
     std::string receipt_text;
@@ -51,6 +53,7 @@ struct CommonOptions {
     Policy policy = Policy::fair;
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
     std::uint32_t max_datagram = 0;   ///< UDP payload
+    std::uint32_t streams = 1;        ///< threads that packets pass through
     io::AddressChoice addresses = io::AddressChoice::any;
     Origins origins;  ///< of what was not typed
 
@@ -61,6 +64,7 @@ struct CommonOptions {
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
+    [[nodiscard]] io::Driver::Options driver() const;
     /// For a side that dials again: its patience is for more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
     /// What of it the other side is to be started with over ssh.

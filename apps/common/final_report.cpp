@@ -252,6 +252,7 @@ std::string to_json(const FinalReport& report) {
     json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
     json.key("cc").string(report.congestion);
     json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
+    json.key("streams").number(std::uint64_t{report.streams});
     json.key("reconnects").number(report.reconnects);
     json.key("transfers").number(report.transfers);
     write_limits(json, report);

@@ -22,6 +22,7 @@ struct FinalReport {
     Duration elapsed{};                    ///< from the first packet to the confirmation
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
     std::string congestion;                ///< as the user set it
+    std::uint32_t streams = 1;             ///< of CommonOptions
     bool streaming = false;                ///< one pipe and no files
     std::vector<LimitShare> limits;        ///< what limited it, largest share first
     std::uint64_t reconnects = 0;          ///< connections that were lost and replaced

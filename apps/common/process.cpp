@@ -38,6 +38,7 @@ FinalReport never_began(const CommonOptions& options, const Error& error) {
     report.code = exit_code_for(error.code);
     report.error = error.message;
     report.congestion = options.congestion_in_use();
+    report.streams = options.streams;
     report.transfers = 0;
     return report;
 }

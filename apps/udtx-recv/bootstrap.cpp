@@ -45,7 +45,7 @@ Result<Assignment> understand(const BootstrapRequest& request) {
 Result<std::unique_ptr<Transport>> open_transport(const BootstrapRequest& request, const CommonOptions& options) {
     TransportConfig config = options.transport();
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
-    auto transport = Transport::make(request.credentials, config);
+    auto transport = Transport::make(request.credentials, config, options.driver());
     if (!transport) return transport;
     if (const auto opened = open_port((*transport)->driver(), request.ports, options.addresses); !opened) {
         return opened.error();

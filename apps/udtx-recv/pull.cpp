@@ -86,6 +86,7 @@ FinalReport make_report(const Fetching& fetching, const PullRoute& route, const 
     report.progress = account.whole(job.progress());
     report.stats = dial.final_stats();
     report.congestion = run.command.common.congestion;
+    report.streams = run.command.common.streams;
     report.code = exit_code_for(report.outcome);
     add_missing(report, route, run.command.tree.erase);
     say_error(report, run, route, dial, supervisor.signal());
@@ -124,7 +125,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     // The cap is for what comes. Over ssh the sender was started with it, a server hears of it in the handshake.
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
     if (resumable(command)) command.common.leave_time_to_reconnect(config);
-    auto transport = Transport::make(route.credentials, config);
+    auto transport = Transport::make(route.credentials, config, command.common.driver());
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
     auto ways = route.ways;

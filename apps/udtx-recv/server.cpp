@@ -44,6 +44,7 @@ class Server {
                    ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
                    DataEnd::receiver, run.command.common.verbose) {
         total_.congestion = run.command.common.congestion;
+        total_.streams = run.command.common.streams;
         total_.transfers = 0;
     }
 
@@ -339,7 +340,7 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     TransportConfig config = command.common.transport();
     config.max_rate = Rate::infinite();
     config.max_receive_rate = ServerWatch::first_cap(command);
-    io::Driver::Options driver_options;
+    io::Driver::Options driver_options = command.common.driver();
     driver_options.socket.inherited = command.inherited_socket;
     auto transport = Transport::make(*credentials, config, driver_options);
     if (!transport) return never_began(command.common, transport.error());

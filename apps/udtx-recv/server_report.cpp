@@ -18,6 +18,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.stats = session.final_stats();
     report.limits = session.observed().limits;
     report.congestion = command.common.congestion;
+    report.streams = command.common.streams;
     report.code = exit_code_for(report.outcome);
     report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;

@@ -147,7 +147,7 @@ ExitCode send_by_bootstrap() {
     const auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
     const CommonOptions& options = assignment->command.common;
-    auto transport = Transport::make(request->credentials, assignment->command.transport());
+    auto transport = Transport::make(request->credentials, assignment->command.transport(), options.driver());
     if (!transport) return channel.refuse(transport.error());
     io::Driver& driver = (*transport)->driver();
     if (const auto opened = open_port(driver, request->ports, options.addresses); !opened) {

@@ -85,7 +85,7 @@ PathProbe probe_path(const SendRun& run) {
                                       [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!watch) return fail(watch.error());
     const TransportConfig config = command.transport();
-    auto transport = Transport::make(*credentials, config);
+    auto transport = Transport::make(*credentials, config, command.common.driver());
     if (!transport) return fail(transport.error());
     io::Driver& driver = (*transport)->driver();
     auto candidates = command.paths.plan(*addresses, command.common.addresses);

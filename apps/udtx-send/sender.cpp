@@ -144,6 +144,7 @@ FinalReport make_report(const Sending& sending, const Route& route, const Superv
     report.progress = account.whole(job.progress());
     report.stats = dial.final_stats();
     report.congestion = run.command.common.congestion_in_use();
+    report.streams = run.command.common.streams;
     report.code = exit_code_for(report.outcome);
     add_missing(report, sending.sources.failed);
     say_error(report, run, route, dial, supervisor.signal());
@@ -164,7 +165,7 @@ Attempt send_over(const Sending& sending, const Route& route) {
     TransportConfig config = command.transport();
     config.max_rate = watch.first_cap(io::monotonic_now());
     if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
-    auto transport = Transport::make(route.credentials, config);
+    auto transport = Transport::make(route.credentials, config, command.common.driver());
     if (!transport) return not_begun(sending, transport.error());
     io::Driver& driver = (*transport)->driver();
     auto candidates = command.paths.plan(route.addresses, command.common.addresses);

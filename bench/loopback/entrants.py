@@ -93,7 +93,7 @@ def check_arrived(out, size):
 
 class Ours(Entrant):
     def __init__(self, bench, cipher, options=()):
-        super().__init__(" ".join(["udtx", cipher, *options]), tools.Udtx(bench, options=options),
+        super().__init__(" ".join(["udtx", cipher, *options]), tools.Udtx(bench, options=options, at_receiver=options),
                          environment=WITHOUT_AES if cipher == "chacha" else None)
         self.cipher = cipher
 
@@ -222,6 +222,7 @@ class Limit:
 
 def everyone(bench):
     return [Ours(bench, "aes"), Ours(bench, "chacha"), Ours(bench, "aes", ("--streams", "2")),
+            Ours(bench, "aes", ("--streams", "4")),
             Iperf(bench),
             Entrant("UDT 4.11", tools.Udt4(bench), slow=True, only=(1500,)),
             Entrant("SRT file mode", tools.Srt(bench), slow=True, confirmed=False, only=(1500,)),

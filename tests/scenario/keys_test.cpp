@@ -73,3 +73,34 @@ TEST_CASE("F26 with the limit of a key at 2^10 packets the transfer rekeys its w
         SIM_CHECK(s, stats.undecryptable_packets == 0);
     }
 }
+
+// Threads beside the protocol thread (--streams) seal and open, and decide nothing: a transfer that has them puts the
+// same packets on the line at the same times, and so has the share of one that has none, beside whatever other flows.
+TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like one without lanes") {
+    struct Course {
+        Duration end{};
+        HostCounters up;
+        HostCounters down;
+        ConnectionStats stats;
+    };
+    const auto run = [](std::size_t lanes) {
+        auto setup =
+            symmetric("lanes", {.bits_per_second = 50'000'000, .delay = 10ms, .loss = 0.01, .duplicate = 0.01});
+        setup.client.rekey_after_packets = 1U << 10U;
+        setup.lanes = lanes;
+        Scenario s(std::move(setup));
+        const Bulk bulk = start_bulk(s, {.bytes = 10'000'000});
+        s.at(1s, "rebinds", [&s] { s.network().rebind(s.client().node(), make_address(1, 41000)); });
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+        return Course{s.elapsed(), s.client().counters(), s.server().counters(), s.client().session().stats()};
+    };
+    const Course alone = run(0);
+    const Course with = run(3);
+    CHECK(with.end == alone.end);
+    CHECK(with.up == alone.up);
+    CHECK(with.down == alone.down);
+    CHECK(with.stats.key_updates == alone.stats.key_updates);
+    CHECK(with.stats.key_updates >= 4);
+    CHECK(with.stats.undecryptable_packets == 0);
+    CHECK(with.stats.duplicate_packets == alone.stats.duplicate_packets);
+}

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "proto/lane_work.hpp"
+
 namespace udtx::sim {
 namespace {
 
@@ -16,9 +18,12 @@ constexpr unsigned kMostTurnsAtOnce = 10000;  // more without time moving is a l
 ProtocolHost::ProtocolHost(HostSetup setup)
     : setup_(std::move(setup)),
       rng_(setup_.seed),
-      endpoint_(
-          {.provider = setup_.provider, .handshakes = setup_.handshakes, .rng = &rng_, .hello_key = setup_.hello_key},
-          setup_.config),
+      endpoint_({.provider = setup_.provider,
+                 .handshakes = setup_.handshakes,
+                 .rng = &rng_,
+                 .hello_key = setup_.hello_key,
+                 .lanes = setup_.lanes},
+                setup_.config),
       buffer_(kBatchBytes) {}
 
 ProtocolHost::~ProtocolHost() {
@@ -64,8 +69,17 @@ void ProtocolHost::receive(const Address& local, const Address& remote, std::spa
     const Instant at = now();
     ++counters_.datagrams_received;
     counters_.bytes_received += data.size();
-    endpoint_.handle_datagram(at, {.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)});
+    proto::RxDatagram datagram{.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)};
+    if (setup_.lanes > 0) open_ahead(datagram);
+    endpoint_.handle_datagram(at, datagram);
     pump();
+}
+
+/// What a lane of the driver does.
+void ProtocolHost::open_ahead(proto::RxDatagram& datagram) const {
+    if (const auto opening = endpoint_.opening_of(datagram.data)) {
+        proto::open_packet(*opening, datagram, *opening->key->lanes.back());
+    }
 }
 
 void ProtocolHost::pump() {
@@ -128,7 +142,8 @@ bool ProtocolHost::transmit(Instant now) {
     bool any = false;
     while (const auto t = endpoint_.poll_transmit(now, setup_.max_segments, buffer_)) {
         any = true;
-        const auto batch = std::span<const std::byte>(buffer_).first(t->size);
+        const auto batch = std::span(buffer_).first(t->size);
+        if (t->key) proto::seal_batch(*t, batch, *t->key->lanes.back());
         for (std::size_t at = 0; at < t->size; at += t->segment) {
             const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
             ++counters_.datagrams_sent;

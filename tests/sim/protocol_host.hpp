@@ -60,6 +60,7 @@ struct HostSetup {
     crypto::HandshakeFactory* handshakes = nullptr;
     std::optional<crypto::Secret> hello_key{};
     std::size_t max_segments = 44;  ///< of one poll_transmit
+    std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside of the endpoint
 };
 
 class ProtocolHost {
@@ -101,6 +102,7 @@ class ProtocolHost {
     bool deliver(Instant now);
     void deliver(Instant now, Session& session);
     bool transmit(Instant now);
+    void open_ahead(proto::RxDatagram& datagram) const;
     void set_timer(Instant now);
 
     HostSetup setup_;

@@ -109,7 +109,8 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .seed = seeds.next(),
                                                    .provider = provider != nullptr ? provider : &kit.provider(),
                                                    .handshakes = &kit.handshakes(),
-                                                   .hello_key = hello_key});
+                                                   .hello_key = hello_key,
+                                                   .lanes = setup.lanes});
     };
     client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider,
                    setup.client_hello_key);

@@ -163,8 +163,9 @@ def udp_port_open(process):
 class Udtx(Tool):
     is_ours = True
 
-    def __init__(self, bench, controller=None, options=()):
+    def __init__(self, bench, controller=None, options=(), at_receiver=()):
         super().__init__(bench)
+        self.at_receiver = list(at_receiver)
         self.name = f"udtx:{controller}" if controller else "udtx"
         if options:
             self.name += " " + " ".join(options)
@@ -183,7 +184,7 @@ class Udtx(Tool):
 
     def receiver(self, out, host, size):
         return [self.binary("udtx-recv"), "--listen", f"{net.b_address(host)}:{PORT}", "--dir", out, "--one-off",
-                "--psk-file", self.bench.key()]
+                "--psk-file", self.bench.key(), *self.at_receiver]
 
     def sender(self, source, host, seconds, size):
         return [self.binary("udtx-send"), "--json", "-q", "--psk-file", self.bench.key(), *self.options, source,

@@ -30,16 +30,17 @@ KeyLimits limits_for(Cipher cipher) noexcept {
     return {};
 }
 
-SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported)
-    : SessionKeys(provider, cipher, role, exported, limits_for(cipher)) {}
+SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t lanes)
+    : SessionKeys(provider, cipher, role, exported, limits_for(cipher), lanes) {}
 
-SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits)
-    : provider_(provider), cipher_(cipher), limits_(limits) {
+SessionKeys::SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits,
+                         std::size_t lanes)
+    : provider_(provider), cipher_(cipher), limits_(limits), lanes_(lanes) {
     const Role peer = role == Role::client ? Role::server : Role::client;
     send_secret_ = first_secret(provider, exported, role);
     receive_secret_ = first_secret(provider, exported, peer);
-    send_ = derive_packet_key(provider_, cipher_, send_secret_);
-    receive_ = derive_packet_key(provider_, cipher_, receive_secret_);
+    send_ = make_key(send_secret_);
+    receive_ = make_key(receive_secret_);
     next_send_ = next_key(send_secret_);
     next_receive_ = next_key(receive_secret_);
 }
@@ -49,12 +50,16 @@ SessionKeys::~SessionKeys() {
     wipe(receive_secret_);
 }
 
-PacketKey SessionKeys::next_key(Secret& secret) {
+PacketKeyPtr SessionKeys::make_key(const Secret& secret) {
+    return std::make_shared<const PacketKey>(derive_packet_key(provider_, cipher_, secret, lanes_));
+}
+
+PacketKeyPtr SessionKeys::next_key(Secret& secret) {
     Secret next{};
     expand_label(provider_, secret, "ku", next);
     secret = next;
     wipe(next);
-    return derive_packet_key(provider_, cipher_, secret);
+    return make_key(secret);
 }
 
 std::optional<PacketNumber> SessionKeys::first_on(const Firsts& firsts, PathId path) noexcept {
@@ -73,12 +78,28 @@ void SessionKeys::lower_first(Firsts& firsts, PathId path, PacketNumber number) 
 
 void SessionKeys::seal(PathId path, PacketNumber number, std::span<std::byte> packet, std::size_t header_bytes) {
     assert(packet.size() >= header_bytes + kTagBytes);
-    lower_first(sent_firsts_, path, number);
-    ++sealed_;
-    send_.aead->seal(make_nonce(send_.iv, path, number), packet, header_bytes);
+    note_sealed(path, number);
+    send_->aead->seal(make_nonce(send_->iv, path, number), packet, header_bytes);
 }
 
-bool SessionKeys::open_with(PacketKey& key, PathId path, PacketNumber number, std::span<std::byte> packet,
+void SessionKeys::note_sealed(PathId path, PacketNumber number) {
+    lower_first(sent_firsts_, path, number);
+    ++sealed_;
+}
+
+PacketKeyPtr SessionKeys::receive_key(bool phase) const {
+    return phase == ((receive_generation_ & 1U) != 0) ? receive_ : nullptr;
+}
+
+void SessionKeys::note_opened(const PacketKey& with, PathId path, PacketNumber number, bool authentic) {
+    if (!authentic) {
+        ++failed_opens_;
+    } else if (&with == receive_.get()) {
+        lower_first(received_firsts_, path, number);
+    }
+}
+
+bool SessionKeys::open_with(const PacketKey& key, PathId path, PacketNumber number, std::span<std::byte> packet,
                             std::size_t header_bytes) {
     return key.aead->open(make_nonce(key.iv, path, number), packet, header_bytes);
 }
@@ -88,7 +109,7 @@ bool SessionKeys::open(PathId path, PacketNumber number, bool phase, std::span<s
     if (packet.size() < header_bytes + kTagBytes) return false;
     bool opened = false;
     if (phase == ((receive_generation_ & 1U) != 0)) {
-        opened = open_with(receive_, path, number, packet, header_bytes);
+        opened = open_with(*receive_, path, number, packet, header_bytes);
         if (opened) lower_first(received_firsts_, path, number);
     } else {
         opened = open_other_phase(path, number, packet, header_bytes);
@@ -103,7 +124,7 @@ bool SessionKeys::open(PathId path, PacketNumber number, bool phase, std::span<s
 bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<std::byte> packet,
                                    std::size_t header_bytes) {
     const auto first = first_on(received_firsts_, path);
-    const bool maybe_previous = previous_receive_.has_value() && (!first || number < *first);
+    const bool maybe_previous = previous_receive_ != nullptr && (!first || number < *first);
     const bool maybe_next = peer_may_update() && (!first || number > *first);
     if (maybe_previous) {
         if (maybe_next) scratch_.assign(packet.begin(), packet.end());
@@ -111,7 +132,7 @@ bool SessionKeys::open_other_phase(PathId path, PacketNumber number, std::span<s
         if (!maybe_next) return false;
         std::copy(scratch_.begin(), scratch_.end(), packet.begin());  // a failed open leaves garbage
     }
-    if (!maybe_next || !open_with(next_receive_, path, number, packet, header_bytes)) return false;
+    if (!maybe_next || !open_with(*next_receive_, path, number, packet, header_bytes)) return false;
     rotate_receive();
     lower_first(received_firsts_, path, number);
     if (send_generation_ < receive_generation_) rotate_send();

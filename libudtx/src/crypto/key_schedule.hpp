@@ -32,8 +32,9 @@ struct KeyLimits {
 class SessionKeys {
   public:
     /// `exported`: from the TLS exporter, the same on both ends.
-    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported);
-    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits);
+    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, std::size_t lanes = 0);
+    SessionKeys(Provider& provider, Cipher cipher, Role role, const Secret& exported, KeyLimits limits,
+                std::size_t lanes = 0);
     ~SessionKeys();
     SessionKeys(const SessionKeys&) = delete;
     SessionKeys& operator=(const SessionKeys&) = delete;
@@ -44,10 +45,19 @@ class SessionKeys {
     /// Seals packet[header_bytes, size - kTagBytes) in place. Never twice the same number on one path.
     void seal(PathId path, PacketNumber number, std::span<std::byte> packet, std::size_t header_bytes);
 
+    /// As seal(), for a packet that somebody else seals with send_key(), taken before the next call of any other.
+    void note_sealed(PathId path, PacketNumber number);
+    [[nodiscard]] const PacketKeyPtr& send_key() const noexcept { return send_; }
+
     /// Opens in place. `phase`: the packet's bit. A packet of the next generation that authenticates makes it the
     /// current one, and our sending keys follow. False: forged, corrupted, or from a generation that is gone.
     [[nodiscard]] bool open(PathId path, PacketNumber number, bool phase, std::span<std::byte> packet,
                             std::size_t header_bytes);
+
+    /// For opening elsewhere: the key of this phase, null when that is not the current one. What became of it is to be
+    /// told to note_opened().
+    [[nodiscard]] PacketKeyPtr receive_key(bool phase) const;
+    void note_opened(const PacketKey& with, PathId path, PacketNumber number, bool authentic);
 
     /// The peer acknowledged this number of ours (the largest of an ACK is enough).
     void on_acked(PathId path, PacketNumber number) noexcept;
@@ -76,9 +86,10 @@ class SessionKeys {
 
     [[nodiscard]] static std::optional<PacketNumber> first_on(const Firsts& firsts, PathId path) noexcept;
     static void lower_first(Firsts& firsts, PathId path, PacketNumber number);
-    [[nodiscard]] PacketKey next_key(Secret& secret);
-    [[nodiscard]] static bool open_with(PacketKey& key, PathId path, PacketNumber number, std::span<std::byte> packet,
-                                        std::size_t header_bytes);
+    [[nodiscard]] PacketKeyPtr make_key(const Secret& secret);
+    [[nodiscard]] PacketKeyPtr next_key(Secret& secret);
+    [[nodiscard]] static bool open_with(const PacketKey& key, PathId path, PacketNumber number,
+                                        std::span<std::byte> packet, std::size_t header_bytes);
     [[nodiscard]] bool open_other_phase(PathId path, PacketNumber number, std::span<std::byte> packet,
                                         std::size_t header_bytes);
     [[nodiscard]] bool peer_may_update() const noexcept;
@@ -88,14 +99,15 @@ class SessionKeys {
     Provider& provider_;
     Cipher cipher_;
     KeyLimits limits_;
+    std::size_t lanes_;
 
     Secret send_secret_{};     // of next_send_
     Secret receive_secret_{};  // of next_receive_
-    PacketKey send_;
-    PacketKey next_send_;
-    PacketKey receive_;
-    PacketKey next_receive_;  // made ahead, so that a new phase takes no longer to open than the current one
-    std::optional<PacketKey> previous_receive_;
+    PacketKeyPtr send_;
+    PacketKeyPtr next_send_;
+    PacketKeyPtr receive_;
+    PacketKeyPtr next_receive_;  // made ahead, so that a new phase takes no longer to open than the current one
+    PacketKeyPtr previous_receive_;
 
     std::uint64_t send_generation_ = 0;  // never more than one ahead of receive_generation_
     std::uint64_t receive_generation_ = 0;

@@ -50,12 +50,13 @@ void expand_label(Provider& provider, const Secret& secret, std::string_view lab
     provider.hkdf_expand(secret, std::span<const std::byte>(info).first(info_bytes), out);
 }
 
-PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret) {
+PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret, std::size_t lanes) {
     PacketKey result;
     std::array<std::byte, kKeyBytes> key{};
     expand_label(provider, secret, "key", key);
     expand_label(provider, secret, "iv", result.iv);
     result.aead = provider.make_aead(cipher, key);
+    for (std::size_t i = 0; i < lanes; ++i) result.lanes.push_back(provider.make_aead(cipher, key));
     wipe(key);
     return result;
 }

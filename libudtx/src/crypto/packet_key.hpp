@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "crypto/provider.hpp"
 #include "udtx/ids.hpp"
@@ -15,7 +16,11 @@ namespace udtx::crypto {
 struct PacketKey {
     std::unique_ptr<Aead> aead;
     Nonce iv{};
+    /// The same key once more for each lane: an Aead is not thread-safe.
+    std::vector<std::unique_ptr<Aead>> lanes{};
 };
+/// Shared with lanes, which may still work with a key that the connection has left behind.
+using PacketKeyPtr = std::shared_ptr<const PacketKey>;
 
 /// iv xor (path id as 32-bit big endian || packet number as 64-bit big endian).
 [[nodiscard]] Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept;
@@ -25,7 +30,8 @@ struct PacketKey {
 void expand_label(Provider& provider, const Secret& secret, std::string_view label, std::span<std::byte> out);
 
 /// Key ("key") and IV ("iv") of one traffic secret.
-[[nodiscard]] PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret);
+[[nodiscard]] PacketKey derive_packet_key(Provider& provider, Cipher cipher, const Secret& secret,
+                                          std::size_t lanes = 0);
 
 /// Protects the handshake packets against corruption and off-path forgery, not against someone who reads the first
 /// packet: the input is public, as with QUIC's Initial keys (RFC 9001, section 5.2).

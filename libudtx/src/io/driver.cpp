@@ -1,5 +1,6 @@
 #include "io/driver.hpp"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -18,11 +19,19 @@ using boost::system::error_code;
 /// Less than an IP packet's 65,535 bytes, headers included.
 constexpr std::size_t kMaxBatchBytes = 65000;
 
+std::size_t lane_count(std::size_t streams) { return std::clamp<std::size_t>(streams, 1, kMaxStreams) - 1; }
+
+proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
+    deps.lanes = lanes;
+    return deps;
+}
+
 }  // namespace
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
     : config_status_(proto::check(config)),
-      endpoint_(deps, std::move(config)),
+      endpoint_(with_lanes(deps, lane_count(options.streams)), std::move(config)),
+      lane_count_(lane_count(options.streams)),
       options_(std::move(options)),
       send_buffer_(kMaxBatchBytes) {
     mailbox_->driver = this;
@@ -64,10 +73,32 @@ void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
 
 void Driver::Impl::run() {
     ask_for_short_slice();
+    start_lanes();
     const auto work = asio::make_work_guard(context_);
     schedule_turn();
     context_.run();
     context_.restart();
+    lanes_.reset();
+    waiting_room_ = false;
+}
+
+void Driver::Impl::start_lanes() {
+    if (lane_count_ == 0 || !socket_) return;
+    lanes_ = std::make_unique<Lanes>(
+        *socket_, lane_count_, kMaxBatchBytes,
+        Lanes::Calls{.room =
+                         [this] {
+                             asio::post(context_, [this] {
+                                 waiting_room_ = false;
+                                 turn();
+                             });
+                         },
+                     .too_large =
+                         [this](const proto::Transmit& refused) {
+                             asio::post(context_,
+                                        [this, refused] { endpoint_.on_datagram_too_large(monotonic_now(), refused); });
+                         },
+                     .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
 }
 
 void Driver::Impl::stop() {
@@ -93,6 +124,7 @@ void Driver::Impl::finish_run() {
     stop_when_drained_ = false;
     drain_timer_.cancel();
     transmit();
+    if (lanes_) lanes_->send.flush();
     deliver();
     context_.stop();
 }

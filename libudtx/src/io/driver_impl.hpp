@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/driver.hpp"
+#include "io/lanes.hpp"
 
 namespace udtx::io {
 
@@ -65,7 +66,9 @@ class Driver::Impl {
     void tell_refused(proto::Connection& connection);
     void take_new_connections();
     bool transmit();
+    bool transmit_by_lanes();
     bool send_pending();
+    void start_lanes();
     void note_refusals(Instant now);
     void end_refused(Instant now);
     void handle_due_timeout();
@@ -80,6 +83,7 @@ class Driver::Impl {
     std::optional<boost::asio::posix::stream_descriptor> readiness_;
     Result<void> config_status_;  // what open() says
     proto::Endpoint endpoint_;
+    std::size_t lane_count_;
     Options options_;
     AcceptCallback accept_;
     RefusedCallback refused_;
@@ -90,6 +94,7 @@ class Driver::Impl {
     std::vector<std::byte> send_buffer_;
     std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet taken by the socket
     std::size_t pending_sent_ = 0;            // bytes of it that were
+    bool waiting_room_ = false;               // in the lanes' ring
     bool waiting_readable_ = false;
     bool waiting_writable_ = false;
     bool readable_ = false;
@@ -97,6 +102,7 @@ class Driver::Impl {
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     std::optional<Instant> armed_for_;
+    std::unique_ptr<Lanes> lanes_;  // while there is a run(); null with one stream
 };
 
 }  // namespace udtx::io

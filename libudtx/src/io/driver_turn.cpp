@@ -74,7 +74,12 @@ bool Driver::Impl::receive() {
         }
         if (!heard()) heard_.store(true, std::memory_order_relaxed);
         const Instant now = monotonic_now();
-        for (const proto::RxDatagram& datagram : batch) endpoint_.handle_datagram(now, datagram);
+        if (lanes_) lanes_->open.begin(batch);
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            if (lanes_) lanes_->open.reach(k);
+            endpoint_.handle_datagram(now, batch[k]);
+        }
+        if (lanes_) lanes_->open.end();
         // A handler that drains its streams between batches keeps the windows open.
         deliver();
     }
@@ -86,6 +91,7 @@ bool Driver::Impl::receive() {
 /// Returns true when there may be more to send at once.
 bool Driver::Impl::transmit() {
     if (!socket_ || waiting_writable_) return false;
+    if (lanes_) return transmit_by_lanes();
     for (std::size_t i = 0; i < options_.send_batches; ++i) {
         if (!pending_) {
             pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
@@ -95,6 +101,21 @@ bool Driver::Impl::transmit() {
         if (!send_pending()) return false;
     }
     return true;
+}
+
+bool Driver::Impl::transmit_by_lanes() {
+    if (waiting_room_) return false;
+    bool more = true;
+    for (std::size_t i = 0; more && i < options_.send_batches; ++i) {
+        const std::span<std::byte> room = lanes_->send.room();
+        waiting_room_ = room.empty();
+        if (waiting_room_) return false;
+        auto transmit = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, room);
+        more = transmit.has_value();
+        if (more) lanes_->send.submit(std::move(*transmit));
+    }
+    note_refusals(monotonic_now());
+    return more;
 }
 
 /// Returns false when the socket is full.
@@ -172,7 +193,7 @@ void Driver::Impl::arm_timer() {
         deadline = deadline ? std::min(*deadline, look) : look;
     }
     if (!deadline) return;
-    *deadline = std::max(*deadline, now + (waiting_writable_ ? kWaitWhileBlocked : kShortestWait));
+    *deadline = std::max(*deadline, now + (waiting_writable_ || waiting_room_ ? kWaitWhileBlocked : kShortestWait));
     if (armed_for_ && *armed_for_ <= *deadline) return;
     armed_for_ = deadline;
     timer_.expires_at(to_steady(*deadline));

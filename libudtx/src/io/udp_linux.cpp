@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,10 @@ class LinuxSocket final : public DatagramSocket {
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
-    std::vector<Address> take_refusals() override { return std::exchange(refusals_, {}); }
+    std::vector<Address> take_refusals() override {
+        const std::lock_guard lock(refusals_mutex_);
+        return std::exchange(refusals_, {});
+    }
     std::string buffer_advice() const override { return socket_.buffer_advice; }
 
   private:
@@ -72,6 +76,7 @@ class LinuxSocket final : public DatagramSocket {
     std::array<mmsghdr, kReceiveBatch> messages_{};
     std::size_t used_ = 0;  // slots that the last call filled
     std::vector<proto::RxDatagram> datagrams_;
+    std::mutex refusals_mutex_;  // what is read of the error queue comes with sending and with receiving
     std::vector<Address> refusals_;
 };
 
@@ -239,6 +244,7 @@ void LinuxSocket::drain_errors() {
         if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return;
         if (!is_port_unreachable(header)) continue;
         const Address address = from_socket_address(to.get(), header.msg_namelen);
+        const std::lock_guard lock(refusals_mutex_);
         const bool known = std::find(refusals_.begin(), refusals_.end(), address) != refusals_.end();
         if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(address);
     }

@@ -26,6 +26,7 @@ struct SendResult {
     int error = 0;          ///< errno of too_large and dropped
 };
 
+/// One thread may send while another one does the rest.
 class DatagramSocket {
   public:
     virtual ~DatagramSocket() = default;

@@ -40,6 +40,9 @@ struct EndpointDeps {
     /// Derived from a key that both ends share: the cookie's round trip is spared (crypto/hello_proof.hpp). nullopt: a
     /// cookie always.
     std::optional<crypto::Secret> hello_key{};
+    /// Lanes that take part in the cipher work. Not 0: established connections hand out batches that are still to be
+    /// sealed (Transmit::key).
+    std::size_t lanes = 0;
 };
 
 /// Order of calls, for the driver:
@@ -72,6 +75,8 @@ class Connection {
 
     // --- driver side
     void handle_datagram(Instant now, const RxDatagram& datagram);
+    /// How packets like this one, which will be handled next, may be opened before; nullopt: leave them as they are.
+    [[nodiscard]] std::optional<Opening> opening_of(const wire::ShortHeader& header);
     void handle_timeout(Instant now);
     /// Writes up to `max_segments` datagrams of one size back to back into `out`.
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
@@ -166,6 +171,7 @@ class Connection {
     // connection_rx.cpp
     void on_long_packet(Instant now, const RxDatagram& datagram);
     void on_short_packet(Instant now, const RxDatagram& datagram);
+    [[nodiscard]] bool open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number);
     void on_opened(Instant now, PathContext& p, const RxDatagram& datagram, const wire::ShortHeader& header,
                    PacketNumber number);
     void after_handshake_packet(Instant now);
@@ -232,6 +238,7 @@ class Connection {
     void note_sent(Instant now, PathContext& p, recovery::SentPacket& packet);
     void fill_control(PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     std::size_t build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan);
+    void seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet);
     void maybe_update_keys();
     void maybe_skip_number(PathContext& p);
     [[nodiscard]] Transmit transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const;
@@ -269,6 +276,7 @@ class Connection {
     TransportParameters peer_;
     HandshakeLayer handshake_;
     std::optional<crypto::SessionKeys> keys_;
+    std::optional<PacketNumber> unsealed_;  // the first one of the batch that is being built, left to a lane
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
     StreamWatch watch_;

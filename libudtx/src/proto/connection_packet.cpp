@@ -169,7 +169,7 @@ std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std:
     if (w.size() == 0) return 0;
     if (plan.pad) w.zeros(w.room());
     const std::size_t size = wire::kShortHeaderBytes + w.size() + wire::kTagBytes;
-    keys_->seal(p.id, packet.number, out.first(size), wire::kShortHeaderBytes);
+    seal(p, packet.number, out.first(size));
 
     packet.sent = now;
     packet.bytes = static_cast<std::uint32_t>(size);
@@ -178,6 +178,15 @@ std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std:
     packet.mtu_probe = plan.mtu_probe || p.state != PathState::active;
     note_sent(now, p, packet);
     return size;
+}
+
+void Connection::seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet) {
+    if (deps_.lanes == 0) {
+        keys_->seal(p.id, number, packet, wire::kShortHeaderBytes);
+        return;
+    }
+    keys_->note_sealed(p.id, number);
+    if (!unsealed_) unsealed_ = number;
 }
 
 void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {

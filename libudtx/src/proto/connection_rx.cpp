@@ -88,7 +88,7 @@ Result<void> Connection::establish(Instant now) {
     cipher_ = *cipher;
     auto secret = handshake_.tls().export_secret(crypto::kPacketKeysLabel);
     if (!secret) return secret.error();
-    keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret);
+    keys_.emplace(*deps_.provider, cipher_, setup_.role, *secret, deps_.lanes);
     crypto::wipe(std::as_writable_bytes(std::span(*secret)));
     streams_.set_peer_limits(peer_.connection_window, peer_.stream_window, peer_.max_streams);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
@@ -113,12 +113,13 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     PathContext* p = paths_.find(header->path);
     if (p == nullptr && !peer_may_open(header->path)) return;
     const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : 0;
-    const PacketNumber number = wire::expand_packet_number(header->packet_number, expected);
+    const PacketNumber number =
+        datagram.opened ? datagram.opened->number : wire::expand_packet_number(header->packet_number, expected);
     if (p != nullptr && !p->replay.check(number)) {
         ++duplicate_packets_;
         return;
     }
-    if (!keys_->open(header->path, number, header->key_phase, datagram.data, wire::kShortHeaderBytes)) {
+    if (!open(datagram, *header, number)) {
         ++undecryptable_packets_;
         if (keys_->forgery_limit_reached()) fail(now, {ErrorCode::protocol, "too many forged packets"});
         return;
@@ -126,6 +127,26 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     if (p == nullptr) p = &open_path(now, header->path, datagram.local, datagram.remote);
     on_opened(now, *p, datagram, *header, number);
     leave_closed(now);
+}
+
+std::optional<Opening> Connection::opening_of(const wire::ShortHeader& header) {
+    const PathContext* const p = keys_ ? paths_.find(header.path) : nullptr;
+    if (p == nullptr || !p->acks.largest()) return std::nullopt;
+    auto key = keys_->receive_key(header.key_phase);
+    if (key == nullptr) return std::nullopt;
+    return Opening{.destination = setup_.local,
+                   .path = header.path,
+                   .key_phase = header.key_phase,
+                   .key = std::move(key),
+                   .expected = *p->acks.largest() + 1};
+}
+
+bool Connection::open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number) {
+    if (!datagram.opened) {
+        return keys_->open(header.path, number, header.key_phase, datagram.data, wire::kShortHeaderBytes);
+    }
+    keys_->note_opened(*datagram.opened->key, header.path, number, datagram.opened->authentic);
+    return datagram.opened->authentic;
 }
 
 /// The packet is authentic, and its payload is plain by now.

@@ -131,6 +131,14 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     after_datagram(now, connection, was_connected);
 }
 
+std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
+    if (wire::is_long_header(datagram) || datagram.size() < wire::kShortHeaderBytes + wire::kTagBytes)
+        return std::nullopt;
+    const auto header = wire::parse_short_header(datagram);
+    const auto it = header ? connections_.find(header->destination) : connections_.end();
+    return it == connections_.end() ? std::nullopt : it->second.connection->opening_of(*header);
+}
+
 void Endpoint::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
     if (connection->role() != Role::server || was_connected || !connection->connected()) return;
     std::erase(half_open_, connection->setup().local);

@@ -50,6 +50,8 @@ class Endpoint {
     [[nodiscard]] std::shared_ptr<Connection> accept();
 
     void handle_datagram(Instant now, const RxDatagram& datagram);
+    /// See Connection::opening_of().
+    [[nodiscard]] std::optional<Opening> opening_of(std::span<const std::byte> datagram) const;
     void handle_timeout(Instant now);
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);

@@ -1,0 +1,36 @@
+// The threads that take cipher work and sending off the protocol thread (docs/streams.md).
+#pragma once
+
+#include <cstddef>
+
+#include "io/crew.hpp"
+#include "io/open_lanes.hpp"
+#include "io/send_lanes.hpp"
+
+namespace udtx::io {
+
+/// Threads that packets pass through, the protocol thread among them: `--streams`.
+inline constexpr std::size_t kMaxStreams = 16;
+/// As many as pay off on so many processors.
+[[nodiscard]] std::size_t streams_for(std::size_t processors) noexcept;
+
+class Lanes {
+  public:
+    struct Calls {
+        std::function<void()> room;                             ///< of SendLanes
+        std::function<void(const proto::Transmit&)> too_large;  ///< of SendLanes
+        OpenLanes::Plan plan;
+    };
+    Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
+    ~Lanes() { send.stop(); }
+    Lanes(const Lanes&) = delete;
+    Lanes& operator=(const Lanes&) = delete;
+
+    SendLanes send;
+    OpenLanes open;
+
+  private:
+    Crew crew_;  // last: its threads end first
+};
+
+}  // namespace udtx::io

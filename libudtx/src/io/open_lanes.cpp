@@ -1,0 +1,61 @@
+#include "io/open_lanes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/lane_work.hpp"
+
+namespace udtx::io {
+
+OpenLanes::OpenLanes(Plan plan, std::function<void(std::size_t)> call)
+    : plan_(std::move(plan)), call_(std::move(call)) {}
+
+void OpenLanes::begin(std::span<proto::RxDatagram> batch) {
+    pieces_.clear();
+    // One piece is opened sooner than another thread wakes up.
+    if (batch.size() < 2 * kPiece) return;
+    for (std::size_t at = 0; at < batch.size(); at += kPiece) {
+        const auto datagrams = batch.subspan(at, std::min(kPiece, batch.size() - at));
+        pieces_.push_back({.opening = plan_(datagrams.front().data), .datagrams = datagrams});
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        next_ = 0;
+        claimable_ = pieces_.size();
+    }
+    call_(pieces_.size() - 1);
+}
+
+void OpenLanes::take(std::size_t index) {
+    std::unique_lock lock(mutex_);
+    if (next_ <= index) {
+        next_ = index + 1;
+        return;
+    }
+    done_.wait(lock, [&] { return pieces_[index].done; });
+    ++by_lanes_;
+}
+
+void OpenLanes::end() {
+    if (pieces_.empty()) return;
+    const std::lock_guard lock(mutex_);
+    claimable_ = 0;
+}
+
+bool OpenLanes::work(std::size_t lane) {
+    std::unique_lock lock(mutex_);
+    if (next_ >= claimable_) return false;
+    Piece& piece = pieces_[next_++];
+    lock.unlock();
+    if (piece.opening) {
+        crypto::Aead& aead = *piece.opening->key->lanes.at(lane);
+        for (proto::RxDatagram& datagram : piece.datagrams) proto::open_packet(*piece.opening, datagram, aead);
+    }
+    lock.lock();
+    piece.done = true;
+    lock.unlock();
+    done_.notify_one();
+    return true;
+}
+
+}  // namespace udtx::io

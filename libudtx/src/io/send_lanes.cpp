@@ -1,0 +1,152 @@
+#include "io/send_lanes.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "io/monotonic_clock.hpp"
+#include "proto/lane_work.hpp"
+
+namespace udtx::io {
+namespace {
+
+// What lies in the ring has left the pacer but not the host, and shows as delay: a little more than keeps all busy.
+constexpr std::size_t kBatchesPerLane = 3;
+constexpr std::size_t kOwnBatches = 2;
+// Fewer packets are sealed sooner than another thread wakes up.
+constexpr std::size_t kWorthwhile = 8;
+constexpr int kWaitMs = 5;
+constexpr Duration kFlushAtMost = std::chrono::milliseconds(200);
+
+}  // namespace
+
+SendLanes::SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls)
+    : socket_(socket), calls_(std::move(calls)), ring_(kBatchesPerLane * lanes + kOwnBatches) {
+    for (Batch& batch : ring_) batch.bytes.resize(batch_bytes);
+}
+
+std::span<std::byte> SendLanes::room() {
+    Lock lock(mutex_);
+    // Better than to wait for the lanes is to help them.
+    while (head_ - tail_ == ring_.size()) {
+        const bool sealed = seal_one(lock, nullptr);
+        const bool sent = send_sealed(lock, false);
+        if (sealed || sent) continue;
+        wants_room_ = true;
+        return {};
+    }
+    return at(head_).bytes;
+}
+
+void SendLanes::submit(proto::Transmit transmit) {
+    Batch& batch = at(head_);  // nobody else's before it is in the ring
+    const bool clear = transmit.key != nullptr;
+    const bool worthwhile = clear && transmit.size >= kWorthwhile * transmit.segment;
+    batch.transmit = std::move(transmit);
+    batch.sent = 0;
+    if (clear && !worthwhile) {
+        const proto::Transmit& t = batch.transmit;
+        proto::seal_batch(t, std::span(batch.bytes).first(t.size), *t.key->aead);
+    }
+    Lock lock(mutex_);
+    batch.state = worthwhile ? State::built : State::sealed;
+    ++head_;
+    if (!worthwhile) {
+        send_sealed(lock, false);
+        return;
+    }
+    lock.unlock();
+    calls_.work();
+}
+
+bool SendLanes::work(std::size_t lane) {
+    Lock lock(mutex_);
+    const bool sealed = seal_one(lock, &lane);
+    const bool sent = send_sealed(lock, true);
+    return sealed || sent;
+}
+
+/// `lane`: null on the protocol thread. `lock` is held before and after.
+bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
+    while (claim_ < head_ && at(claim_).state != State::built) ++claim_;
+    if (claim_ == head_) return false;
+    Batch& batch = at(claim_++);
+    batch.state = State::sealing;
+    lock.unlock();
+    const proto::Transmit& t = batch.transmit;
+    crypto::Aead& aead = lane != nullptr ? *t.key->lanes.at(*lane) : *t.key->aead;
+    proto::seal_batch(t, std::span(batch.bytes).first(t.size), aead);
+    if (lane != nullptr) by_lanes_.fetch_add(1, std::memory_order_relaxed);
+    lock.lock();
+    batch.state = State::sealed;
+    return true;
+}
+
+/// Returns true when something left. `lock` is held before and after.
+bool SendLanes::send_sealed(Lock& lock, bool may_wait) {
+    if (sending_) return false;  // who sends looks again before it stops
+    bool any = false;
+    bool room = false;
+    bool full = false;
+    sending_ = true;
+    while (tail_ < head_ && at(tail_).state == State::sealed) {
+        Batch& batch = at(tail_);
+        full = !send_front(lock, batch, may_wait);
+        if (full) break;
+        batch.state = State::free;
+        batch.transmit = {};
+        claim_ = std::max(claim_, ++tail_);
+        any = true;
+        room = std::exchange(wants_room_, false) || room;
+    }
+    sending_ = false;
+    const bool for_a_lane = full && !may_wait;  // which may wait
+    if (!room && !for_a_lane) return any;
+    lock.unlock();
+    if (room) calls_.room();
+    if (for_a_lane) calls_.work();
+    lock.lock();
+    return any;
+}
+
+/// False: the socket is full, and the batch stays.
+bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
+    lock.unlock();
+    SendResult result;
+    for (;;) {
+        const auto bytes = std::span<const std::byte>(batch.bytes).first(batch.transmit.size).subspan(batch.sent);
+        result = socket_.send(batch.transmit, bytes);
+        if (result.status != SendResult::Status::would_block) break;
+        batch.sent += result.bytes;
+        if (!may_wait || stopped_.load(std::memory_order_relaxed)) break;
+        wait_writable();
+    }
+    // `dropped` is left to the loss recovery: the network could have done the same.
+    if (result.status == SendResult::Status::too_large) calls_.too_large(batch.transmit);
+    lock.lock();
+    return result.status != SendResult::Status::would_block;
+}
+
+void SendLanes::wait_writable() const {
+    pollfd descriptor{socket_.native_handle(), POLLOUT, 0};
+    (void)::poll(&descriptor, 1, kWaitMs);
+}
+
+bool SendLanes::flush() {
+    const Instant until = monotonic_now() + kFlushAtMost;
+    Lock lock(mutex_);
+    while (tail_ < head_ && monotonic_now() < until) {
+        const bool sealed = seal_one(lock, nullptr);
+        const bool sent = send_sealed(lock, false);
+        if (sealed || sent) continue;
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        lock.lock();
+    }
+    return tail_ == head_;
+}
+
+}  // namespace udtx::io

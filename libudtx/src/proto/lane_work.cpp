@@ -1,0 +1,35 @@
+#include "proto/lane_work.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+void seal_batch(const Transmit& transmit, std::span<std::byte> batch, crypto::Aead& aead) {
+    assert(transmit.key != nullptr && transmit.segment > 0);
+    for (std::size_t at = 0; at < batch.size(); at += transmit.segment) {
+        const auto packet = batch.subspan(at, std::min(transmit.segment, batch.size() - at));
+        const auto header = wire::parse_short_header(packet);
+        assert(header);
+        // The header has the low half of the number only; numbers of a batch rise.
+        const PacketNumber number = wire::expand_packet_number(header->packet_number, transmit.first_number);
+        aead.seal(crypto::make_nonce(transmit.key->iv, transmit.path, number), packet, wire::kShortHeaderBytes);
+    }
+}
+
+void open_packet(const Opening& opening, RxDatagram& datagram, crypto::Aead& aead) {
+    if (wire::is_long_header(datagram.data)) return;
+    const auto header = wire::parse_short_header(datagram.data);
+    if (!header || header->destination != opening.destination || header->path != opening.path ||
+        header->key_phase != opening.key_phase) {
+        return;
+    }
+    const PacketNumber number = wire::expand_packet_number(header->packet_number, opening.expected);
+    const auto nonce = crypto::make_nonce(opening.key->iv, opening.path, number);
+    const bool authentic = aead.open(nonce, datagram.data, wire::kShortHeaderBytes);
+    datagram.opened = Opened{opening.key.get(), number, authentic};
+}
+
+}  // namespace udtx::proto

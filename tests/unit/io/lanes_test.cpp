@@ -1,0 +1,162 @@
+#include "io/lanes.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "io/resolve.hpp"
+#include "openssl/provider.hpp"
+#include "proto/lane_work.hpp"
+#include "test/catch.hpp"
+#include "wire/header.hpp"
+
+using namespace udtx;
+
+namespace {
+
+constexpr std::size_t kLanes = 3;
+constexpr std::size_t kBatchBytes = 20'000;
+constexpr std::size_t kPacket = 200;
+constexpr PathId kPath{1};
+constexpr ConnectionId kConnection{42};
+
+/// Takes whole packets in the order of the calls, and now and then fewer than offered.
+class FakeSocket final : public io::DatagramSocket {
+  public:
+    Address local_address() const override { return {}; }
+    int native_handle() const override { return -1; }
+    std::span<proto::RxDatagram> receive() override { return {}; }
+    std::vector<Address> take_refusals() override { return {}; }
+    std::string buffer_advice() const override { return {}; }
+    io::SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override {
+        using Status = io::SendResult::Status;
+        if (transmit.mtu_probe) return {Status::too_large, 0, 0};
+        const bool full = ++calls_ % 7 == 0;
+        const std::size_t packets = bytes.size() / kPacket;
+        const std::size_t taken = (full ? packets / 2 : packets) * kPacket;
+        for (std::size_t at = 0; at < taken; at += kPacket) {
+            sent.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                              bytes.begin() + static_cast<std::ptrdiff_t>(at + kPacket));
+        }
+        return {full ? Status::would_block : Status::sent, taken, 0};
+    }
+
+    std::vector<std::vector<std::byte>> sent;
+
+  private:
+    std::size_t calls_ = 0;
+};
+
+crypto::PacketKeyPtr make_key(openssl::OpensslProvider& provider, std::size_t lanes) {
+    crypto::Secret secret{};
+    secret[0] = std::byte{7};
+    return std::make_shared<const crypto::PacketKey>(
+        crypto::derive_packet_key(provider, crypto::Cipher::aes_256_gcm, secret, lanes));
+}
+
+void write_packet(std::span<std::byte> out, PacketNumber number, ConnectionId connection = kConnection) {
+    std::fill(out.begin(), out.end(), static_cast<std::byte>(number));
+    wire::ShortHeader header;
+    header.destination = connection;
+    header.path = kPath;
+    header.packet_number = static_cast<std::uint32_t>(number);
+    wire::write_short_header(header, out);
+}
+
+}  // namespace
+
+TEST_CASE("As many streams as pay off, by the number of processors") {
+    CHECK(io::streams_for(0) == 1);
+    CHECK(io::streams_for(2) == 1);
+    CHECK(io::streams_for(4) == 2);
+    CHECK(io::streams_for(64) == 3);
+}
+
+TEST_CASE("Lanes send every batch once, sealed, in the order in which they were built") {
+    openssl::OpensslProvider provider;
+    FakeSocket socket;
+    std::atomic<unsigned> too_large{0};
+    std::atomic<unsigned> rooms{0};
+    io::Lanes lanes(socket, kLanes, kBatchBytes,
+                    {.room = [&] { ++rooms; }, .too_large = [&](const proto::Transmit&) { ++too_large; }, .plan = {}});
+    // Numbers that pass 2^32: a header has their low half only.
+    constexpr PacketNumber kFirst = (1ULL << 32U) - 5'000;
+    PacketNumber next = kFirst;
+    unsigned probes = 0;
+    auto key = make_key(provider, kLanes);
+    const auto other_end = make_key(provider, 0);
+    std::minstd_rand random(1);
+    for (unsigned i = 0; i < 600; ++i) {
+        auto room = lanes.send.room();
+        for (; room.empty(); room = lanes.send.room()) std::this_thread::yield();
+        proto::Transmit t;
+        t.path = kPath;
+        t.segment = kPacket;
+        t.key = key;
+        t.first_number = next;
+        t.mtu_probe = i % 50 == 0;
+        const std::size_t packets = t.mtu_probe || i % 5 == 0 ? 1 : 1 + random() % (kBatchBytes / kPacket);
+        t.size = packets * kPacket;
+        for (std::size_t k = 0; k < packets; ++k) write_packet(room.subspan(k * kPacket, kPacket), next + k);
+        if (t.mtu_probe) {
+            ++probes;
+        } else {
+            next += packets;
+        }
+        lanes.send.submit(std::move(t));
+    }
+    key.reset();  // batches under way keep theirs
+    for (unsigned tries = 0; tries < 500 && !lanes.send.flush(); ++tries) {
+    }
+    CHECK(too_large == probes);
+    REQUIRE(socket.sent.size() == next - kFirst);
+    for (std::size_t i = 0; i < socket.sent.size(); ++i) {
+        const PacketNumber number = kFirst + i;
+        const auto nonce = crypto::make_nonce(other_end->iv, kPath, number);
+        REQUIRE(other_end->aead->open(nonce, socket.sent[i], wire::kShortHeaderBytes));
+        REQUIRE(socket.sent[i][wire::kShortHeaderBytes] == static_cast<std::byte>(number));
+    }
+}
+
+TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as it was") {
+    openssl::OpensslProvider provider;
+    const auto sender = make_key(provider, 0);
+    const auto key = make_key(provider, kLanes);
+    FakeSocket socket;
+    const auto plan = [&](std::span<const std::byte> datagram) -> std::optional<proto::Opening> {
+        const auto header = wire::parse_short_header(datagram);
+        if (!header || header->destination != kConnection) return std::nullopt;
+        return proto::Opening{.destination = kConnection, .path = kPath, .key = key, .expected = 0};
+    };
+    io::Lanes lanes(socket, kLanes, kBatchBytes, {.room = [] {}, .too_large = [](const auto&) {}, .plan = plan});
+    std::minstd_rand random(2);
+    std::vector<std::byte> memory(400 * kPacket);
+    std::vector<proto::RxDatagram> batch;
+    for (unsigned round = 0; round < 100; ++round) {
+        batch.assign(random() % 400, {});
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const auto packet = std::span(memory).subspan(i * kPacket, kPacket);
+            write_packet(packet, i, ConnectionId{i % 11 == 10 ? 43U : kConnection.value});
+            sender->aead->seal(crypto::make_nonce(sender->iv, kPath, i), packet, wire::kShortHeaderBytes);
+            if (i % 13 == 12) packet.back() ^= std::byte{1};
+            batch[i].data = packet;
+        }
+        lanes.open.begin(batch);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            lanes.open.reach(i);
+            auto& datagram = batch[i];
+            const bool ours = i % 11 != 10;
+            const bool forged = i % 13 == 12;
+            if (!ours) REQUIRE_FALSE(datagram.opened);
+            if (datagram.opened) {
+                REQUIRE(datagram.opened->number == i);
+                REQUIRE(datagram.opened->authentic != forged);
+            } else {
+                const auto nonce = crypto::make_nonce(key->iv, kPath, i);
+                REQUIRE(key->aead->open(nonce, datagram.data, wire::kShortHeaderBytes) != forged);
+            }
+            if (!forged) REQUIRE(datagram.data[wire::kShortHeaderBytes] == static_cast<std::byte>(i));
+        }
+        lanes.open.end();
+    }
+}
