@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "common/units.hpp"
+#include "io/lanes.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::apps {
@@ -20,6 +23,18 @@ std::string joined(const std::vector<std::string>& names) {
     std::string out;
     for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
     return out;
+}
+
+Result<std::uint32_t> parse_streams(const std::string& text) {
+    if (text == "auto") return static_cast<std::uint32_t>(io::streams_for(std::thread::hardware_concurrency()));
+    std::uint32_t value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error != std::errc() || end != last || value < 1 || value > io::kMaxStreams) {
+        return usage("--streams: '" + text + "' is not understood: give 'auto' or 1 to " +
+                     std::to_string(io::kMaxStreams));
+    }
+    return value;
 }
 
 }  // namespace
@@ -124,8 +139,8 @@ Result<void> CommonOptions::check() {
     if (!mtu) return usage("--mtu: " + mtu.error().message);
     max_datagram = mtu.value();
     const auto threads = parse_streams(streams_text);
-    if (!threads) return usage("--streams: " + threads.error().message);
-    streams = threads.value();
+    if (!threads) return threads.error();
+    streams = *threads;
     const auto known = congestion_controller_names();
     if (std::find(known.begin(), known.end(), congestion) == known.end()) {
         return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known));

@@ -7,9 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
-#include <thread>
-
-#include "io/lanes.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -161,16 +158,6 @@ Result<std::uint32_t> parse_mtu(std::string_view text) {
         return bad("MTU", text, "give 'auto' or a size from 1280 to 65535");
     }
     return std::min(value - kHeaders, kLargestPayload);
-}
-
-Result<std::uint32_t> parse_streams(std::string_view text) {
-    if (text == "auto") return static_cast<std::uint32_t>(io::streams_for(std::thread::hardware_concurrency()));
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > io::kMaxStreams) {
-        return bad("number", text, "give 'auto' or 1 to " + std::to_string(io::kMaxStreams));
-    }
-    return value;
 }
 
 std::string format_rate(Rate rate) { return rate.is_infinite() ? "unlimited" : with_prefix(rate.bps()) + "bit/s"; }

@@ -19,8 +19,6 @@ Result<Rate> parse_bwlimit(std::string_view text);
 Result<Duration> parse_seconds(std::string_view text);
 /// UDP payload bound of an "--mtu" value, which counts the IP and UDP headers: "auto" or 1280 to 65535.
 Result<std::uint32_t> parse_mtu(std::string_view text);
-/// "auto" (as many as pay off on this machine) or 1 to 16.
-Result<std::uint32_t> parse_streams(std::string_view text);
 
 [[nodiscard]] std::string format_rate(Rate rate);             ///< "943 Mbit/s"; "unlimited" for an infinite one
 [[nodiscard]] std::string format_byte_rate(Rate rate);        ///< "118 MB/s"
