@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "common/units.hpp"
@@ -26,13 +25,11 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 Result<std::uint32_t> parse_streams(const std::string& text) {
-    if (text == "auto") return static_cast<std::uint32_t>(io::streams_for(std::thread::hardware_concurrency()));
     std::uint32_t value = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
     if (error != std::errc() || end != last || value < 1 || value > io::kMaxStreams) {
-        return usage("--streams: '" + text + "' is not understood: give 'auto' or 1 to " +
-                     std::to_string(io::kMaxStreams));
+        return usage("--streams: '" + text + "' is not understood: give 1 to " + std::to_string(io::kMaxStreams));
     }
     return value;
 }
@@ -67,7 +64,7 @@ void CommonOptions::add_to(CLI::App& app) {
         ->type_name("BYTES")
         ->group(transport_group);
     app.add_option("--streams", streams_text,
-                   "Threads that the packets of a connection pass through, 1 to 16, or 'auto': as many as pay off here")
+                   "Threads that the packets of a connection pass through, 1 to 16 (default 1)")
         ->type_name("N")
         ->group(transport_group);
     app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
@@ -184,7 +181,7 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (ipv6) words.emplace_back("-6");
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
-    if (streams_text != "auto") words.insert(words.end(), {"--streams", streams_text});
+    if (streams != 1) words.insert(words.end(), {"--streams", streams_text});
     return words;
 }
 

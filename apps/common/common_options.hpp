@@ -29,7 +29,7 @@ struct CommonOptions {
     std::string rate_text;
     std::string timeout_text;
     std::string mtu_text = "auto";
-    std::string streams_text = "auto";
+    std::string streams_text = "1";
     std::string checksum = "xxh128";
     std::string log_text;
     std::string receipt_text;

@@ -16,8 +16,6 @@ wrong_send "rate '10MB/s'" --rate 10MB/s "$work/file" $url
 wrong_send "--rate" "$work/file" $url --rate
 wrong_send "time 'soon'" --timeout soon "$work/file" $url
 wrong_send "MTU '900'" --mtu 900 "$work/file" $url
-wrong_send "--streams: '17'" --streams 17 "$work/file" $url
-wrong_send "--streams: '0'" --streams 0 "$work/file" $url
 wrong_send "--cc: 'cubik'.*udt" --cc cubik "$work/file" $url
 wrong_send "--policy: 'greedy'.*fixed" --policy greedy "$work/file" $url
 wrong_send "add --rate" --policy fixed "$work/file" $url
@@ -58,7 +56,6 @@ expect 1 "$send" keygen
 said "one file"
 
 wrong_recv "--listen" --dir "$work/dst"
-wrong_recv "--streams: 'two'" --streams two --listen 127.0.0.1:0 --dir "$work/dst"
 wrong_recv "--dir is missing" --listen 127.0.0.1:0
 wrong_recv "--listen" --listen 127.0.0.1:99999 --dir "$work/dst"
 wrong_recv "--listen: 'fd:x'" --listen fd:x --dir "$work/dst"

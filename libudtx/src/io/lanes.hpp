@@ -11,8 +11,6 @@ namespace udtx::io {
 
 /// Threads that packets pass through, the protocol thread among them: `--streams`.
 inline constexpr std::size_t kMaxStreams = 16;
-/// As many as pay off on so many processors.
-[[nodiscard]] std::size_t streams_for(std::size_t processors) noexcept;
 
 class Lanes {
   public:

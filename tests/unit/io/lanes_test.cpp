@@ -65,13 +65,6 @@ void write_packet(std::span<std::byte> out, PacketNumber number, ConnectionId co
 
 }  // namespace
 
-TEST_CASE("As many streams as pay off, by the number of processors") {
-    CHECK(io::streams_for(0) == 1);
-    CHECK(io::streams_for(2) == 1);
-    CHECK(io::streams_for(4) == 2);
-    CHECK(io::streams_for(64) == 3);
-}
-
 TEST_CASE("Lanes send every batch once, sealed, in the order in which they were built") {
     openssl::OpensslProvider provider;
     FakeSocket socket;
