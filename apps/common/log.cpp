@@ -153,8 +153,8 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
 
 Result<void> Log::file_status() const {
     if (!file_ || file_->error == 0) return {};
-    return Error{ErrorCode::file_io,
-                 "--log: cannot write the log " + file_->path.string() + ": " + std::generic_category().message(file_->error)};
+    return Error{ErrorCode::file_io, "--log: cannot write the log " + file_->path.string() + ": " +
+                                         std::generic_category().message(file_->error)};
 }
 
 void Log::error(std::string_view message) { logger_->log(spdlog::level::err, escape_message(message)); }

@@ -200,6 +200,9 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
     if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --authorized-keys go together: own key, and whom to let in");
     }
+    if (command.allow_read && !command.authorized_keys.empty()) {
+        return usage("--allow-read is for --psk-file: in the file of --authorized-keys each key has its rights");
+    }
     return {};
 }
 
@@ -256,6 +259,10 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("NAME")
         ->group("Copying");
     app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
+    app.add_flag(
+           "--allow-read", command.allow_read,
+           "With --psk-file: let who has the key fetch what is in DIR, too (--authorized-keys says it key by key)")
+        ->group("Copying");
     command.paths.add_to(app);
     app.add_option("TARGETS", command.targets,
                    "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")

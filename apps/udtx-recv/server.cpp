@@ -129,7 +129,7 @@ class Server {
         return answer;
     }
 
-    /// Null: everybody has the one key, which opens all.
+    /// Null: everybody has the one key.
     [[nodiscard]] std::string directory(const KeyRights* rights) const {
         return rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
     }
@@ -151,6 +151,9 @@ class Server {
     Result<transfer::ConfinedSources> find_sources(const KeyRights* rights, const transfer::PullWish& wish) const {
         if (rights != nullptr && !rights->read) {
             return Error{ErrorCode::refused, "this key may not read here: it lacks the right 'read'"};
+        }
+        if (rights == nullptr && !run_.command.allow_read) {
+            return Error{ErrorCode::refused, "nothing is fetched from here: the server has to run with --allow-read"};
         }
         if (run_.command.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
         const auto base = transfer::ConfinedDir::open(directory(rights));

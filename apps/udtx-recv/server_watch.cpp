@@ -27,8 +27,7 @@ Rate ServerWatch::first_cap(const RecvCommand& command) { return std::min(comman
 Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, JsonTicker::Print print) {
     sessions_ = std::move(sessions);
     const std::string where = command_.to_stdout ? "into standard output" : "into " + command_.directory;
-    auto page =
-        open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
+    auto page = open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
     if (!page) return page.error();
     page_ = std::move(*page);
     auto metrics = serve_metrics(command_.common, log, [this] { return this->metrics(); });

@@ -50,6 +50,7 @@ by-hash         | selection | -
 overwrite       | selection | often
 delete          | mirror    | -
 allow-delete    | mirror    | -
+allow-read      | server_pull | -
 checksum        | receipt   | md5
 verbose         | observing | -
 quiet           | progress  | -

@@ -55,7 +55,7 @@ start "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
 until_true 60 silent
-"$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
+"$recv" --listen "127.0.0.1:$port" --allow-read --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
 receivers+=("$!")
 went_on "$work/file" "$work/dst/file"
 
@@ -67,7 +67,7 @@ start "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/file" "$arriving/"
 kill -KILL "$receiver"
 wait_for 137 "$receiver"
 until_true 60 silent
-"$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" 2>"$work/third.log" &
+"$recv" --listen "127.0.0.1:$port" --allow-read --psk-file "$work/psk" --dir "$work/dst" 2>"$work/third.log" &
 receivers+=("$!")
 went_on "$work/file" "$arriving/file"
 arriving=$work/dst

@@ -128,6 +128,18 @@ cmp "$dir/lab/large" part/large || fail "not the same"
 awk -v s="$(json_field "$work/again.out" seconds)" -v n="$(json_field "$work/again.out" sent_bytes)" \
     'BEGIN { exit !(s > n * 8 / 80e6 * 0.8) }' || fail "faster than the key's rate"
 
+# --- with a pre-shared key only where that was said
+start_recv drop-box --dir "$dir" --psk-file "$work/psk"
+expect 11 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/lab/a.txt" "$work/by-psk"
+said "--allow-read"
+[ ! -e "$work/by-psk" ] || fail "a drop box gave a file away"
+until_true 20 grep -q "refused 127.0.0.1.*--allow-read" "$work/drop-box.log"
+start_recv open --allow-read --dir "$dir" --psk-file "$work/psk"
+expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/lab/a.txt" "$work/by-psk"
+cmp "$dir/lab/a.txt" "$work/by-psk" || fail "not the same"
+expect 1 "$recv" --listen 127.0.0.1:0 --allow-read --dir "$dir" --identity "$work/server" --authorized-keys "$work/allowed"
+said "--allow-read is for --psk-file"
+
 # --- wrong use
 wrong() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
 wrong "where to" udtx://h/a
