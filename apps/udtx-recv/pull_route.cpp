@@ -118,6 +118,7 @@ Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& r
     options.overwrite = command.overwrite;
     options.to_stream = command.to_stdout;
     options.allow_erase = command.tree.erase;
+    options.dry_run = command.tree.dry_run;
     options.planned = plan_listing(run.log, command.tree.listing(command.common));
     if (command.server) {
         auto order = order_of(command, route.missing);

@@ -5,6 +5,7 @@
 
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
+#include "proto/lane_work.hpp"
 
 namespace udtx::io {
 namespace {
@@ -96,6 +97,10 @@ bool Driver::Impl::transmit() {
         if (!pending_) {
             pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
             pending_sent_ = 0;
+            // Lanes need a socket to begin with; what was built before is sealed here.
+            if (pending_ && pending_->key) {
+                proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), *pending_->key->aead);
+            }
         }
         if (!pending_) return false;
         if (!send_pending()) return false;

@@ -34,7 +34,8 @@ std::span<std::byte> SendLanes::room() {
     while (head_ - tail_ == ring_.size()) {
         const bool sealed = seal_one(lock, nullptr);
         const bool sent = send_sealed(lock, false);
-        if (sealed || sent) continue;
+        // While the lock was not held a lane may have made room, and would not tell of it.
+        if (sealed || sent || head_ - tail_ < ring_.size()) continue;
         wants_room_ = true;
         return {};
     }

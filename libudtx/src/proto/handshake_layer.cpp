@@ -55,7 +55,8 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
     wire::Reader in(std::span<const std::byte>(datagram).subspan(header.header_bytes, end - header.header_bytes));
     bool eliciting = false;
     if (!acks_.on_received(now, number, false)) return false;
-    if (credit_ && header.type == wire::LongType::handshake) credit_.reset();
+    // Our id went to that address only.
+    if (header.type == wire::LongType::handshake && header.destination == ids_.local) credit_.reset();
     if (credit_) answer_again(datagram.size());
     wire::AckFrame ack;
     while (!in.empty()) {

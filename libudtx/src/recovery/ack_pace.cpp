@@ -25,6 +25,7 @@ constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of 
 constexpr Duration kLeastQueue = std::chrono::milliseconds(10);
 constexpr Duration kKeep = std::chrono::seconds(10);  // the rate, before more is tried
 constexpr Duration kLongestKeep = std::chrono::seconds(80);
+constexpr double kMostSeconds = 60.0;  // of a queue, by whatever the peer says of its clock
 }  // namespace
 
 double AckPace::least_rate() const { return packet_bytes_ / to_seconds(kLongest); }
@@ -38,7 +39,7 @@ double AckPace::filling_rate(Instant now) const {
 // A packet waits for itself on a slow line, and not all are of one size.
 Duration AckPace::tolerated() const {
     if (capacity_ <= 0.0) return kLeastQueue;
-    return std::max(kLeastQueue, from_seconds(packet_bytes_ / capacity_));
+    return std::max(kLeastQueue, from_seconds(std::min(kMostSeconds, packet_bytes_ / capacity_)));
 }
 
 Duration AckPace::draining_time(Duration queue) { return from_seconds(to_seconds(queue) / (1.0 - kDrainShare)); }
@@ -86,7 +87,7 @@ void AckPace::on_fate(const Fate& fate) {
     delays_.add(fate.now, *fate.delay);
     // What stands there since the handshake drains: how long it takes without is not known yet.
     const bool drains = before && *before - *fate.delay > kLeastQueue;
-    const Duration queue = *fate.delay - *delays_.value(fate.now);
+    const Duration queue = std::min(*fate.delay - *delays_.value(fate.now), from_seconds(kMostSeconds));
     const double arrived = static_cast<double>(fate.bytes + std::uint64_t{fate.packets} * kOverhead);
     unconfirmed_ = std::max(unconfirmed_ - arrived - packet_bytes_ * fate.lost, 0.0);
     if (state_ == State::start && !drains) start(fate, queue);
@@ -170,7 +171,8 @@ void AckPace::consider_queue(Instant now, double came, double offered) {
     const bool full = limited() && rate_ > kNearCapacity * capacity_;
     if (came < kFallen * offered || full) {
         capacity_ = came;
-        const Duration unheard = state_ == State::start ? from_seconds(unconfirmed_ / came) : Duration::zero();
+        const Duration unheard =
+            state_ == State::start ? from_seconds(std::min(kMostSeconds, unconfirmed_ / came)) : Duration::zero();
         limit(now, kShare * came, draining_time(std::max(queue, unheard)));
     } else if (now >= innocent_until_) {
         // All comes through: others keep the queue, or the sender waits for what stands in it.

@@ -48,6 +48,7 @@ struct ReceiveOptions {
     std::string rename{};
     bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
     bool allow_erase = false;  ///< senders may use --delete
+    bool dry_run = false;      ///< of a pull: that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job

@@ -162,7 +162,10 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
     if (options_.pull && !placed_) return broken("the sender says not what there is of what was asked for");
-    if (!base_ && !options_.to_stream && !m.dry_run) return broken("the sender offers more than the dry run asked for");
+    const bool asked = options_.role == Role::client;
+    const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
+    if (homeless || (asked && m.dry_run != options_.dry_run))
+        return broken("the sender offers something else than was asked for");
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
     }
@@ -235,6 +238,8 @@ Result<void> ReceiveJob::handle(const message::Meta& m) {
 
 Result<void> ReceiveJob::handle(const message::Rules& m) {
     if (!offer_->erase) return broken("rules of a deletion that was not offered");
+    // They say what may make way for what comes.
+    if (next_index_ != 0) return broken("rules after the first entry");
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
     queue_.push_now(op::Rules{m}, cost);

@@ -9,6 +9,13 @@
 
 namespace udtx::transfer {
 
+namespace {
+
+// Two streams are opened, and may be reset, before the first message is complete.
+constexpr std::size_t kMostMissed = 8;
+
+}  // namespace
+
 ServedJob::~ServedJob() { waker_.set(nullptr); }
 
 Job* ServedJob::chosen() const noexcept {
@@ -53,6 +60,9 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     const bool lasting = std::holds_alternative<proto::event::StreamOpened>(event) ||
                          std::holds_alternative<proto::event::StreamReset>(event);
     if (lasting) missed_.push_back(event);
+    if (missed_.size() > kMostMissed) {
+        return end(now, connection, Error{ErrorCode::protocol, "the other side opens streams and says nothing"});
+    }
     if (control_) read_control(now, connection);
 }
 

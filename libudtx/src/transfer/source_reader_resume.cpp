@@ -140,7 +140,7 @@ void SourceReader::plan_unread(const Candidate& candidate) {
     const ScannedEntry& entry = candidate.entry;
     const Holding has = holding_of(candidate).has;
     if (has == Holding::blocked) return;
-    if (has == Holding::exists || has == Holding::blocked) return plan(Kind::skip, entry);
+    if (has == Holding::exists) return plan(Kind::skip, entry);
     if (entry.type == EntryType::directory) return plan(Kind::directory, entry);
     // The other name of a file that is replaced stays with what it was.
     const bool same = has == Holding::same && planned_.count(path_key(entry.target)) == 0;
@@ -180,7 +180,7 @@ FileStatus SourceReader::learn_holding(OpenFile& file) {
     if (!active_) return FileStatus::ok;
     file.holding = wait_for_answer(query);
     const Holding has = file.holding.has;
-    if (has == Holding::exists) return FileStatus::skipped;
+    if (has == Holding::exists || has == Holding::blocked) return FileStatus::skipped;
     if (has == Holding::same || has == Holding::file || same_content(file)) return FileStatus::kept;
     // What was sent before is not kept.
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= std::min(file.same_until, file.sent); });

@@ -55,7 +55,8 @@ void TreeWriter::update_meta(const message::Meta& meta, const std::string& path,
     struct stat st = {};
     const UniqueFd fd = root_.open_at(path, flags, 0, error);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
-    const bool owner = options_.owner && meta.has_owner && (st.st_uid != meta.user || st.st_gid != meta.group);
+    const bool owner =
+        error == 0 && options_.owner && meta.has_owner && (st.st_uid != meta.user || st.st_gid != meta.group);
     if (fd && owner && ::fchown(fd.get(), meta.user, meta.group) != 0) error = errno;
     if (fd && error == 0) error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
     // Its owner may have no right to read it, and nothing is to be set.

@@ -21,7 +21,7 @@ constexpr PathId kPath{1};
 constexpr ConnectionId kConnection{42};
 
 /// Takes whole packets in the order of the calls, and now and then fewer than offered.
-class FakeSocket final : public io::DatagramSocket {
+class FakeSocket : public io::DatagramSocket {
   public:
     Address local_address() const override { return {}; }
     int native_handle() const override { return -1; }
@@ -45,6 +45,16 @@ class FakeSocket final : public io::DatagramSocket {
 
   private:
     std::size_t calls_ = 0;
+};
+
+/// Takes nothing as long as it is full.
+class FullSocket final : public FakeSocket {
+  public:
+    io::SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override {
+        if (full) return {io::SendResult::Status::would_block, 0, 0};
+        return FakeSocket::send(transmit, bytes);
+    }
+    bool full = true;
 };
 
 crypto::PacketKeyPtr make_key(openssl::OpensslProvider& provider, std::size_t lanes) {
@@ -152,4 +162,40 @@ TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as 
         }
         lanes.open.end();
     }
+}
+
+TEST_CASE("Room that a lane makes while the protocol thread calls for help is not missed") {
+    openssl::OpensslProvider provider;
+    const auto key = make_key(provider, 1);
+    FullSocket socket;
+    io::SendLanes* lanes = nullptr;
+    unsigned calls = 0;
+    unsigned rooms = 0;
+    unsigned batches = 0;
+    // A call for each batch that is built, one for each that finds the socket full, and then nothing is left but to
+    // wait.
+    const auto work = [&] {
+        if (++calls <= 2 * batches || batches == 0) return;
+        socket.full = false;
+        while (lanes->work(0)) {
+        }
+    };
+    io::SendLanes sender(socket, 1, kBatchBytes,
+                         {.work = work, .room = [&] { ++rooms; }, .too_large = [](const auto&) {}});
+    lanes = &sender;
+    const auto submit = [&](std::span<std::byte> room) {
+        proto::Transmit t;
+        t.path = kPath;
+        t.segment = kPacket;
+        t.key = key;
+        t.size = kBatchBytes / kPacket * kPacket;
+        for (std::size_t at = 0; at < t.size; at += kPacket) write_packet(room.subspan(at, kPacket), at / kPacket);
+        sender.submit(std::move(t));
+    };
+    constexpr unsigned kRing = 5;  // batches, with one lane
+    for (unsigned i = 0; i < kRing; ++i) submit(sender.room());
+    REQUIRE(calls == kRing);
+    batches = kRing;
+    CHECK((!sender.room().empty() || rooms > 0));
+    CHECK_FALSE(socket.full);
 }
