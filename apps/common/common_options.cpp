@@ -72,6 +72,12 @@ void CommonOptions::add_to(CLI::App& app) {
 
     app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
         ->group("Copying");
+    app.add_option_function<int>(
+           "-k", [this](int level) { no_resume = no_resume || level == 0; },
+           "As with ascp: 0 is --no-resume; 1 to 3 continue, which here is always by hashes")
+        ->check(CLI::Range(0, 3).description(""))
+        ->type_name("0..3")
+        ->group("Copying");
 
     app.add_option("--receipt", receipt_text, "Write the hashes of all blocks to FILE, for 'udtx-recv verify FILE DIR'")
         ->type_name("FILE")

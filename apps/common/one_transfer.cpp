@@ -15,7 +15,7 @@ namespace {
 /// The other side dials at once; its addresses may be several, tried in turn.
 constexpr Duration kPeerWithin = std::chrono::seconds(60);
 /// ssh has gone: when nothing moves over UDP either, so has the other side.
-constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(15);
+constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
 /// For our own disk to take what is complete, and for the other side to hear of it.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 

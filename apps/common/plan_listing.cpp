@@ -48,4 +48,10 @@ transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
     };
 }
 
+void check_listing(Log& log, FinalReport& report) {
+    if (!report.dry_run || std::cout.flush()) return;
+    log.error("cannot write the list to standard output");
+    if (report.code == ExitCode::ok) report.code = ExitCode::file_io;
+}
+
 }  // namespace udtx::apps

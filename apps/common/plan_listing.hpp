@@ -1,6 +1,7 @@
 // What --dry-run lists on standard output, and -v of what --delete took away.
 #pragma once
 
+#include "common/final_report.hpp"
 #include "common/log.hpp"
 #include "transfer/report.hpp"
 
@@ -12,5 +13,7 @@ struct PlanListing {
 };
 /// Any thread may call it. `log` outlives it.
 [[nodiscard]] transfer::PlanCallback plan_listing(Log& log, PlanListing listing);
+/// A list that could not be written is an error.
+void check_listing(Log& log, FinalReport& report);
 
 }  // namespace udtx::apps

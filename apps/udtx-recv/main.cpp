@@ -6,6 +6,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/doctor.hpp"
+#include "common/plan_listing.hpp"
 #include "common/process.hpp"
 #include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
@@ -29,6 +30,7 @@ ExitCode show_end(const RecvRun& run, FinalReport report) {
         show(run, last, {}, false);
     }
     check_log(run.log, report);
+    check_listing(run.log, report);
     if (!run.command.common.json) return report.code;
     if (!run.command.to_stdout) return print_output(run.log, to_json(report) + "\n", report.code);
     run.terminal.line(to_json(report));

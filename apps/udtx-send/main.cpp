@@ -6,6 +6,7 @@
 
 #include "common/control_commands.hpp"
 #include "common/descriptors.hpp"
+#include "common/plan_listing.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
 #include "udtx-send/bootstrap.hpp"
@@ -22,6 +23,7 @@ ExitCode show(const SendRun& run, FinalReport report) {
     show_report(run.log, report,
                 {{}, "not delivered", run.command.common.verbose, run.command.common.observing.stats, true});
     check_log(run.log, report);
+    check_listing(run.log, report);
     if (!run.command.common.json) return report.code;
     return print_output(run.log, to_json(report) + "\n", report.code);
 }

@@ -19,7 +19,15 @@ transfer() {  # NAME SEND-ARGS...
 verify() { expect "$1" "$recv" verify "$work/one.recv" "$work/dst/in/to"; }
 differs() { grep -qE -- "$1" "$work/last.out" || fail "verify does not say '$1': $(cat "$work/last.out")"; }
 
+# A receipt takes the place of a file, also behind a link, and of nothing else.
+mkfifo "$work/pipe"
+expect 11 "$send" --psk-file "$work/psk" --receipt "$work/pipe" "$work/src/" udtx://127.0.0.1:9/in
+said "no regular file"
+[ -p "$work/pipe" ] || fail "a pipe made way for a receipt"
+: >"$work/one.send.real"
+ln -s one.send.real "$work/one.send"
 transfer one
+[ -L "$work/one.send" ] || fail "a link made way for a receipt"
 cmp "$work/one.send" "$work/one.recv" || fail "the receipts of the two ends differ"
 verify 0
 said "5 files.*all as the receipt says"

@@ -120,6 +120,15 @@ said "not on disk as they were written"
 [ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
 stop_receiver INT
 
+# --- what was put there meanwhile is the same, whatever an earlier run left of it
+cut_off before-copy
+cp -p "$work/src/big" "$work/dst/big"
+serve after-copy
+send_all
+same_tree
+[ "$(resumed)" -eq 0 ] && [ "$(sent)" -le $((total - size + 1048576)) ] || fail "$(sent) bytes were sent of what stood there"
+stop_receiver INT
+
 # --- a journal that is none
 cut_off before-garbage
 head -c 3000 /dev/urandom >"$(find "$work/dst" -name '*.journal')"

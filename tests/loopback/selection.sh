@@ -42,6 +42,12 @@ expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
 [ ! -e "$work/dst/dry" ] || fail "a dry run made something"
 grep -q '^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
 said "dry run, nothing was done: 10 files"
+if [ -c /dev/full ]; then
+    code=0
+    "$send" -n --psk-file "$work/psk" "$src" "$url/dry" >/dev/full 2>"$work/last.err" || code=$?
+    [ "$code" -eq 11 ] || fail "a list that was not written ends with $code"
+    said "cannot write the list"
+fi
 
 # --- again: nothing is sent; then only what changed
 copy "$src" "$url/again"

@@ -45,6 +45,17 @@ until_true 120 gone
 rm -rf "$work/dst"
 mkdir "$work/dst"
 
+# --- and the same command, at once, waits for that and continues
+start_slow
+kill -KILL "$sender"
+wait_for 137 "$sender"
+expect 0 "$send" "${to[@]}" --json "$work/file" "far:$work/dst"
+cmp "$work/file" "$work/dst/file" || fail "not the same"
+[ "$(json_field "$work/last.out" resumed_bytes)" -gt 0 ] || fail "it was begun anew"
+[ -z "$(find "$work/dst" -name '.*')" ] || fail "something was left"
+rm -rf "$work/dst"
+mkdir "$work/dst"
+
 # --- a datagram hole: the port that is named belongs to a socket that nobody reads
 make_key
 start_recv hole --psk-file "$work/psk" --dir "$work/dst"

@@ -21,7 +21,8 @@ namespace udtx::transfer {
 namespace {
 
 constexpr auto kWaitForOwner = std::chrono::seconds(10);
-constexpr auto kWaitForProcess = std::chrono::seconds(2);
+// One that has lost its sender is about to end: over ssh after 4 s.
+constexpr auto kWaitForProcess = std::chrono::seconds(8);
 constexpr auto kBetweenTries = std::chrono::milliseconds(50);
 
 using Key = std::tuple<dev_t, ino_t, std::uint64_t>;

@@ -23,7 +23,11 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
             return reply({query.number, Holding::blocked, 0, {}});
         }
     }
-    if (resume_ && !must_stay && resume_->knows(path, query)) return resume_->answer(query, reply);
+    // What was put there meanwhile is not sent again for what an earlier run left of it.
+    const bool stands = resume_ && resume_->has_partial(path) && options_.overwrite != Overwrite::always &&
+                        basis_.is_same(path, query.size, query.mtime_ns);
+    const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
+    if (known) return resume_->answer(query, reply);
     const Holding has = basis_.answer(query, reply);
     if (has == Holding::same) callbacks_.unchanged();
     if (has == Holding::exists) callbacks_.skipped();

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "transfer/file_io.hpp"
@@ -33,6 +35,16 @@ std::string piece_text(const ProvenPiece& piece) {
 }  // namespace
 
 Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
+    // The receipt takes the place of what has its name: of what a link leads to, and of no device or pipe.
+    struct stat st = {};
+    if (::stat(path.c_str(), &st) == 0) {
+        if (!S_ISREG(st.st_mode)) {
+            return Error{ErrorCode::file_io,
+                         "cannot write the receipt '" + escape_name(path) + "': it is no regular file"};
+        }
+        std::error_code failed;
+        if (auto real = std::filesystem::canonical(path, failed); !failed) path = real.string();
+    }
     std::string temporary = path + kTemporarySuffix;
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!fd) return io_error("cannot write the receipt", temporary, errno);
