@@ -8,9 +8,7 @@
 #include <thread>
 
 #include "io/driver.hpp"
-#include "io/system_rng.hpp"
-#include "openssl/provider.hpp"
-#include "openssl/tls_handshake.hpp"
+#include "io/endpoint_deps.hpp"
 #include "os/thread_time.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
@@ -37,13 +35,10 @@ class Transport {
     void stop(Duration at_most);
 
   private:
-    Transport(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
-              const TransportConfig& config, const io::Driver::Options& options);
-    [[nodiscard]] proto::EndpointDeps deps(const Credentials& credentials);
+    Transport(std::unique_ptr<io::EndpointDeps> deps, const TransportConfig& config,
+              const io::Driver::Options& options);
 
-    openssl::OpensslProvider provider_;
-    io::SystemRng rng_;
-    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    std::unique_ptr<io::EndpointDeps> deps_;
     io::Driver driver_;
     std::thread thread_;
     mutable std::mutex mutex_;  // guards what follows

@@ -2,49 +2,26 @@
 
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
-#include "openssl/cipher_speed.hpp"
-#include "openssl/credentials_data.hpp"
-
 namespace udtx::io {
 namespace {
 
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(1000);
 
-/// Measured once a process.
-const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
-    static const openssl::CipherSpeed speed = openssl::rate_ciphers(provider, monotonic_now);
-    return speed;
-}
-
 }  // namespace
 
-SessionThread::SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
-                             const TransportConfig& config)
-    : handshakes_(std::move(handshakes)), driver_(deps(credentials), config) {}
-
-proto::EndpointDeps SessionThread::deps(const Credentials& credentials) {
-    proto::EndpointDeps result;
-    result.hello_key = openssl::hello_key(provider_, credentials);
-    result.provider = &provider_;
-    result.handshakes = handshakes_.get();
-    result.rng = &rng_;
-    result.aes_gcm_speed = cipher_speed(provider_).aes_gcm;
-    result.chacha20_speed = cipher_speed(provider_).chacha20;
-    return result;
-}
+SessionThread::SessionThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config)
+    : deps_(std::move(deps)), driver_(deps_->view(), config) {}
 
 Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& credentials,
                                                            const TransportConfig& config,
                                                            const std::function<Result<void>(Driver&)>& open) {
-    auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
-    if (!handshakes) return handshakes.error();
+    auto deps = EndpointDeps::make(credentials);
+    if (!deps) return deps.error();
     // In a fork of the process there is no thread to join, and taking the socket out of the shared epoll set would take
     // it out of the parent's: there it stays as it is.
-    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*handshakes), credentials, config),
-                                              [](SessionThread* thread) {
-                                                  if (!thread->fork_guard_.forked()) delete thread;
-                                              });
+    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*deps), config), [](SessionThread* thread) {
+        if (!thread->fork_guard_.forked()) delete thread;
+    });
     if (const auto opened = open(self->driver_); !opened) return opened.error();
     if (const auto local = self->driver_.local_address()) self->local_ = *local;
     self->thread_ = std::thread([driver = &self->driver_] { driver->run(); });

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "io/driver.hpp"
+#include "io/endpoint_deps.hpp"
 #include "io/fork_guard.hpp"
 #include "io/session_state.hpp"
-#include "io/system_rng.hpp"
-#include "openssl/provider.hpp"
-#include "openssl/tls_handshake.hpp"
 #include "udtx/credentials.hpp"
 
 namespace udtx::io {
@@ -40,14 +38,10 @@ class SessionThread {
     void stop_accepting();
 
   private:
-    SessionThread(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials,
-                  const TransportConfig& config);
-    [[nodiscard]] proto::EndpointDeps deps(const Credentials& credentials);
+    SessionThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config);
 
     ForkGuard fork_guard_;
-    SystemRng rng_;
-    openssl::OpensslProvider provider_;
-    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    std::unique_ptr<EndpointDeps> deps_;
     Driver driver_;
     Address local_;
 

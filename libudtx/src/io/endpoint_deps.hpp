@@ -1,0 +1,33 @@
+// Owner of what an endpoint in a real process needs: ciphers and how fast they are here, handshakes, randomness.
+#pragma once
+
+#include <memory>
+
+#include "io/system_rng.hpp"
+#include "openssl/provider.hpp"
+#include "openssl/tls_handshake.hpp"
+#include "proto/connection.hpp"
+#include "udtx/credentials.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// Outlives the endpoint.
+class EndpointDeps {
+  public:
+    static Result<std::unique_ptr<EndpointDeps>> make(const Credentials& credentials);
+    EndpointDeps(const EndpointDeps&) = delete;
+    EndpointDeps& operator=(const EndpointDeps&) = delete;
+
+    [[nodiscard]] proto::EndpointDeps view() const { return view_; }
+
+  private:
+    EndpointDeps(std::unique_ptr<openssl::TlsHandshakeFactory> handshakes, const Credentials& credentials);
+
+    openssl::OpensslProvider provider_;
+    SystemRng rng_;
+    std::unique_ptr<openssl::TlsHandshakeFactory> handshakes_;
+    proto::EndpointDeps view_;
+};
+
+}  // namespace udtx::io
