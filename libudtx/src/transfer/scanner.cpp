@@ -45,8 +45,9 @@ bool leads_out(std::string_view path, std::string_view target) {
 }
 
 Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options)
-    : roots_(roots), queue_(queue), report_(report), options_(std::move(options)) {
-    if (!options_.names) return;
+    : roots_(roots), queue_(queue), report_(report), options_(std::move(options)) {}
+
+void Scanner::put_names_in_order() {
     // In order, a directory comes before what is in it, however the list has them.
     for (std::string& name : *options_.names) {
         std::vector<std::string> components = split_path(name);
@@ -57,6 +58,7 @@ Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobRepo
 }
 
 void Scanner::run() {
+    if (options_.names) put_names_in_order();
     for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) {
         if (options_.names) {
             walk_names(root);

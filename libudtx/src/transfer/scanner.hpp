@@ -75,6 +75,8 @@ class Scanner {
         std::string path;
     };
     enum class Into { yes, no };
+    /// The list may be long, and whoever made the scanner must not wait.
+    void put_names_in_order();
     void walk(std::size_t root);
     void walk_levels(std::size_t root);
     void walk_names(std::size_t root);

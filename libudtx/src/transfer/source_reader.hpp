@@ -30,6 +30,7 @@ struct ReadOptions {
     std::vector<message::Rules> rules{};
     bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
     bool tell_plan = false;     ///< the receiver asked for the dry run, and is told
+    bool hard_links = false;    ///< other names of a file come as such
 };
 
 class SourceReader {
@@ -121,7 +122,7 @@ class SourceReader {
     OutgoingPacker packer_;
     Hasher piece_hasher_;
     RootDigest root_;
-    std::unordered_set<std::uint64_t> planned_;  // of a dry run: files that would be sent, by path key
+    std::unordered_set<std::uint64_t> planned_;  // of a dry run with hard_links: files that would be sent, by path key
     std::uint64_t next_index_ = 0;
     std::uint64_t data_bytes_ = 0;
     std::uint64_t special_bits_ = 0;  // entries that have them

@@ -163,7 +163,7 @@ void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
             return plan(PlannedEntry::Kind::unchanged, entry);
         }
     }
-    planned_.insert(path_key(entry.path));
+    if (options_.hard_links) planned_.insert(path_key(entry.path));
     plan(there ? PlannedEntry::Kind::update : PlannedEntry::Kind::send, entry);
 }
 

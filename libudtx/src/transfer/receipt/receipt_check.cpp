@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 #include "transfer/names.hpp"
 #include "transfer/occupant.hpp"
@@ -100,15 +101,22 @@ class Checker {
             ++counts_.files;
             return true;
         }
-        const auto is_it = [&](const ReceiptEntry& other) {
-            return other.type == EntryType::file && other.path == entry.target;
-        };
-        const auto first = std::find_if(receipt_.entries.begin(), receipt_.entries.end(), is_it);
-        if (first == receipt_.entries.end())
-            return differs(entry, "is not the same file as " + escape_name(entry.target));
+        const ReceiptEntry* const first = find_file(entry.target);
+        if (first == nullptr) return differs(entry, "is not the same file as " + escape_name(entry.target));
         ReceiptEntry copy = *first;
         copy.path = entry.path;
         return check_file(copy);
+    }
+
+    const ReceiptEntry* find_file(const std::string& path) {
+        // Few receipts have names to look up.
+        if (files_.empty()) {
+            for (const ReceiptEntry& entry : receipt_.entries) {
+                if (entry.type == EntryType::file) files_.emplace(entry.path, &entry);
+            }
+        }
+        const auto found = files_.find(path);
+        return found == files_.end() ? nullptr : found->second;
     }
 
     /// The blocks that are there, also of a file of another size: they need not be sent again.
@@ -140,6 +148,7 @@ class Checker {
     const ConfinedDir& base_;
     const std::function<void(const std::string&)>& tell_;
     CheckCounts counts_;
+    std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), once it was asked
 };
 
 }  // namespace
