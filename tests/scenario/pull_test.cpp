@@ -17,14 +17,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-LinkParams line(double loss) {
-    LinkParams out;
-    out.bits_per_second = 200'000'000;
-    out.delay = 5ms;
-    out.loss = loss;
-    return out;
-}
-
 transfer::PullWish wish_for(std::vector<std::string> sources) {
     transfer::PullWish wish;
     wish.what.sources = std::move(sources);

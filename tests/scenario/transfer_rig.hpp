@@ -14,6 +14,15 @@
 
 namespace udtx::sim {
 
+/// 200 Mbit/s and 10 ms there and back.
+inline LinkParams line(double loss) {
+    LinkParams out;
+    out.bits_per_second = 200'000'000;
+    out.delay = std::chrono::milliseconds(5);
+    out.loss = loss;
+    return out;
+}
+
 /// Lets a job live on a simulated host. Virtual time passes in an instant, disks do not: while a job is under way, each
 /// few virtual milliseconds give the real threads a moment.
 template <class Job>

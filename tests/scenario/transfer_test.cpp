@@ -18,14 +18,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-LinkParams line(double loss) {
-    LinkParams out;
-    out.bits_per_second = 200'000'000;
-    out.delay = 5ms;
-    out.loss = loss;
-    return out;
-}
-
 void make_tree(const fs::path& root) {
     fs::create_directories(root / "a/b");
     fs::create_directories(root / "empty");
