@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/attempt_report.hpp"
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
 #include "common/process.hpp"
@@ -26,41 +27,6 @@ namespace {
 /// So long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
-constexpr const char* kFailed = "not received";
-
-void add_missing(FinalReport& report, const PullRoute& route, bool erase) {
-    std::vector<transfer::FailedFile> missing = route.missing->all();
-    if (erase && !missing.empty()) {
-        report.outcome.warnings.emplace_back("--delete: nothing is deleted, since not all sources can be read");
-    }
-    for (transfer::FailedFile& file : missing) {
-        report.outcome.failed.push_back(std::move(file));
-        ++report.outcome.failed_count;
-        if (report.code == ExitCode::ok) report.code = ExitCode::partial;
-    }
-}
-
-void say_error(FinalReport& report, const RecvRun& run, const PullRoute& route, const DialHandler& dial, int signal) {
-    const RecvCommand& command = run.command;
-    const Result<void>& status = report.outcome.status;
-    if (signal != 0 && !status.ok()) {
-        report.code = ExitCode::interrupted;
-        close_books(report);
-        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
-                       how_to_go_on(report.outcome, true);
-    } else if (!status.ok() && status.error().code != ErrorCode::partial) {
-        report.error = explain(status.error(), context_of(command, route, dial));
-        // Over ssh something listens there for sure: what refuses datagrams is on the way.
-        if (route.remote && !dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
-        close_books(report);
-        // Nothing was found that could have been delivered: the request itself was turned down.
-        const bool begun = report.progress.files_total + report.progress.bytes_total > 0;
-        if (dial.connected() && begun)
-            report.error += "; " + describe_delivery(report) + how_to_go_on(report.outcome, false);
-    } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report, kFailed, command.common.quiet);
-    }
-}
 
 /// Of a run, over all its connections.
 struct Fetching {
@@ -71,25 +37,18 @@ struct Fetching {
 
 FinalReport make_report(const Fetching& fetching, const PullRoute& route, const Supervisor& supervisor,
                         const DialHandler& dial, const transfer::Job& job) {
-    const RecvRun& run = fetching.run;
-    const Account& account = fetching.watch->account();
-    FinalReport report;
-    report.elapsed = supervisor.elapsed();
-    report.outcome = account.whole(job.result());
-    report.outcome.exact = supervisor.ended();
-    report.streaming = run.command.to_stdout;
-    report.dry_run = run.command.tree.dry_run;
-    // Left behind before it had come to its end.
-    if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
-        report.outcome.status = *why;
+    const RecvCommand& command = fetching.run.command;
+    AttemptFacts facts{command.common, DataEnd::receiver};
+    facts.streaming = command.to_stdout;
+    facts.dry_run = command.tree.dry_run;
+    facts.congestion = command.common.congestion;
+    facts.missing = route.missing->all();
+    facts.context = [&] { return context_of(command, route, dial); };
+    const bool spared = command.tree.erase && !facts.missing.empty();
+    FinalReport report = attempt_report(std::move(facts), *fetching.watch, supervisor, dial, job);
+    if (spared) {
+        report.outcome.warnings.emplace_back("--delete: nothing is deleted, since not all sources can be read");
     }
-    report.progress = account.whole(job.progress());
-    report.stats = dial.final_stats();
-    report.congestion = run.command.common.congestion;
-    report.streams = run.command.common.streams;
-    report.code = exit_code_for(report.outcome);
-    add_missing(report, route, run.command.tree.erase);
-    say_error(report, run, route, dial, supervisor.signal());
     return report;
 }
 
@@ -107,18 +66,14 @@ Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration p
     return watch;
 }
 
-Attempt not_begun(const Fetching& fetching, const Error& error, Attempt::End end) {
-    FinalReport report = never_began(fetching.run.command.common, error);
-    report.outcome = fetching.watch->account().whole(std::move(report.outcome));
-    return {std::move(report), end, {}};
-}
-
 /// One connection's worth of a transfer.
 Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const RecvRun& run = fetching.run;
     const RecvCommand& command = run.command;
     TransferWatch& watch = *fetching.watch;
-    const auto final_end = [&](const Error& error) { return not_begun(fetching, error, Attempt::End::final); };
+    const auto final_end = [&](const Error& error) {
+        return not_begun(command.common, watch, error, Attempt::End::final);
+    };
     auto options = where_to(run, route);
     if (!options) return final_end(options.error());
     TransportConfig config = command.common.transport();
@@ -170,7 +125,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
 Attempt attempt(const Fetching& fetching, bool again) {
     const auto route = make_while_watched(*fetching.watch, again, [&] { return find_route(fetching.run); });
     if (route) return fetch_over(fetching, *route);
-    return not_begun(fetching, route.error(), end_of(route.error()));
+    return not_begun(fetching.run.command.common, *fetching.watch, route.error(), end_of(route.error()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "common/attempt_report.hpp"
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
 #include "common/dial_url.hpp"
@@ -51,13 +52,6 @@ transfer::SendOptions what_to_send(const SendCommand& command, const std::vector
     return options;
 }
 
-void add_missing(FinalReport& report, const std::vector<transfer::FailedFile>& missing) {
-    if (missing.empty()) return;
-    report.outcome.failed.insert(report.outcome.failed.begin(), missing.begin(), missing.end());
-    report.outcome.failed_count += missing.size();
-    if (report.code == ExitCode::ok) report.code = ExitCode::partial;
-}
-
 /// Where the receiver is, and what is shared with it.
 struct Route {
     Credentials credentials;
@@ -101,25 +95,6 @@ DialContext context_of(const SendRun& run, const Route& route, const DialHandler
     return context;
 }
 
-void say_error(FinalReport& report, const SendRun& run, const Route& route, const DialHandler& dial, int signal) {
-    const Result<void>& status = report.outcome.status;
-    if (signal != 0 && !status.ok()) {
-        report.code = ExitCode::interrupted;
-        close_books(report);
-        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
-                       how_to_go_on(report.outcome, true);
-    } else if (!status.ok() && status.error().code != ErrorCode::partial) {
-        report.error = explain(status.error(), context_of(run, route, dial));
-        // Over ssh something listens there for sure: what refuses datagrams is on the way.
-        if (route.remote && !dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
-        close_books(report);
-        if (dial.connected() && status.error().code != ErrorCode::authentication)
-            report.error += "; " + describe_delivery(report) + how_to_go_on(report.outcome, false);
-    } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report, "not delivered", run.command.common.quiet);
-    }
-}
-
 /// Of a run, over all its connections.
 struct Sending {
     const SendRun& run;
@@ -130,31 +105,14 @@ struct Sending {
 
 FinalReport make_report(const Sending& sending, const Route& route, const Supervisor& supervisor,
                         const DialHandler& dial, const transfer::SendJob& job) {
-    const SendRun& run = sending.run;
-    const Account& account = sending.watch->account();
-    FinalReport report;
-    report.elapsed = supervisor.elapsed();
-    report.outcome = account.whole(job.result());
-    report.streaming = run.command.streaming();
-    report.dry_run = run.command.tree.dry_run;
-    // Left behind before it had come to its end.
-    if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
-        report.outcome.status = *why;
-    }
-    report.progress = account.whole(job.progress());
-    report.stats = dial.final_stats();
-    report.congestion = run.command.common.congestion_in_use();
-    report.streams = run.command.common.streams;
-    report.code = exit_code_for(report.outcome);
-    add_missing(report, sending.sources.failed);
-    say_error(report, run, route, dial, supervisor.signal());
-    return report;
-}
-
-Attempt not_begun(const Sending& sending, const Error& error, Attempt::End end = Attempt::End::final) {
-    FinalReport report = never_began(sending.run.command.common, error);
-    report.outcome = sending.watch->account().whole(std::move(report.outcome));
-    return {std::move(report), end, {}};
+    const SendCommand& command = sending.run.command;
+    AttemptFacts facts{command.common, DataEnd::sender};
+    facts.streaming = command.streaming();
+    facts.dry_run = command.tree.dry_run;
+    facts.congestion = command.common.congestion_in_use();
+    facts.missing = sending.sources.failed;
+    facts.context = [&] { return context_of(sending.run, route, dial); };
+    return attempt_report(std::move(facts), *sending.watch, supervisor, dial, job);
 }
 
 /// One connection's worth of a transfer.
@@ -162,20 +120,22 @@ Attempt send_over(const Sending& sending, const Route& route) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
     TransferWatch& watch = *sending.watch;
+    const auto final_end = [&](const Error& error) {
+        return not_begun(command.common, watch, error, Attempt::End::final);
+    };
     TransportConfig config = command.transport();
     config.max_rate = watch.first_cap(io::monotonic_now());
     if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
     auto transport = Transport::make(route.credentials, config, command.common.driver());
-    if (!transport) return not_begun(sending, transport.error());
+    if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
     auto candidates = command.paths.plan(route.addresses, command.common.addresses);
-    if (!candidates) return not_begun(sending, candidates.error());
-    if (const auto opened = io::open_socket_for(driver, *candidates); !opened)
-        return not_begun(sending, opened.error());
+    if (!candidates) return final_end(candidates.error());
+    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return final_end(opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return not_begun(sending, receipt.error());
+    if (!receipt) return final_end(receipt.error());
     const auto leave = [&](FinalReport report) {
         watch.finish(report);
         // The process may end in there.
@@ -195,7 +155,7 @@ Attempt send_over(const Sending& sending, const Route& route) {
         done = true;
         run.signals.wake();
     });
-    if (!job) return not_begun(sending, job.error());
+    if (!job) return final_end(job.error());
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
     dial->dial();
@@ -225,7 +185,7 @@ Attempt attempt(const Sending& sending, bool again) {
         return run.command.remote ? route_by_ssh(run, sending.sources.usable) : route_by_url(run.command);
     });
     if (route) return send_over(sending, *route);
-    return not_begun(sending, route.error(), end_of(route.error()));
+    return not_begun(run.command.common, *sending.watch, route.error(), end_of(route.error()));
 }
 
 Result<std::unique_ptr<TransferWatch>> watch_push(const SendRun& run, Duration patience) {
