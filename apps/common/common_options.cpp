@@ -159,12 +159,13 @@ Result<void> CommonOptions::check() {
     return {};
 }
 
-Result<void> CommonOptions::check_no_keys() const {
-    const bool psk = !psk_file_text.empty() && !origins.has("--psk-file");
-    const bool identity = !identity_text.empty() && !origins.has("--identity");
-    if (!psk && !identity) return {};
-    return usage(
-        "over ssh a key is made for each transfer: --psk-file and --identity are for udtx:// (ssh's key is -i)");
+Result<void> CommonOptions::check_no_keys(const CLI::App& app) const {
+    for (const char* flag : {"--psk-file", "--identity", "--pin"}) {
+        if (app.count(flag) == 0 || origins.has(flag)) continue;
+        return usage(std::string(flag) +
+                     " is for udtx://: over ssh a key is made for each transfer (ssh's own key is -i)");
+    }
+    return {};
 }
 
 Log::Verbosity CommonOptions::verbosity() const noexcept {

@@ -59,8 +59,8 @@ struct CommonOptions {
 
     void add_to(CLI::App& app);
     Result<void> check();
-    /// Over ssh a key is made for each transfer: none may be typed.
-    [[nodiscard]] Result<void> check_no_keys() const;
+    /// Over ssh a key is made for each transfer: none may be typed, and what a file of settings has is for others.
+    [[nodiscard]] Result<void> check_no_keys(const CLI::App& app) const;
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;

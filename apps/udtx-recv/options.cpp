@@ -101,10 +101,10 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
     const Origins& origins = command.common.origins;
     const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !origins.has(flag); };
     if (!command.server) {
-        for (const char* flag : {"--pin", "--path", "--multipath"}) {
+        for (const char* flag : {"--path", "--multipath"}) {
             if (typed(flag)) return usage(std::string(flag) + " is for udtx://, and not for [user@]HOST:SRC over ssh");
         }
-        return command.common.check_no_keys();
+        return command.common.check_no_keys(app);
     }
     if (const auto flag = command.ssh.typed(origins)) {
         return usage(*flag + " is for [user@]HOST:SRC, over ssh, and not for udtx://");

@@ -30,7 +30,7 @@ Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 3
 41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";
 
 /// Where to: over ssh or by a URL, each with flags of its own.
-Result<void> take_place(SendCommand& command, const std::string& text) {
+Result<void> take_place(const CLI::App& app, SendCommand& command, const std::string& text) {
     if (!looks_like_ssh(text)) {
         auto url = parse_url(text);
         if (!url) return url.error();
@@ -41,18 +41,16 @@ Result<void> take_place(SendCommand& command, const std::string& text) {
     auto target = parse_ssh_target(text);
     if (!target) return target.error();
     command.remote = std::move(*target);
-    if (command.common.psk_file_text.empty() && command.common.identity_text.empty()) return {};
-    return usage(
-        "over ssh a key is made for each transfer: --psk-file and --identity are for udtx:// (ssh's key is -i)");
+    return command.common.check_no_keys(app);
 }
 
 /// The last positional is the destination.
-Result<void> take_destination(SendCommand& command) {
+Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     if (command.sources.empty())
         return usage("nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]");
     const std::string last = command.sources.back();
     command.sources.pop_back();
-    if (const auto taken = take_place(command, last); !taken) return taken;
+    if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {
         if (command.remote)
             return usage("--probe-only measures the path to a running udtx-recv: give udtx://HOST:PORT/");
@@ -117,7 +115,7 @@ Result<void> check_paths(SendCommand& command) {
 Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
-    if (const auto taken = take_destination(command); !taken) return taken;
+    if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;
     command.common.preserve = command.common.preserve || command.tree.archive;

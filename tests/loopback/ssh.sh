@@ -82,6 +82,14 @@ wrong() { expect 1 "$send" "${@:2}"; said "$1"; last_line; }
 wrong "-O|--udp-port" -O 0 "$work/file" far:
 wrong "--ssh-port: 'x'" -P x "$work/file" far:
 wrong "for \[user@\]HOST:PATH" -P 22 "$work/file" udtx://127.0.0.1/
-wrong "a key is made" --psk-file "$work/none" "$work/file" far:
+wrong "^udtx-send: --psk-file is for udtx://.*a key is made" --psk-file "$work/none" "$work/file" far:
+wrong "^udtx-send: --pin is for udtx://.*a key is made" --pin "$work/none" "$work/file" far:
 wrong "needs a name" - far:
 wrong "no such host" "$work/file" -- "-oProxyCommand=true:x"
+
+# --- a key that a file of settings has is for servers, and no hindrance
+echo "psk-file $work/none" >"$work/settings"
+expect 0 "$send" "${to[@]}" --config "$work/settings" "$work/file" far:keyed
+cmp "$work/file" "$home/keyed" || fail "with a key in the settings"
+UDTX_IDENTITY=$work/none expect 0 "$send" "${to[@]}" "$work/src/one file" far:keyed
+cmp "$work/src/one file" "$home/keyed" || fail "with a key in the environment"
