@@ -47,7 +47,7 @@ Result<PathRequest> parse_path(const std::string& text) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
         if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
             const auto weight = parse_weight(std::string_view(parts[i]).substr(kWeight.size()));
-            if (!weight) return usage(text, "the weight must be a number above 0");
+            if (!weight) return usage(text, "the weight must be a number above 0, at most 1000000");
             path.weight = *weight;
             weight_seen = true;
         } else if (i == 1 && !parts[i].empty()) {

@@ -12,7 +12,6 @@ TSM_PAPER = {"rr": (12.29, 255, 2643, 149, 2446, 90, 2874), "rr, reinjection": (
              "minrtt": (13.23, 264, 2324, 173, 1774, 109, 2601), "minrtt, reinjection": (15.17, 117, 693, 16, 289, 3, 163)}
 DAPB_PAPER = {"rr": (58.0, 19.5), "minrtt": (64.6, 38.9), "dapb": (68.7, None)}
 RAMPS = ((20, 40), (60, 80))
-LINE_BYTES = 1430 / 1362  # of a packet of the TSM experiment: with our, UDP, IP and PPP headers over what is stream
 CHANGES = (20, 30, 40, 60, 70, 80)
 
 
@@ -45,9 +44,7 @@ def tsm_table(cell, results):
         pair = lambda i, paper=paper: f"{paper[i]}, {paper[i + 1]}" if paper else "-"
         share = tables.ratio(results.mean(cell, way, "mbps"), results.mean(cell, way, "left_mbps"))
         copied = results.mean(cell, way, "reinjected_share")
-        mbps = results.mean(cell, way, "mbps")
-        line = None if mbps is None else mbps * LINE_BYTES
-        rows.append([way, get("mbps", 2), tables.number(line, 2), tables.number(share, 3), f"{paper[0]}" if paper else "-",
+        rows.append([way, get("mbps", 2), get("line_mbps", 2), tables.number(share, 3), f"{paper[0]}" if paper else "-",
                      f"{get('send_queue_mean')}, {get('send_queue_max')}", pair(1),
                      f"{get('receive_queue_mean', 1)}, {get('receive_queue_max')}", pair(3),
                      f"{get('reorder_mean_ms', 1)}, {get('reorder_max_ms')}", pair(5), get("reinjected_packets"),

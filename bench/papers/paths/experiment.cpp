@@ -199,6 +199,11 @@ void Experiment::finish() {
     run_.resent_share = sent > 0.0 ? static_cast<double>(end.stream_bytes_resent) / sent : 0.0;
     run_.reinjected_share = sent > 0.0 ? static_cast<double>(reinjected) / sent : 0.0;
     run_.reinjected_packets = reinjected / cell_.stream_bytes();
+    const ConnectionStats theirs = server_->session().stats();
+    for (const PathStats& path : theirs.paths) {
+        run_.line_mbps +=
+            static_cast<double>(path.received_bytes + path.received_packets * kLineOverhead) * 8e-6 / cell_.seconds;
+    }
     run_.dropped = lines_.dropped();
     if (const PathStats* first = find_path(end, 0)) {
         run_.probe_timeouts = first->probe_timeouts;

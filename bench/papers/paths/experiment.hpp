@@ -37,6 +37,7 @@ struct Run {
     double longest_wait_ms = 0.0;
     double mean_wait_ms = 0.0;
     double left_mbps = 0.0;     ///< what the lines carried of goodput at best: all bits that other traffic did not take
+    double line_mbps = 0.0;     ///< what came of the connection: all headers, control packets and copies
     double resent_share = 0.0;  ///< stream bytes sent again, for whatever reason
     double reinjected_share = 0.0;  ///< of those, because they were late
     std::uint64_t reinjected_packets = 0;

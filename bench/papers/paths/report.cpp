@@ -9,12 +9,13 @@ void write_summary(std::ostream& out, const Cell& cell, const Run& run) {
     const double mbit = std::accumulate(run.mbps_by_second.begin(), run.mbps_by_second.end(), 0.0);
     const auto seconds = static_cast<double>(run.mbps_by_second.size());
     out << "{\"seed\":" << cell.seed << ",\"mbps\":" << (seconds > 0.0 ? mbit / seconds : 0.0)
-        << ",\"left_mbps\":" << run.left_mbps << ",\"send_queue_max\":" << run.max_send_queue
-        << ",\"send_queue_mean\":" << run.mean_send_queue << ",\"receive_queue_max\":" << run.max_receive_queue
-        << ",\"receive_queue_mean\":" << run.mean_receive_queue << ",\"reorder_max_ms\":" << run.longest_wait_ms
-        << ",\"reorder_mean_ms\":" << run.mean_wait_ms << ",\"resent_share\":" << run.resent_share
-        << ",\"reinjected_share\":" << run.reinjected_share << ",\"reinjected_packets\":" << run.reinjected_packets
-        << ",\"dropped\":" << run.dropped << ",\"lost\":" << run.lost << ",\"probe_timeouts\":" << run.probe_timeouts
+        << ",\"line_mbps\":" << run.line_mbps << ",\"left_mbps\":" << run.left_mbps
+        << ",\"send_queue_max\":" << run.max_send_queue << ",\"send_queue_mean\":" << run.mean_send_queue
+        << ",\"receive_queue_max\":" << run.max_receive_queue << ",\"receive_queue_mean\":" << run.mean_receive_queue
+        << ",\"reorder_max_ms\":" << run.longest_wait_ms << ",\"reorder_mean_ms\":" << run.mean_wait_ms
+        << ",\"resent_share\":" << run.resent_share << ",\"reinjected_share\":" << run.reinjected_share
+        << ",\"reinjected_packets\":" << run.reinjected_packets << ",\"dropped\":" << run.dropped
+        << ",\"lost\":" << run.lost << ",\"probe_timeouts\":" << run.probe_timeouts
         << ",\"suspensions\":" << run.suspensions << ",\"revivals\":" << run.revivals
         << ",\"window_after\":" << run.window_after << ",\"intact\":" << (run.intact ? "true" : "false")
         << ",\"seconds\":[";

@@ -7,10 +7,10 @@
 namespace udtx::multipath {
 namespace {
 
-/// From when on a datagram of the path is late.
-Duration late_after(const PathView& path) {
+/// From when on a datagram that left when the path had this smoothed RTT is late.
+Duration late_after(const PathView& path, Duration smoothed_rtt) {
     const Duration by_base = from_seconds(Reinjector::kLateRtts * to_seconds(path.min_rtt));
-    return std::max(by_base, path.smoothed_rtt) + Reinjector::kLateTime + Reinjector::kAckDelay;
+    return std::max(by_base, smoothed_rtt) + Reinjector::kLateTime + Reinjector::kAckDelay;
 }
 
 }  // namespace
@@ -48,8 +48,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     if (other == nullptr) return std::nullopt;
     const Forecast there = forecast(c.now, *other);
     const double delay = forecast(c.now, owner).delay;
-    const Duration owner_late = late_after(owner);
-    const Duration copy_late = late_after(*other);
+    const Duration copy_late = late_after(*other, other->smoothed_rtt);
     // Near the head is what the receiver would wait for before a copy could be there.
     const double heard_after = there.eta + to_seconds(other->min_rtt) / 2.0 + to_seconds(kAckDelay);
     const auto reach = static_cast<std::uint64_t>(there.rate * heard_after);
@@ -60,6 +59,8 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     std::optional<Reinjection> found;
     record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
         const Duration age = c.now - entry.assigned;
+        // By the RTT of then: that of now rises with what is late.
+        const Duration owner_late = late_after(owner, std::min(entry.expected, owner.smoothed_rtt));
         const bool late = age > owner_late || !owner.usable;
         const double expected = delay - to_seconds(age);
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);

@@ -4,11 +4,12 @@
 
 namespace udtx::multipath {
 
-RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range, bool again) {
+RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range, bool again, Duration smoothed_rtt) {
     RecordRef ref{path, again, 0};
     List& list = list_of(ref);
     ref.number = static_cast<std::uint32_t>(list.entries.next());
-    list.entries.push_back({.range = range, .assigned = now, .copy_from = range.begin, .open = true});
+    list.entries.push_back(
+        {.range = range, .assigned = now, .expected = smoothed_rtt, .copy_from = range.begin, .open = true});
     if (list.entries.size() > kMaxEntries) {
         list.entries.pop_front();
         list.first_open = std::max(list.first_open, list.entries.first());

@@ -30,6 +30,7 @@ class TransmissionRecord {
     struct Entry {
         Range range;
         Instant assigned;
+        Duration expected{};          ///< sRTT of the path then
         std::uint64_t copy_from = 0;  ///< where the next copy begins
         Instant copied{};             ///< when the last one left
         std::uint8_t copies = 0;      ///< whole ones, sent on other paths while this one was on its way
@@ -39,7 +40,7 @@ class TransmissionRecord {
     explicit TransmissionRecord(StreamKind kind) : kind_(kind) {}
 
     /// `again`: the bytes were lost before. Fresh bytes and lost ones are kept apart, so that each path's list ascends.
-    RecordRef on_assigned(Instant now, PathId path, Range range, bool again);
+    RecordRef on_assigned(Instant now, PathId path, Range range, bool again, Duration smoothed_rtt);
     /// A copy left of what lies below `end`.
     void on_copied(Instant now, RecordRef ref, std::uint64_t end);
     /// Of an entry that is open.

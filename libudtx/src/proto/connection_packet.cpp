@@ -201,7 +201,7 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
         p.pacer.on_sent(now, packet.bytes);
         if (!paths_.single()) {
             total_.on_sent(now, packet.bytes);
-            if (watching()) watch_.on_sent(now, p.id, packet);
+            if (watching()) watch_.on_sent(now, p.id, p.recovery.rtt().smoothed(), packet);
             if (packet.range_count > 0 && !packet.ranges[0].copy) last_given_ = Given{p.id, packet.ranges[0]};
         }
     }

@@ -13,7 +13,7 @@ StreamWatch::Watched* StreamWatch::find(StreamId id) {
     return found == streams_.end() ? nullptr : found->get();
 }
 
-void StreamWatch::on_sent(Instant now, PathId path, SentPacket& packet) {
+void StreamWatch::on_sent(Instant now, PathId path, Duration smoothed_rtt, SentPacket& packet) {
     for (std::size_t i = 0; i < packet.range_count; ++i) {
         SentRange& r = packet.ranges[i];
         if (r.crypto || r.recorded) continue;  // the latter is a copy
@@ -25,7 +25,7 @@ void StreamWatch::on_sent(Instant now, PathId path, SentPacket& packet) {
         if (r.length == 0) continue;
         Watched* s = find(r.stream);
         if (s == nullptr) s = streams_.emplace_back(std::make_unique<Watched>(r.stream, budget_)).get();
-        const RecordRef ref = s->record.on_assigned(now, path, {r.offset, r.offset + r.length}, r.again);
+        const RecordRef ref = s->record.on_assigned(now, path, {r.offset, r.offset + r.length}, r.again, smoothed_rtt);
         r.recorded = true;
         r.record_path = path;
         r.record = ref.number;

@@ -26,7 +26,7 @@ class StreamWatch {
     static constexpr Duration kMonitorInterval = std::chrono::milliseconds(5);
 
     /// Notes in the packet where its stream bytes stand in the record.
-    void on_sent(Instant now, PathId path, recovery::SentPacket& packet);
+    void on_sent(Instant now, PathId path, Duration smoothed_rtt, recovery::SentPacket& packet);
     void on_acked(const recovery::SentPacket& packet, const StreamTable& streams);
     void on_lost(const recovery::SentPacket& packet);
 

@@ -204,7 +204,7 @@ void Model::send(std::size_t path, Range range, bool duplicate, std::optional<Re
     packet.tracked = ref || !duplicate;
     if (ref) packet.ref = *ref;
     if (!duplicate) {
-        packet.ref = record_.on_assigned(now, id, range, again);
+        packet.ref = record_.on_assigned(now, id, range, again, from_seconds(p.smoothed_rtt));
         newest_ = range;
         result_.sent_last[path] = seconds();
         result_.sent[path] += range.size();

@@ -30,7 +30,7 @@ struct Rig {
     }
     void assign(int datagrams) {
         for (int i = 0; i < datagrams; ++i) {
-            (void)record.on_assigned(now, kBad, {demand.next, demand.next + kDatagram}, false);
+            (void)record.on_assigned(now, kBad, {demand.next, demand.next + kDatagram}, false, paths[1].smoothed_rtt);
             demand.next += kDatagram;
         }
     }
@@ -126,6 +126,17 @@ TEST_CASE("what comes in its time through a queue that stands, or ahead of the o
     ahead.demand.next = 10 * kDatagram;
     ahead.now += 2ms;
     CHECK(ahead.drain() == 10);
+}
+
+TEST_CASE("late is what takes longer than the path's RTT when it left, whatever that has become since") {
+    Rig rig(StreamKind::ordered);
+    rig.assign(100);
+    for (int ms = 0; ms < 24; ++ms, rig.now += 1ms) {
+        rig.paths[1].smoothed_rtt += 1ms;
+        CHECK(rig.drain() == 0);
+    }
+    rig.now += 1500us;  // 1.25 base RTTs and 12 ms, where the smoothed one is 34 by now
+    CHECK(rig.drain() > 0);
 }
 
 TEST_CASE("near the head is what the receiver waits for before a copy could be there") {

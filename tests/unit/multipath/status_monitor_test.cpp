@@ -29,7 +29,7 @@ struct Rig {
     }
     void round(PathId path, bool acked) {
         for (int i = 0; i < 10; ++i, offset += kDatagram) {
-            const auto ref = record.on_assigned(now, path, {offset, offset + kDatagram}, false);
+            const auto ref = record.on_assigned(now, path, {offset, offset + kDatagram}, false, 10ms);
             if (acked) record.on_acked(ref);
         }
         now += 10ms;

@@ -30,10 +30,10 @@ std::vector<std::uint64_t> open_offsets(const TransmissionRecord& record, PathId
 
 TEST_CASE("an ordered stream's entries stay until the receiver has all before their end") {
     TransmissionRecord record(StreamKind::ordered);
-    const auto slow = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false);
+    const auto slow = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false, 10ms);
     std::vector<RecordRef> fast;
     for (std::uint64_t i = 1; i <= 5; ++i)
-        fast.push_back(record.on_assigned(Instant{2s}, kFast, {100 * i, 100 * i + 100}, false));
+        fast.push_back(record.on_assigned(Instant{2s}, kFast, {100 * i, 100 * i + 100}, false, 10ms));
     for (const auto& ref : fast) record.on_acked(ref);
     CHECK(record.outstanding(kFast) == 5);  // acknowledged, and waiting for the other's
     CHECK(open_offsets(record, kFast).empty());
@@ -50,8 +50,8 @@ TEST_CASE("an ordered stream's entries stay until the receiver has all before th
 
 TEST_CASE("a placed stream's entries go when their own bytes have arrived") {
     TransmissionRecord record(StreamKind::placed);
-    const auto a = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false);
-    const auto b = record.on_assigned(Instant{1s}, kSlow, {100, 200}, false);
+    const auto a = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false, 10ms);
+    const auto b = record.on_assigned(Instant{1s}, kSlow, {100, 200}, false, 10ms);
     record.on_acked(b);
     CHECK(open_offsets(record, kSlow) == std::vector<std::uint64_t>{0});
     record.on_acked(a);
@@ -63,20 +63,20 @@ TEST_CASE("a placed stream's entries go when their own bytes have arrived") {
 
 TEST_CASE("lost bytes leave their path, and are found when they were given to another") {
     TransmissionRecord record(StreamKind::ordered);
-    const auto lost = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false);
-    (void)record.on_assigned(Instant{1s}, kFast, {100, 200}, false);
+    const auto lost = record.on_assigned(Instant{1s}, kSlow, {0, 100}, false, 10ms);
+    (void)record.on_assigned(Instant{1s}, kFast, {100, 200}, false, 10ms);
     record.on_lost(lost);
     CHECK(record.outstanding(kSlow) == 0);
-    const auto again = record.on_assigned(Instant{2s}, kFast, {0, 100}, true);
+    const auto again = record.on_assigned(Instant{2s}, kFast, {0, 100}, true, 10ms);
     CHECK(record.head()->ref == again);
     CHECK(open_offsets(record, kFast) == std::vector<std::uint64_t>{0, 100});
 }
 
 TEST_CASE("the record of a path is bounded") {
     TransmissionRecord record(StreamKind::placed);
-    const auto first = record.on_assigned(Instant{}, kFast, {0, 1}, false);
+    const auto first = record.on_assigned(Instant{}, kFast, {0, 1}, false, 10ms);
     for (std::uint64_t i = 1; i <= TransmissionRecord::kMaxEntries; ++i) {
-        (void)record.on_assigned(Instant{}, kFast, {i, i + 1}, false);
+        (void)record.on_assigned(Instant{}, kFast, {i, i + 1}, false, 10ms);
     }
     CHECK(record.outstanding(kFast) == TransmissionRecord::kMaxEntries);
     record.on_acked(first);  // forgotten

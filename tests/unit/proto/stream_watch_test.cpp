@@ -38,7 +38,7 @@ struct Rig {
         SentPacket packet;
         streams.fill_data(out, packet);
         REQUIRE(packet.range_count == 1);
-        watch.on_sent(now, path, packet);
+        watch.on_sent(now, path, 10ms, packet);
         return packet;
     }
     void acked(const SentPacket& packet) {
@@ -80,7 +80,7 @@ TEST_CASE("late bytes are found, copied, and done with when the copy has arrived
 
     SentPacket again = late;
     again.ranges[0].copy = true;
-    rig.watch.on_sent(rig.now, kGood, again);  // leaves the record as it is
+    rig.watch.on_sent(rig.now, kGood, 10ms, again);  // leaves the record as it is
     rig.acked(again);
     rig.now += 10ms;
     CHECK_FALSE(rig.next());
@@ -142,7 +142,7 @@ TEST_CASE("a stream that is given up is watched no more; probes have a budget of
     CHECK(rig.watch.allows_probe(1900));
     SentPacket probe = last;
     probe.ranges[0] = {.stream = rig.id, .offset = last.ranges[0].offset, .length = 900, .copy = true};
-    rig.watch.on_sent(rig.now, kGood, probe);
+    rig.watch.on_sent(rig.now, kGood, 10ms, probe);
     CHECK(rig.watch.allows_probe(1000));
     CHECK_FALSE(rig.watch.allows_probe(1100));
     rig.now += 40ms;
