@@ -36,6 +36,7 @@ struct Options {
     std::uint64_t seed = 1;
     std::string csv;
     double step = 0.1;
+    bool shared_key = false;
 };
 
 std::uint64_t bits(const std::string& text) {
@@ -104,6 +105,7 @@ FlowRigSetup make_setup(const Options& options) {
     setup.loss = options.loss_percent / 100.0;
     setup.jitter = from_seconds(options.jitter_ms * 1e-3);
     for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
+    setup.shared_key = options.shared_key;
     if (!options.back_rate.empty()) setup.back.bits_per_second = bits(options.back_rate);
     setup.back.queue_bytes = options.back_queue_bytes;
     setup.back.loss = options.back_loss_percent / 100.0;
@@ -204,6 +206,7 @@ int main(int argc, char** argv) {
         app.add_option("--change", options.changes, "s:rate, the line has another rate from then on");
         app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
         app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
+        app.add_flag("--shared-key", options.shared_key, "Handshakes of a pre-shared key: a round trip less");
         app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();
         app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
         app.add_option("--csv", options.csv, "Write a line for each step to this file");

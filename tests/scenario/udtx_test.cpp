@@ -127,6 +127,22 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
     }
 }
 
+TEST_CASE("udtx among its own: ten that start within two seconds are not taken for others") {
+    // Each floods the queue as it starts, so that the queue stands for as long as they come.
+    for (const std::uint64_t seed : {10U, 28U}) {
+        auto setup = line(100, 100ms, 1.0, seed);
+        setup.shared_key = true;
+        setup.flows.clear();
+        for (std::uint64_t i = 0; i < 10; ++i)
+            setup.flows.push_back({.cc = "udtx", .start = std::chrono::milliseconds(200 * i + i * i * seed % 150)});
+        FlowRig rig(setup);
+        rig.run_for(30s);
+        INFO(rig.table(20s, 30s));
+        CHECK(rig.jain(20s, 30s) > 0.98);
+        if (size_scale() < 1.0) return;
+    }
+}
+
 TEST_CASE("udtx among its own: a round trip ten times as long gets less than twice as much") {
     auto setup = line(100, 20ms, 8.0, some_seeds(1)[0], 2);
     setup.flows[1].rtt = 200ms;

@@ -148,6 +148,7 @@ void FlowRig::add_flow(const FlowSpec& spec) {
         *limit = std::max<std::uint64_t>(*limit, room);
 
     const auto last = static_cast<std::uint8_t>(2 * index + 1);
+    const auto key = setup_.shared_key ? std::optional(crypto::Secret{}) : std::nullopt;
     const auto host = [&](const char* end, std::uint8_t number) {
         return std::make_unique<SimHost>(events_, network_,
                                          HostSetup{.name = name + end,
@@ -155,7 +156,8 @@ void FlowRig::add_flow(const FlowSpec& spec) {
                                                    .config = config,
                                                    .seed = setup_.seed * 1000 + number,
                                                    .provider = &shared_kit().provider(),
-                                                   .handshakes = &shared_kit().handshakes()},
+                                                   .handshakes = &shared_kit().handshakes(),
+                                                   .hello_key = key},
                                          setup_.noise);
     };
     flow->client = host(" client", last);

@@ -69,6 +69,7 @@ struct FlowRigSetup {
     CrossTraffic cross{};
     HostNoise noise{};  ///< of every flow's two hosts
     ReturnLine back{};
+    bool shared_key = false;  ///< of both ends of every flow: the handshake takes a round trip less
 };
 
 /// State of one flow at one moment; counters since its start.

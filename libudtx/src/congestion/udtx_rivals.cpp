@@ -6,6 +6,8 @@
 namespace udtx::congestion {
 
 namespace {
+constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
+constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
 constexpr double kTellingPackets = 200.0;                   // by which MTR follows a line that has become slower
 constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
@@ -43,6 +45,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         delay_.forget_base();  // no queue stands so still: the way has become longer
         return;
     }
+    // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.
+    if (delay_.range() > kErratic * half_delay() && passed < kErraticPatience) return;
     // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
     // slower, only when pairs have.
     const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);

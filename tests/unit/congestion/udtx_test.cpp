@@ -277,10 +277,10 @@ namespace {
 /// A udtx on 10 MB/s, 50 ms, told of 5 % loss; an ACK of 100 packets each SYN.
 class LossyUdtx {
   public:
-    /// `queue` above the base delay in every second ACK, a quarter more in the others.
+    /// `queue` above the base delay in every second ACK, a sixteenth more in the others.
     void step(Duration queue, bool losses) {
         ++steps_;
-        const Duration here = steps_ % 2 == 0 ? queue : queue * 5 / 4;
+        const Duration here = steps_ % 2 == 0 ? queue : queue * 17 / 16;
         CongestionFeedback f = arrival(10ms * steps_, number_, 25ms + here);
         f.acked_packets = 100;
         f.acked_bytes = 100'000;
