@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace udtx::congestion {
 
-double Pacer::line_burst() const { return rate_.bytes_in(kBurst); }
-
-double Pacer::burst() const { return std::max(line_burst(), 2.0 * datagram_bytes_); }
+void Pacer::size_bursts() {
+    if (rate_.is_infinite()) return;
+    line_burst_ = rate_.bytes_in(kBurst);
+    burst_ = std::max(line_burst_, 2.0 * datagram_bytes_);
+    most_credit_ = std::max({kKeptBursts * line_burst_, rate_.bytes_in(kept_late_), burst_});
+}
 
 double Pacer::credit_at(Instant now) const {
     const double earned = now > credited_ ? rate_.bytes_in(now - credited_) : 0.0;
-    const double kept = std::max({kKeptBursts * line_burst(), rate_.bytes_in(kept_late_), burst()});
-    return std::min(credit_ + earned, kept);
+    return std::min(credit_ + earned, most_credit_);
 }
 
 void Pacer::set_held(bool held, Duration rtt) noexcept {
-    kept_late_ = held ? std::min(rtt / kLateRttParts, kMostLate) : Duration::zero();
+    const Duration late = held ? std::min(rtt / kLateRttParts, kMostLate) : Duration::zero();
+    if (std::exchange(kept_late_, late) != late) size_bursts();
 }
 
 void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
@@ -25,9 +29,10 @@ void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
     datagram_bytes_ = datagram_bytes;
     // A datagram a second at least: a rate of zero would never let the probes out that find a better one.
     rate_ = std::max(rate, Rate::bytes_per_second(datagram_bytes));
+    size_bursts();
     credited_ = now;
     if (rate_.is_infinite()) return;
-    credit_ = was_paced ? credit : burst();
+    credit_ = was_paced ? credit : burst_;
 }
 
 std::uint64_t Pacer::budget(Instant now) const {
@@ -39,13 +44,13 @@ std::uint64_t Pacer::budget(Instant now) const {
 void Pacer::on_sent(Instant now, std::uint64_t bytes) {
     if (rate_.is_infinite()) return;
     // The debt is bounded, so that a series of probes does not silence the path for long afterwards.
-    credit_ = std::max(credit_at(now) - static_cast<double>(bytes), -burst());
+    credit_ = std::max(credit_at(now) - static_cast<double>(bytes), -burst_);
     credited_ = std::max(credited_, now);
 }
 
 std::optional<Instant> Pacer::next_departure(Instant now) const {
     if (rate_.is_infinite()) return std::nullopt;
-    const double wanted = line_burst() >= 2.0 * datagram_bytes_ ? line_burst() : datagram_bytes_;
+    const double wanted = line_burst_ >= 2.0 * datagram_bytes_ ? line_burst_ : datagram_bytes_;
     now = std::max(now, credited_);
     const double missing = wanted - credit_at(now);
     if (missing <= 0.0) return std::nullopt;

@@ -35,14 +35,16 @@ class Pacer {
     [[nodiscard]] std::optional<Instant> next_departure(Instant now) const;
 
   private:
-    [[nodiscard]] double line_burst() const;  // rate x kBurst
-    [[nodiscard]] double burst() const;
+    void size_bursts();
     [[nodiscard]] double credit_at(Instant now) const;
 
     Rate rate_ = Rate::infinite();
     std::uint32_t datagram_bytes_ = 1200;
-    Duration kept_late_{};  // of missed credit, while only the pacer holds packets back
-    double credit_ = 0.0;   // bytes; negative after packets that were sent regardless (probes)
+    Duration kept_late_{};     // of missed credit, while only the pacer holds packets back
+    double line_burst_ = 0.0;  // rate x kBurst, and what else follows from the rate
+    double burst_ = 0.0;
+    double most_credit_ = 0.0;
+    double credit_ = 0.0;  // bytes; negative after packets that were sent regardless (probes)
     Instant credited_;
 };
 

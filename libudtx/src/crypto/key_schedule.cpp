@@ -67,7 +67,7 @@ std::optional<PacketNumber> SessionKeys::first_on(const Firsts& firsts, PathId p
     return it == firsts.end() ? std::nullopt : std::optional(it->number);
 }
 
-void SessionKeys::lower_first(Firsts& firsts, PathId path, PacketNumber number) {
+void SessionKeys::lower_any(Firsts& firsts, PathId path, PacketNumber number) {
     const auto it = std::find_if(firsts.begin(), firsts.end(), [path](const First& f) { return f.path == path; });
     if (it == firsts.end()) {
         firsts.push_back({path, number});

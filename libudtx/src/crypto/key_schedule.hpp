@@ -85,7 +85,12 @@ class SessionKeys {
     using Firsts = std::vector<First>;  // one entry a path in use
 
     [[nodiscard]] static std::optional<PacketNumber> first_on(const Firsts& firsts, PathId path) noexcept;
-    static void lower_first(Firsts& firsts, PathId path, PacketNumber number);
+    /// Numbers grow: mostly there is nothing to do.
+    static void lower_first(Firsts& firsts, PathId path, PacketNumber number) {
+        const bool known = !firsts.empty() && firsts.front().path == path && firsts.front().number <= number;
+        if (!known) lower_any(firsts, path, number);
+    }
+    static void lower_any(Firsts& firsts, PathId path, PacketNumber number);
     [[nodiscard]] PacketKeyPtr make_key(const Secret& secret);
     [[nodiscard]] PacketKeyPtr next_key(Secret& secret);
     [[nodiscard]] static bool open_with(const PacketKey& key, PathId path, PacketNumber number,

@@ -16,10 +16,9 @@ constexpr double kFelt = 0.8;             // of the bound
 constexpr double kWider = 2.0;            // than it was when a queue stood
 constexpr double kHeavyLoss = 1.0 / 3.0;  // beyond what is known to be chance
 constexpr double kMostChance = 0.5;
-constexpr double kAsMuch = 0.7;          // of the loss before: it does not depend on what is sent
-constexpr std::uint32_t kManyData = 16;  // packets more than those without stream bytes
-constexpr std::size_t kMessage = 600;    // bytes; in larger packets the stream is what counts
-constexpr double kCounted = 40.0;        // packets
+constexpr double kAsMuch = 0.7;        // of the loss before: it does not depend on what is sent
+constexpr std::size_t kMessage = 600;  // bytes; in larger packets the stream is what counts
+constexpr double kCounted = 40.0;      // packets
 constexpr std::uint32_t kRoundSamples = 4;
 constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of a way back that may be narrow
 constexpr Duration kLeastQueue = std::chrono::milliseconds(10);
@@ -62,7 +61,7 @@ void AckPace::on_sent(Instant now, std::size_t bytes) {
     credit_ -= size;
 }
 
-void AckPace::on_data_sent(Instant now, std::size_t bytes) {
+void AckPace::count_data(Instant now, std::size_t bytes) {
     if (bounded()) {
         refill(now);
         credit_ -= static_cast<double>(bytes + kOverhead);

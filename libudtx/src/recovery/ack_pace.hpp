@@ -43,7 +43,9 @@ class AckPace {
     void on_sent(Instant now, std::size_t bytes);
     /// A packet with stream bytes leaves. Whoever sends more of those than of others is not bounded: acknowledgements
     /// ride on them, and the queue is that of the data. A few, as a receiver of files sends them, only count.
-    void on_data_sent(Instant now, std::size_t bytes);
+    void on_data_sent(Instant now, std::size_t bytes) {
+        if (!sends_data_ || data_ahead_ < kManyData) count_data(now, bytes);
+    }
 
     [[nodiscard]] bool allows(Instant now) const { return !bounded() || now >= next(); }
     /// When the next acknowledgement may leave; in the past when it may at once.
@@ -59,6 +61,7 @@ class AckPace {
 
   private:
     enum class State { start, open, limited };
+    static constexpr std::uint32_t kManyData = 16;  // packets more than those without stream bytes
 
     /// One round trip at least: what came and how fast.
     struct Round {
@@ -86,6 +89,7 @@ class AckPace {
     [[nodiscard]] Duration tolerated() const;
     [[nodiscard]] static Duration draining_time(Duration queue);
     void refill(Instant now);
+    void count_data(Instant now, std::size_t bytes);
     void start(const Fate& fate, Duration queue);
     void shorten_draining(const Fate& fate, Duration queue);
     void count(const Fate& fate, Duration queue);

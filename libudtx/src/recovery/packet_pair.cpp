@@ -1,6 +1,7 @@
 #include "recovery/packet_pair.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -48,11 +49,28 @@ void PacketPairMonitor::count_pair(const Arrival& second) {
         if (++too_close_ < kPairs / 2) return;
         gap = kMinPairGap;
     }
-    pairs_[pair_count_ % kPairs] = static_cast<double>(gap.count()) / second.bytes;
+    keep_pair(static_cast<double>(gap.count()) / second.bytes);
     pair_times_[pair_count_ % kPairs] = second.time;
     ++pair_count_;
     newest_gap_ = gap;
     newest_bytes_ = second.bytes;
+}
+
+// The newest takes the place of the oldest, among the sorted ones, too.
+void PacketPairMonitor::keep_pair(double gap) {
+    const std::size_t known = std::min(pair_count_, kPairs);
+    double& place = pairs_[pair_count_ % kPairs];
+    const auto end = sorted_pairs_.begin() + static_cast<std::ptrdiff_t>(known);
+    const auto to = std::lower_bound(sorted_pairs_.begin(), end, gap);
+    const auto from = known < kPairs ? end : std::lower_bound(sorted_pairs_.begin(), end, place);
+    if (to <= from) {
+        std::copy_backward(to, from, from + 1);
+        *to = gap;
+    } else {
+        std::copy(from + 1, to, from);
+        *(to - 1) = gap;
+    }
+    place = gap;
 }
 
 void PacketPairMonitor::count_train(const Arrival& arrival) {
@@ -77,6 +95,12 @@ void PacketPairMonitor::finish_train() {
     trains_[train_count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
     ++train_count_;
     last_train_ = train.last;
+    judge_trains();
+}
+
+void PacketPairMonitor::judge_trains() {
+    std::array<double, kTrains> sorted = trains_;
+    train_line_ = shortest_agreed(std::span(sorted.data(), std::min(train_count_, kTrains)));
 }
 
 // A span ends with the last packet of its stamp, which is known when a later stamp comes.
@@ -117,10 +141,12 @@ double PacketPairMonitor::arrival_pps() const {
 double PacketPairMonitor::gap_ns_per_byte() const {
     const std::size_t known = std::min(pair_count_, kPairs);
     if (known == 0) return 0.0;
-    std::array<double, kPairs> sorted{};
-    std::copy_n(pairs_.begin(), known, sorted.begin());
-    const double median = median_of(std::span(sorted.data(), known));
+    const double median = sorted_pairs_[known / 2];
     double sum = median;  // UDT4 counts the median once more
+    if (near_median(sorted_pairs_[0], median) && near_median(sorted_pairs_[known - 1], median)) {
+        return std::accumulate(pairs_.begin(), pairs_.begin() + static_cast<std::ptrdiff_t>(known), sum) /
+               static_cast<double>(known + 1);
+    }
     double count = 1.0;
     for (std::size_t i = 0; i < known; ++i) {
         if (!near_median(pairs_[i], median)) continue;
@@ -132,6 +158,7 @@ double PacketPairMonitor::gap_ns_per_byte() const {
 
 std::size_t PacketPairMonitor::recent_pairs() const {
     const std::size_t known = std::min(pair_count_, kPairs);
+    if (pair_count_ >= kPairs && previous_->time - pair_times_[pair_count_ % kPairs] <= kPairLife) return known;
     std::size_t recent = std::min(known, kFewPairs);
     while (recent < known && previous_->time - pair_times_[(pair_count_ - 1 - recent) % kPairs] <= kPairLife) ++recent;
     return recent;
@@ -139,12 +166,10 @@ std::size_t PacketPairMonitor::recent_pairs() const {
 
 double PacketPairMonitor::line_ns_per_byte() const {
     const bool fresh = previous_ && previous_->time - last_train_ <= kTrainLife;
-    if (const std::size_t known = std::min(train_count_, kTrains); known > 0 && fresh) {
-        std::array<double, kTrains> sorted = trains_;
-        return shortest_agreed(std::span(sorted.data(), known));
-    }
+    if (train_count_ > 0 && fresh) return train_line_;
     const std::size_t known = recent_pairs();
     if (known == 0) return 0.0;
+    if (known == std::min(pair_count_, kPairs)) return sorted_pairs_[known / 5];
     std::array<double, kPairs> sorted{};
     for (std::size_t i = 0; i < known; ++i) sorted[i] = pairs_[(pair_count_ - 1 - i) % kPairs];
     const auto rank = sorted.begin() + static_cast<std::ptrdiff_t>(known / 5);

@@ -65,6 +65,8 @@ class PacketPairMonitor {
     void count_arrival(Instant time);
     void count_train(const Arrival& arrival);
     void finish_train();
+    void judge_trains();
+    void keep_pair(double gap);
     [[nodiscard]] double line_ns_per_byte() const;
     void count_pair(const Arrival& second);
     [[nodiscard]] double arrival_pps() const;
@@ -74,12 +76,14 @@ class PacketPairMonitor {
     std::array<Interval, kArrivals> arrivals_{};  // circles; the counts only grow
     std::size_t arrival_count_ = 0;
     std::array<double, kPairs> pairs_{};  // ns per byte
+    std::array<double, kPairs> sorted_pairs_{};
     std::array<Instant, kPairs> pair_times_{};
     std::size_t pair_count_ = 0;
 
     Train train_;
     std::array<double, kTrains> trains_{};  // ns per byte, a circle
     std::size_t train_count_ = 0;
+    double train_line_ = 0.0;  // ns per byte, by those
     Instant last_train_;
 
     std::optional<Arrival> previous_;

@@ -57,7 +57,10 @@ std::size_t SendStream::block_at(std::uint64_t offset) const {
     // Writers cut a file into blocks of one size: look first where it then is.
     assert(!blocks_.empty() && blocks_.front().offset <= offset);
     const auto guess = static_cast<std::size_t>((offset - blocks_.front().offset) / blocks_.front().size);
-    if (guess < blocks_.size() && offset - blocks_[guess].offset < blocks_[guess].size) return guess;
+    if (guess < blocks_.size()) {
+        const Block& block = blocks_[guess];
+        if (offset - block.offset < block.size) return guess;
+    }
     const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), offset,
                                         [](std::uint64_t o, const Block& b) { return o < b.offset; });
     assert(after != blocks_.begin());
