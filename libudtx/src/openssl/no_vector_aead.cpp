@@ -3,6 +3,8 @@
 
 namespace udtx::openssl {
 
-std::unique_ptr<crypto::Aead> make_vector_aead(std::span<const std::byte> /*key*/) { return nullptr; }
+std::unique_ptr<crypto::Aead> make_vector_aead(crypto::Cipher /*cipher*/, std::span<const std::byte> /*key*/) {
+    return nullptr;
+}
 
 }  // namespace udtx::openssl

@@ -50,9 +50,9 @@ OpensslProvider::OpensslProvider() : algorithms_(std::make_unique<Algorithms>())
 OpensslProvider::~OpensslProvider() = default;
 
 std::unique_ptr<crypto::Aead> OpensslProvider::make_aead(crypto::Cipher cipher, std::span<const std::byte> key) {
-    if (cipher == crypto::Cipher::chacha20_poly1305) return make_evp_aead(algorithms_->chacha20_poly1305.get(), key);
-    if (auto vector = make_vector_aead(key)) return vector;
-    return make_evp_aead(algorithms_->aes_256_gcm.get(), key);
+    if (auto vector = make_vector_aead(cipher, key)) return vector;
+    const bool aes = cipher == crypto::Cipher::aes_256_gcm;
+    return make_evp_aead((aes ? algorithms_->aes_256_gcm : algorithms_->chacha20_poly1305).get(), key);
 }
 
 crypto::Secret OpensslProvider::hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> data) {

@@ -29,21 +29,19 @@ bool openssl_sees_aes() {
     return ((std::strtoull(text.data() + value + 1, nullptr, 16) >> kAesBit) & 1U) != 0;
 }
 
-/// The library's table of functions for this processor; null where there is nothing to gain from it.
+/// The library's table of functions for this processor; null without AVX-512, where there is little to gain from it.
 ManagerPtr make_manager() {
-    if (!openssl_sees_aes()) return nullptr;
     ManagerPtr manager(alloc_mb_mgr(0));
     if (!manager) return nullptr;
     IMB_ARCH arch = IMB_ARCH_NONE;
     init_mb_mgr_auto(manager.get(), &arch);
-    constexpr std::uint64_t kVector = IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ;
-    const bool faster = arch == IMB_ARCH_AVX512 && (manager->features & kVector) == kVector;
-    return faster ? std::move(manager) : nullptr;
+    return arch == IMB_ARCH_AVX512 ? std::move(manager) : nullptr;
 }
 
-const IMB_MGR* manager() {
+/// Null where the processor has not all of these.
+const IMB_MGR* manager_with(std::uint64_t features) {
     static const ManagerPtr once = make_manager();
-    return once.get();
+    return once && (once->features & features) == features ? once.get() : nullptr;
 }
 
 /// The nonce by one store: the library loads it at once, and what was stored in parts would have to reach the cache
@@ -63,14 +61,14 @@ class WholeNonce {
     __m128i bytes_;
 };
 
-class VectorAead final : public crypto::Aead {
+class VectorAesGcm final : public crypto::Aead {
   public:
-    VectorAead(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
+    VectorAesGcm(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
         IMB_AES256_GCM_PRE(&manager_, key.data(), &key_);
     }
-    ~VectorAead() override { OPENSSL_cleanse(&key_, sizeof key_); }
-    VectorAead(const VectorAead&) = delete;
-    VectorAead& operator=(const VectorAead&) = delete;
+    ~VectorAesGcm() override { OPENSSL_cleanse(&key_, sizeof key_); }
+    VectorAesGcm(const VectorAesGcm&) = delete;
+    VectorAesGcm& operator=(const VectorAesGcm&) = delete;
 
     void seal(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
         assert(packet.size() >= header_bytes + crypto::kTagBytes);
@@ -98,12 +96,58 @@ class VectorAead final : public crypto::Aead {
     gcm_context_data context_{};
 };
 
+/// The direct functions, which need no state of a thread's own.
+class VectorChaCha final : public crypto::Aead {
+  public:
+    VectorChaCha(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
+        std::memcpy(key_.data(), key.data(), key_.size());
+    }
+    ~VectorChaCha() override {
+        OPENSSL_cleanse(key_.data(), key_.size());
+        OPENSSL_cleanse(&context_, sizeof context_);
+    }
+    VectorChaCha(const VectorChaCha&) = delete;
+    VectorChaCha& operator=(const VectorChaCha&) = delete;
+
+    void seal(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
+        assert(packet.size() >= header_bytes + crypto::kTagBytes);
+        std::uint8_t* const data = as_uchar(packet.data());
+        std::uint8_t* const payload = data + header_bytes;
+        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
+        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), data, header_bytes);
+        IMB_CHACHA20_POLY1305_ENC_UPDATE(&manager_, key_.data(), &context_, payload, payload, payload_bytes);
+        IMB_CHACHA20_POLY1305_ENC_FINALIZE(&manager_, &context_, payload + payload_bytes, crypto::kTagBytes);
+    }
+
+    bool open(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
+        if (packet.size() < header_bytes + crypto::kTagBytes) return false;
+        std::uint8_t* const data = as_uchar(packet.data());
+        std::uint8_t* const payload = data + header_bytes;
+        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
+        std::array<std::uint8_t, crypto::kTagBytes> tag{};
+        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), data, header_bytes);
+        IMB_CHACHA20_POLY1305_DEC_UPDATE(&manager_, key_.data(), &context_, payload, payload, payload_bytes);
+        IMB_CHACHA20_POLY1305_DEC_FINALIZE(&manager_, &context_, tag.data(), tag.size());
+        return CRYPTO_memcmp(tag.data(), payload + payload_bytes, tag.size()) == 0;
+    }
+
+  private:
+    const IMB_MGR& manager_;
+    alignas(64) std::array<std::uint8_t, crypto::kKeyBytes> key_{};
+    chacha20_poly1305_context_data context_{};
+};
+
 }  // namespace
 
-std::unique_ptr<crypto::Aead> make_vector_aead(std::span<const std::byte> key) {
+std::unique_ptr<crypto::Aead> make_vector_aead(crypto::Cipher cipher, std::span<const std::byte> key) {
     assert(key.size() == crypto::kKeyBytes);
-    if (manager() == nullptr) return nullptr;
-    return std::make_unique<VectorAead>(*manager(), key);
+    if (cipher == crypto::Cipher::chacha20_poly1305) {
+        const IMB_MGR* const manager = manager_with(IMB_FEATURE_AVX512_IFMA);
+        return manager == nullptr ? nullptr : std::make_unique<VectorChaCha>(*manager, key);
+    }
+    const IMB_MGR* const manager = manager_with(IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ);
+    if (manager == nullptr || !openssl_sees_aes()) return nullptr;
+    return std::make_unique<VectorAesGcm>(*manager, key);
 }
 
 }  // namespace udtx::openssl

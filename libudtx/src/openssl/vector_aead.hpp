@@ -1,5 +1,6 @@
-// AES-256-GCM by Intel's Multi-Buffer library (Debian: libipsec-mb-dev, an option of the build), whose cipher takes the
-// instructions for several AES blocks at once (VAES with AVX-512) that OpenSSL uses from 3.1 on only.
+// Ciphers by Intel's Multi-Buffer library (Debian: libipsec-mb-dev, an option of the build): AES-256-GCM takes the
+// instructions for several AES blocks at once (VAES with AVX-512) that OpenSSL uses from 3.1 on only,
+// ChaCha20-Poly1305 those for wide multiplication (AVX-512 IFMA).
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace udtx::openssl {
 
-/// Null where the build or the processor does not have it, or the processor's AES is hidden from OpenSSL
+/// Null where the build or the processor does not have it, or, for AES, the processor's AES is hidden from OpenSSL
 /// (OPENSSL_ia32cap): who does that wants to see what happens without.
-[[nodiscard]] std::unique_ptr<crypto::Aead> make_vector_aead(std::span<const std::byte> key);
+[[nodiscard]] std::unique_ptr<crypto::Aead> make_vector_aead(crypto::Cipher cipher, std::span<const std::byte> key);
 
 }  // namespace udtx::openssl
