@@ -38,16 +38,21 @@ transfer::Progress Account::whole(transfer::Progress now) const {
 transfer::Outcome Account::whole(transfer::Outcome now) const {
     if (!carried_) return now;
     const transfer::Outcome& before = outcome_;
-    // Delivered earlier: to this connection they are the same already, or in the way.
-    const std::uint64_t met = take_from(now.unchanged, before.files + before.links);
-    take_from(now.skipped, met);
-    now.files += before.files;
+    // Delivered earlier: this connection finds them proven, and counts them itself, or the same already, or in the way.
+    const std::uint64_t counted = std::min({before.files, now.kept_files, now.files});
+    const std::uint64_t uncounted = before.files - counted;
+    take_from(now.skipped, take_from(now.unchanged, uncounted + before.links));
+    now.files += uncounted;
     now.links += before.links;
     now.directories = std::max(now.directories, before.directories);
-    now.bytes += before.bytes;
+    now.bytes += before.bytes - std::min({before.bytes, now.kept_file_bytes, now.bytes});
     now.erased += before.erased;
-    take_from(now.kept_bytes, before.sent_bytes);
-    now.sent_bytes += before.sent_bytes;
+    // As in the progress: what came over an earlier connection was sent by this command, told or not.
+    const std::uint64_t kept = now.kept_bytes - std::min(now.kept_bytes, before.kept_bytes);
+    const std::uint64_t again = std::min(kept, std::max(before.sent_bytes, progress_.bytes_sent));
+    const std::uint64_t earlier = uncounted > 0 ? std::max(again, before.sent_bytes) : again;
+    now.sent_bytes = std::max(before.sent_bytes, earlier + now.sent_bytes);
+    now.kept_bytes = before.kept_bytes + (kept - again);
     return now;
 }
 

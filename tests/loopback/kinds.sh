@@ -49,6 +49,10 @@ copy 0 -H
 is files 0
 is symlinks 0
 is unchanged 6
+# Links are among what is unchanged, but they are no files.
+copy 0 -H --report "$work/page.html"
+done=$(grep -oE '"files_done":[0-9]+' "$work/page.html" | sort -t : -k 2 -n | tail -n 1)
+[ "$done" = '"files_done":5' ] || fail "of 5 files and a link $done"
 
 # --- a name of a file that changes is made anew; both are files in the summary
 printf 'longer than before' >"$src/same"

@@ -72,6 +72,32 @@ receivers+=("$!")
 went_on "$work/file" "$arriving/file"
 arriving=$work/dst
 
+# Many files into a fresh directory: each counts once, and nothing was there before.
+mkdir "$work/many" "$work/fresh"
+for i in $(seq 200); do head -c 200000 "$work/file" >"$work/many/f$i"; done
+receiver=$!
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+listen_there() {
+    "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/fresh" 2>"$work/many.log" &
+    receiver=$!
+    receivers+=("$receiver")
+}
+listen_there
+until_true 60 grep -q listening "$work/many.log"
+"$send" --timeout 12 --rate 40M --json --psk-file "$work/psk" "$work/many" "udtx://127.0.0.1:$port/" >"$work/many.json" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+half() { [ "$(find "$work/fresh/many" -name 'f*' 2>/dev/null | wc -l)" -ge 100 ]; }
+until_true 120 half
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+listen_there
+wait_for 0 "$sender"
+diff -r "$work/many" "$work/fresh/many" || fail "not the same"
+counts=$(for field in reconnects files bytes unchanged resumed_bytes sent_bytes; do json_field "$work/many.json" "$field"; done | tr '\n' ' ')
+[ "$counts" = "1 200 40000000 0 0 40000000 " ] || fail "reconnects, files, bytes, unchanged, resumed and sent bytes are $counts"
+
 # Nobody comes back: patience ends, and the line says both.
 rm -rf "$work/dst"
 mkdir "$work/dst"

@@ -30,6 +30,7 @@ struct Commit {
     std::optional<record::Done> done{};  ///< for the journal
     std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
     bool keep_existing = false;          ///< what stands under the name stays ...
+    bool kept = false;                   ///< it was there, as a journal proves
     bool skipped = false;                ///< ... and something did
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };

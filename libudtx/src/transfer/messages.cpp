@@ -137,7 +137,7 @@ bool put_body(Writer& out, const message::FileFailed& m) {
 bool put_totals(Writer& out, const message::Totals& t) {
     return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && out.varint(t.bytes) &&
            out.varint(t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) && out.varint(t.skipped) &&
-           out.varint(t.erased);
+           out.varint(t.erased) && out.varint(t.files_done);
 }
 
 bool put_body(Writer& out, const message::Delivered& m) {

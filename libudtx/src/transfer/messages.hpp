@@ -15,7 +15,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 4;
+inline constexpr std::uint64_t kTransferVersion = 5;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
@@ -224,9 +224,10 @@ struct Totals {
     std::uint64_t bytes = 0;          ///< apparent sizes of the files delivered
     std::uint64_t written_bytes = 0;  ///< data that came and was written, also of files that are not complete
     std::uint64_t failures = 0;       ///< entries that were announced and not delivered
-    std::uint64_t unchanged = 0;      ///< files that were the same already
-    std::uint64_t skipped = 0;        ///< files that were not to be overwritten
+    std::uint64_t unchanged = 0;      ///< files and links that were the same already
+    std::uint64_t skipped = 0;        ///< those that were not to be overwritten
     std::uint64_t erased = 0;         ///< entries that were deleted
+    std::uint64_t files_done = 0;     ///< files, and other names of them, that need nothing more
     friend bool operator==(const Totals&, const Totals&) noexcept = default;
 };
 /// What is safe so far; for progress and for reports of a transfer that is cut off.

@@ -246,6 +246,7 @@ message::Totals parse_totals(Fields& in) {
     t.unchanged = in.varint();
     t.skipped = in.varint();
     t.erased = in.varint();
+    t.files_done = in.varint();
     return t;
 }
 

@@ -55,8 +55,9 @@ class DryWorker {
         } else {
             has = basis_.answer(o.query, [this](message::Answer answer) { hand_over(links_, std::move(answer)); });
         }
-        if (has == Holding::same && counts_) count_unchanged(links_.report);
-        if (has == Holding::exists && counts_) count_skipped(links_.report);
+        const EntryType type = of_entry ? latest_->type : EntryType::file;
+        if (has == Holding::same && counts_) count_unchanged(links_.report, type);
+        if (has == Holding::exists && counts_) count_skipped(links_.report, type);
         basis_.forget(path);
     }
     void operator()(const op::Rules& o) {
@@ -69,7 +70,7 @@ class DryWorker {
             if (auto erased = eraser_.run(); !erased) return fatal(erased.error());
         }
         const Digest root = RootDigest(hash_).finish();
-        const message::Confirm confirm{totals_of(links_.report.outcome()), root};
+        const message::Confirm confirm{totals_of(links_.report), root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
     template <class Other>

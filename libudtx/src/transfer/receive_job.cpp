@@ -217,7 +217,7 @@ void ReceiveJob::send(Instant now, proto::Connection& connection, const MessageW
     }
 }
 
-message::Totals ReceiveJob::totals() { return totals_of(report_.outcome()); }
+message::Totals ReceiveJob::totals() { return totals_of(report_); }
 
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};

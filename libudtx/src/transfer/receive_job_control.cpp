@@ -138,6 +138,7 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
         if (entry.kind == Kind::unchanged) ++outcome.unchanged;
         if (entry.kind == Kind::skip) ++outcome.skipped;
         if (entry.kind != Kind::directory && entry.kind != Kind::link) ++progress.files_done;
+        progress.files_total = std::max(progress.files_total, progress.files_done);
         if (entry.kind != Kind::send && entry.kind != Kind::update) return;
         ++outcome.files;
         outcome.bytes += entry.size;

@@ -16,6 +16,8 @@ namespace udtx::transfer {
 
 namespace {
 
+bool is_file(EntryType type) { return type == EntryType::file || type == EntryType::hard_link; }
+
 /// Counts for the final confirmation, kept on two threads: hence in the report and the feedback, under their locks.
 TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     TreeWriterCallbacks out;
@@ -23,10 +25,12 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
         links.report.edit([&](Progress& progress, Outcome& outcome) {
             if (commit.type == EntryType::directory) ++outcome.directories;
             if (commit.type == EntryType::symlink) ++outcome.links;
-            if (commit.type != EntryType::file && commit.type != EntryType::hard_link) return;
+            if (!is_file(commit.type)) return;
             ++outcome.files;
             outcome.bytes += commit.size;
-            progress.files_done = outcome.files + outcome.unchanged + outcome.skipped;
+            if (commit.kept) ++outcome.kept_files;
+            if (commit.kept) outcome.kept_file_bytes += commit.size;
+            ++progress.files_done;
         });
         links.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
     };
@@ -36,8 +40,8 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     out.kept = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
     };
-    out.unchanged = [&links] { count_unchanged(links.report); };
-    out.skipped = [&links] { count_skipped(links.report); };
+    out.unchanged = [&links](EntryType type) { count_unchanged(links.report, type); };
+    out.skipped = [&links](EntryType type) { count_skipped(links.report, type); };
     out.erased = [&links](const std::string& path) { hand_over_erased(links, path); };
     out.checked = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
@@ -88,7 +92,7 @@ class TreeWorker {
             });
             return;
         }
-        const message::Confirm confirm{totals_of(links_.report.outcome()), root};
+        const message::Confirm confirm{totals_of(links_.report), root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
 
@@ -146,17 +150,17 @@ BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights
     return {offer.hash, std::min(offer.overwrite, rights.overwrite), offer.by_digest, offer.preserve, offer.dry_run};
 }
 
-void count_unchanged(JobReport& report) {
-    report.edit([](Progress& progress, Outcome& outcome) {
+void count_unchanged(JobReport& report, EntryType type) {
+    report.edit([type](Progress& progress, Outcome& outcome) {
         ++outcome.unchanged;
-        ++progress.files_done;
+        if (is_file(type)) ++progress.files_done;
     });
 }
 
-void count_skipped(JobReport& report) {
-    report.edit([](Progress& progress, Outcome& outcome) {
+void count_skipped(JobReport& report, EntryType type) {
+    report.edit([type](Progress& progress, Outcome& outcome) {
         ++outcome.skipped;
-        ++progress.files_done;
+        if (is_file(type)) ++progress.files_done;
     });
 }
 
@@ -181,9 +185,10 @@ void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std:
     });
 }
 
-message::Totals totals_of(const Outcome& outcome) {
-    return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes, outcome.sent_bytes,
-            outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased};
+message::Totals totals_of(const JobReport& report) {
+    const Outcome outcome = report.outcome();
+    return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes,  outcome.sent_bytes,
+            outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased, report.progress().files_done};
 }
 
 void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,

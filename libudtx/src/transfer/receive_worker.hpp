@@ -40,15 +40,15 @@ void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const 
 /// Something besides our own files is in it.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);
 [[nodiscard]] BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights);
-void count_unchanged(JobReport& report);
-void count_skipped(JobReport& report);
+void count_unchanged(JobReport& report, EntryType type);
+void count_skipped(JobReport& report, EntryType type);
 /// Hands an answer, or the name of a deleted entry, to the protocol thread; waits while it has enough of them.
 void hand_over(const WorkerLinks& links, message::Answer answer);
 void hand_over_erased(const WorkerLinks& links, const std::string& path);
 /// Notes what was not delivered, and has the sender told.
 void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error);
 /// What the receiver has at the end, for CONFIRM.
-[[nodiscard]] message::Totals totals_of(const Outcome& outcome);
+[[nodiscard]] message::Totals totals_of(const JobReport& report);
 /// Writes a stream to the file that the offer names.
 void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links);
 /// Drops a stream.

@@ -59,11 +59,14 @@ struct Outcome {
     std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
     std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport and were written, each counted once
     std::uint64_t kept_bytes = 0;   ///< of `bytes` and of files under construction: they were at the receiver
-    std::uint64_t unchanged = 0;    ///< files that were the same already; not among `files`
-    std::uint64_t skipped = 0;      ///< files that stood there and were not to be overwritten; not among `files`
-    std::uint64_t erased = 0;       ///< entries that --delete took away
-    bool continues = false;         ///< the same command, run again, sends only what is missing
-    bool exact = false;             ///< the receiver's last word; before that the sender knows "at least"
+    std::uint64_t kept_files =
+        0;  ///< of `files`: an earlier run or connection had delivered them, as its journal proves
+    std::uint64_t kept_file_bytes = 0;  ///< of `bytes`: theirs
+    std::uint64_t unchanged = 0;        ///< files and links that were the same already; not among `files`
+    std::uint64_t skipped = 0;          ///< those that stood there and were not to be overwritten; not among `files`
+    std::uint64_t erased = 0;           ///< entries that --delete took away
+    bool continues = false;             ///< the same command, run again, sends only what is missing
+    bool exact = false;                 ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures

@@ -252,9 +252,9 @@ void SendJob::note(const message::Totals& totals) {
     report_.edit([&](Progress& progress, Outcome& outcome) {
         outcome.erased = totals.erased;
         if (options_.dry_run) return;
-        progress.files_done = totals.files + totals.unchanged + totals.skipped;
+        progress.files_done = totals.files_done;
         progress.bytes_done = totals.written_bytes;
-        const bool all = totals.files + totals.failures >= progress.files_total;
+        const bool all = totals.files_done + totals.failures >= progress.files_total;
         if (progress.phase == Phase::flush && all) progress.phase = Phase::verify;
         outcome.files = totals.files;
         outcome.directories = totals.directories;

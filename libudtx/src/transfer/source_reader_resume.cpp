@@ -110,7 +110,12 @@ void SourceReader::send_kept(const ScannedEntry& entry, Holding has) {
         if (fd) send_meta(entry, fd.get(), Others::go);
     }
     count_unsent(entry);
-    if (has == Holding::file) count_kept(entry.size, 0);
+    if (has != Holding::file) return;
+    count_kept(entry.size, 0);
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.kept_files;
+        outcome.kept_file_bytes += entry.size;
+    });
 }
 
 void SourceReader::count_kept(std::uint64_t bytes, std::uint64_t counted) {

@@ -50,7 +50,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     }
     CommitCallbacks commits;
     commits.delivered = [this](const Commit& commit) {
-        commit.skipped ? callbacks_.skipped() : callbacks_.delivered(commit);
+        commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
     };
     commits.failed = [this](const Commit& commit, const Error& error) {
         callbacks_.failed(commit.index, commit.path(), error);
@@ -59,7 +59,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
         commits.delivered = [this](const Commit& commit) {
             if (commit.done && !commit.skipped) resume_->delivered(*commit.done);
-            commit.skipped ? callbacks_.skipped() : callbacks_.delivered(commit);
+            commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
         };
         commits.batch_over = [this] { resume_->flush_delivered(); };
     }
@@ -89,7 +89,7 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     std::uint32_t final_mode = entry.mode & 0777U;
     std::uint32_t before = final_mode;
     if (parent) error = make_or_open_directory(parent.get(), split.leaf, entry, before);
-    if (stays(error)) return callbacks_.skipped();
+    if (stays(error)) return callbacks_.skipped(entry.type);
     if (error != 0) return fail(entry.index, path, io_error("cannot make directory", path, error));
     if (!options_.preserve) final_mode = before;
     if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
@@ -130,9 +130,9 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     SplitName split = split_leaf(path);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
-    if (stays(error)) return callbacks_.skipped();
+    if (stays(error)) return callbacks_.skipped(entry.type);
     if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
-    if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged();
+    if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged(entry.type);
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
     if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {

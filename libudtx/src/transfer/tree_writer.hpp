@@ -46,8 +46,8 @@ struct TreeWriterCallbacks {
     /// Bytes that an earlier run left and that are used.
     std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
     /// A file that was the same already; one that was there and was not to be overwritten; what was deleted.
-    std::function<void()> unchanged = [] {};
-    std::function<void()> skipped = [] {};
+    std::function<void(EntryType type)> unchanged = [](EntryType) {};
+    std::function<void(EntryType type)> skipped = [](EntryType) {};
     std::function<void(const std::string& path)> erased = [](const std::string&) {};
     /// Bytes that were there before and were read and hashed; false: there is no time for more.
     ReceiveResume::Checked checked = [](std::uint64_t) { return true; };

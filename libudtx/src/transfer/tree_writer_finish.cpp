@@ -83,8 +83,8 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
     SplitName split = split_leaf(path);
     const SplitName other = split_leaf(join_path(split_path(entry.target)));
-    if (is_same_file(root_, path, join_path(split_path(entry.target)))) return callbacks_.unchanged();
-    if (basis_.must_stay(path)) return callbacks_.skipped();
+    if (is_same_file(root_, path, join_path(split_path(entry.target)))) return callbacks_.unchanged(entry.type);
+    if (basis_.must_stay(path)) return callbacks_.skipped(entry.type);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? root_.open_directory(other.directory, error) : UniqueFd();

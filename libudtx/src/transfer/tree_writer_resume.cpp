@@ -29,8 +29,8 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
     if (known) return resume_->answer(query, reply);
     const Holding has = basis_.answer(query, reply);
-    if (has == Holding::same) callbacks_.unchanged();
-    if (has == Holding::exists) callbacks_.skipped();
+    if (has == Holding::same) callbacks_.unchanged(EntryType::file);
+    if (has == Holding::exists) callbacks_.skipped(EntryType::file);
 }
 
 Result<void> TreeWriter::keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal) {
@@ -104,7 +104,8 @@ void TreeWriter::end_kept(std::uint64_t index) {
     commit.name = std::move(split.leaf);
     commit.size = file.size;
     forget(index);
-    if (!resumed) return callbacks_.unchanged();
+    if (!resumed) return callbacks_.unchanged(EntryType::file);
+    commit.kept = true;
     callbacks_.kept(commit.size);
     callbacks_.delivered(commit);
 }

@@ -67,8 +67,30 @@ TEST_CASE("a second connection goes on with the account of the first") {
     outcome = account.whole(outcome);
     CHECK(outcome.files == 9);
     CHECK(outcome.unchanged == 1);
-    CHECK(outcome.sent_bytes == 880);
-    CHECK(outcome.kept_bytes == 120);
+    CHECK(outcome.sent_bytes == 900);
+    CHECK(outcome.kept_bytes == 100);
+}
+
+TEST_CASE("what a later connection finds proven, and counts itself, counts once") {
+    Account account;
+    transfer::Outcome lost;
+    lost.files = 4;
+    lost.bytes = lost.sent_bytes = 400;
+    account.carry(progress(400, 560, 0, 1000), lost);
+
+    // 150 more had been written and not been told, of them one file.
+    transfer::Outcome outcome;
+    outcome.files = 10;
+    outcome.bytes = 1000;
+    outcome.kept_files = 5;
+    outcome.kept_file_bytes = 500;
+    outcome.kept_bytes = 550;
+    outcome.sent_bytes = 450;
+    outcome = account.whole(outcome);
+    CHECK(outcome.files == 10);
+    CHECK(outcome.bytes == 1000);
+    CHECK(outcome.sent_bytes == 1000);
+    CHECK(outcome.kept_bytes == 0);
 }
 
 TEST_CASE("what a crash of the receiver took back is not counted twice") {

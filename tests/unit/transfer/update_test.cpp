@@ -39,8 +39,8 @@ struct Rig {
         callbacks.delivered = [this](const Commit& c) { delivered.push_back(c.path()); };
         callbacks.failed = [this](std::uint64_t, const std::string& path, const Error&) { failed.push_back(path); };
         callbacks.fatal = [](const Error&) {};
-        callbacks.unchanged = [this] { ++unchanged; };
-        callbacks.skipped = [this] { ++skipped; };
+        callbacks.unchanged = [this](EntryType) { ++unchanged; };
+        callbacks.skipped = [this](EntryType) { ++skipped; };
         writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, callbacks);
     }
     message::Answer ask(const std::string& path, std::uint64_t size, std::int64_t mtime_ns = kTime) {
