@@ -73,4 +73,13 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     return EarlyText();
 }
 
+Error with_short_name(const CLI::App& app, Error error) {
+    const std::string flag = error.message.substr(0, error.message.find_first_of(": "));
+    const CLI::Option* const option = flag.starts_with("--") ? app.get_option_no_throw(flag) : nullptr;
+    if (option != nullptr && !option->get_snames().empty()) {
+        error.message.insert(0, "-" + option->get_snames().front() + "/");
+    }
+    return error;
+}
+
 }  // namespace udtx::apps

@@ -17,4 +17,7 @@ using EarlyText = std::optional<std::string>;
 void use_house_style(CLI::App& app);
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments);
 
+/// "--udp-port: ..." becomes "-O/--udp-port: ...": the user may have typed either.
+[[nodiscard]] Error with_short_name(const CLI::App& app, Error error);
+
 }  // namespace udtx::apps

@@ -18,9 +18,9 @@ constexpr Duration kSilence = std::chrono::seconds(60);
 
 Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string joined(const std::vector<std::string>& names, const char* between) {
     std::string out;
-    for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) out += (out.empty() ? "" : between) + name;
     return out;
 }
 
@@ -56,9 +56,8 @@ void CommonOptions::add_to(CLI::App& app) {
            "60 s of silence; the rest is for reconnecting")
         ->type_name("SECONDS")
         ->group(transport_group);
-    app.add_option("--cc", congestion,
-                   "Congestion control: " + joined(congestion_controller_names()) + " (default " + congestion + ")")
-        ->type_name("NAME")
+    app.add_option("--cc", congestion, "Congestion control (default " + congestion + ")")
+        ->type_name(joined(congestion_controller_names(), "|"))
         ->group(transport_group);
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
         ->type_name("BYTES")
@@ -76,7 +75,7 @@ void CommonOptions::add_to(CLI::App& app) {
            "-k", [this](int level) { no_resume = no_resume || level == 0; },
            "As with ascp: 0 is --no-resume; 1 to 3 continue, which here is always by hashes")
         ->check(CLI::Range(0, 3).description(""))
-        ->type_name("0..3")
+        ->type_name("0|1|2|3")
         ->group("Copying");
 
     app.add_option("--receipt", receipt_text, "Write the hashes of all blocks to FILE, for 'udtx-recv verify FILE DIR'")
@@ -146,7 +145,7 @@ Result<void> CommonOptions::check() {
     streams = *threads;
     const auto known = congestion_controller_names();
     if (std::find(known.begin(), known.end(), congestion) == known.end()) {
-        return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known));
+        return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known, ", "));
     }
     if (checksum != "xxh128" && checksum != "sha256") {
         return usage("--checksum: '" + checksum + "' is unknown; there is: xxh128, sha256");

@@ -24,8 +24,8 @@ void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
     app.add_option("--metrics", metrics_text, "Serve metrics for Prometheus over HTTP; on loopback if no ADDR is given")
         ->type_name("[ADDR]:PORT")
         ->group(group);
-    app.add_option("--log-format", log_format_text, "Messages, also those of --log: text (default) or json")
-        ->type_name("FORMAT")
+    app.add_option("--log-format", log_format_text, "Of messages, also those of --log (default text)")
+        ->type_name("text|json")
         ->group(group);
     app.add_option("--http", http_text, "Serve a live page for browsers; on loopback if no ADDR is given")
         ->type_name("[ADDR]:PORT")

@@ -67,7 +67,7 @@ void PathOptions::add_to(CLI::App& app) {
         ->group(group);
     app.add_option("--multipath", multipath_text,
                    "aggregate (default): all paths at once; failover: the first, the others when it fails")
-        ->type_name("MODE")
+        ->type_name("aggregate|failover")
         ->group(group);
 }
 

@@ -68,7 +68,7 @@ void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     app.add_flag("--owner", owner, "Keep numbers of user and group, where the receiver runs as root")->group(group);
     app.add_flag("-S,--sparse", sparse, "Make holes of zeros; holes are always kept")->group(group);
     app.add_flag("-c,--by-hash", by_digest, "Compare contents, not size and modification time")->group(group);
-    app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("MODE")->group(group);
+    app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("never|diff|always")->group(group);
     app.add_flag("--delete", erase, "Delete what the directories sent do not have, once everything has arrived")
         ->group(group);
 }

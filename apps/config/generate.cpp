@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,27 @@ struct Flag {
     std::string description;
     bool takes_value = false;
     bool takes_file = false;
+    std::vector<std::string> values;  ///< all that there are; empty: any
 };
+
+/// "on|off" are values, "KEY|FILE" stands for some.
+std::vector<std::string> values_in(const std::string& type) {
+    const auto other = [](char c) {
+        return std::islower(static_cast<unsigned char>(c)) == 0 && !std::isdigit(static_cast<unsigned char>(c)) &&
+               c != '-' && c != '|';
+    };
+    std::vector<std::string> values;
+    if (type.find('|') == std::string::npos || std::any_of(type.begin(), type.end(), other)) return values;
+    std::istringstream in(type);
+    for (std::string value; std::getline(in, value, '|');) values.push_back(std::move(value));
+    return values;
+}
+
+std::string in_one_line(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+    return out;
+}
 
 std::vector<Flag> flags_of(const CLI::App& app) {
     std::vector<Flag> out;
@@ -29,6 +50,7 @@ std::vector<Flag> flags_of(const CLI::App& app) {
         flag.takes_value = option->get_items_expected_max() != 0;
         const std::string type = option->get_type_name();
         flag.takes_file = type.find("FILE") != std::string::npos || type.find("DIR") != std::string::npos;
+        flag.values = values_in(type);
         out.push_back(std::move(flag));
     }
     return out;
@@ -60,16 +82,26 @@ std::string bash(const CLI::App& app) {
     std::ostringstream out;
     std::string all;
     std::string valued;
+    std::string cases;
     for (const Flag& flag : flags_of(app)) {
         for (const std::string& name : flag.names) {
             all += (all.empty() ? "" : " ") + name;
-            if (flag.takes_value && !flag.takes_file) valued += (valued.empty() ? "" : "|") + name;
+            if (flag.takes_value && !flag.takes_file && flag.values.empty())
+                valued += (valued.empty() ? "" : "|") + name;
+            if (!flag.values.empty())
+                cases += "        " + name + ") words=" + shell_word(in_one_line(flag.values)) + " ;;\n";
         }
     }
     out << function_name(app.get_name()) << "() {\n"
-        << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-        << "    case $before in\n        " << valued << ") return ;;\n    esac\n"
-        << "    if [[ $word == -* ]]; then\n"
+        << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+        // "--flag=value" comes in three words.
+        << "    [[ $word != = ]] || word=\n"
+        << "    [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
+        << "    case $before in\n"
+        << cases << "        " << valued << ") return ;;\n    esac\n"
+        << "    if [[ -n $words ]]; then\n"
+        << "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+        << "    elif [[ $word == -* ]]; then\n"
         << "        mapfile -t COMPREPLY < <(compgen -W " << shell_word(all) << " -- \"$word\")\n"
         << "    else\n        compopt -o filenames\n"
         << "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n    fi\n}\n"
@@ -85,7 +117,11 @@ std::string zsh(const CLI::App& app) {
             std::string spec = name;
             if (flag.takes_value) spec += name.starts_with("--") ? "=" : "+";
             spec += "[" + escaped(flag.description, "[]\\:") + "]";
-            if (flag.takes_value) spec += flag.takes_file ? ":file:_files" : ":value:";
+            if (!flag.values.empty()) {
+                spec += ":value:(" + in_one_line(flag.values) + ")";
+            } else if (flag.takes_value) {
+                spec += flag.takes_file ? ":file:_files" : ":value:";
+            }
             out << "    " << shell_word(spec) << " \\\n";
         }
     }
@@ -101,6 +137,7 @@ std::string fish(const CLI::App& app) {
             out << (name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1));
         }
         if (flag.takes_value) out << (flag.takes_file ? " -r" : " -x");
+        if (!flag.values.empty()) out << " -a '" << in_one_line(flag.values) << "'";
         // Within single quotes fish knows two escapes.
         out << " -d '" << escaped(flag.description, "\\'") << "'\n";
     }
@@ -112,9 +149,9 @@ constexpr std::array<std::pair<std::string_view, std::string (*)(const CLI::App&
 
 }  // namespace
 
-std::string joined_texts() {
+std::string joined_texts(std::string_view between) {
     std::string out;
-    for (const auto& [name, make] : kTexts) out.append(out.empty() ? "" : ", ").append(name);
+    for (const auto& [name, make] : kTexts) out.append(out.empty() ? "" : between).append(name);
     return out;
 }
 
@@ -122,7 +159,7 @@ Result<std::string> generate_text(const CLI::App& app, const std::string& what) 
     for (const auto& [name, make] : kTexts) {
         if (name == what) return make(app);
     }
-    return Error{ErrorCode::invalid_argument, "--generate: '" + what + "' is unknown; there is: " + joined_texts()};
+    return Error{ErrorCode::invalid_argument, "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ")};
 }
 
 }  // namespace udtx::apps

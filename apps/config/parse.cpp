@@ -29,9 +29,8 @@ struct OwnFlags {
             ->type_name("FILE")
             ->group(group);
         app.add_flag("--show-config", show, "Print every setting with where it comes from, and exit")->group(group);
-        app.add_option("--generate", generate,
-                       "Print a manual page or a shell's completion, and exit: " + joined_texts())
-            ->type_name("WHAT")
+        app.add_option("--generate", generate, "Print a manual page or a shell's completion, and exit")
+            ->type_name(joined_texts("|"))
             ->group(group);
     }
 };

@@ -254,9 +254,8 @@ void define_options(CLI::App& app, RecvCommand& command) {
         app,
         "What stands here already: of a pull diff (default) is updated if it differs, never, always; with "
         "--listen the most that senders may do (default always)");
-    app.add_option("--checksum", command.common.checksum,
-                   "Of a pull: end-to-end hash of every file, xxh128 (default) or sha256")
-        ->type_name("NAME")
+    app.add_option("--checksum", command.common.checksum, "Of a pull: end-to-end hash of every file (default xxh128)")
+        ->type_name("xxh128|sha256")
         ->group("Copying");
     app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
     app.add_flag(
@@ -280,7 +279,9 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
-    if (const auto checked = check(app, command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto checked = check(app, command); !checked) {
+        return with_short_name(app, command.common.origins.attribute(checked.error()));
+    }
     if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
     if (command.server) {
         if (const auto placed = parsed->place(*command.server); !placed) return placed.error();

@@ -52,8 +52,6 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     command.sources.pop_back();
     if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {
-        if (command.remote)
-            return usage("--probe-only measures the path to a running udtx-recv: give udtx://HOST:PORT/");
         if (!command.common.observing.report.empty()) return usage("--report is for transfers, not for --probe-only");
         return command.sources.empty() ? Result<void>()
                                        : usage("--probe-only sends nothing: '" + command.sources[0] + "' is too much");
@@ -76,9 +74,9 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
 constexpr std::array<std::pair<std::string_view, Coupling>, 3> kCouplings{
     {{"detect", Coupling::detect}, {"lia", Coupling::lia}, {"none", Coupling::none}}};
 
-std::string joined_schedulers() {
+std::string joined_schedulers(const char* between) {
     std::string names;
-    for (const std::string& name : multipath::scheduler_names()) names += (names.empty() ? "" : ", ") + name;
+    for (const std::string& name : multipath::scheduler_names()) names += (names.empty() ? "" : between) + name;
     return names;
 }
 
@@ -86,21 +84,21 @@ void add_path_options(CLI::App& app, SendCommand& command) {
     const auto group = "Several paths";
     command.paths.add_to(app);
     app.add_option("--scheduler", command.scheduler,
-                   "Which path the next packet takes: " + joined_schedulers() + " (default " + command.scheduler + ")")
-        ->type_name("NAME")
+                   "Which path the next packet takes (default " + command.scheduler + ")")
+        ->type_name(joined_schedulers("|"))
         ->group(group);
-    app.add_option("--reinject", command.reinject_text, "on (default) or off: late bytes again on another path")
-        ->type_name("ON|OFF")
+    app.add_option("--reinject", command.reinject_text, "Late bytes again on another path (default on)")
+        ->type_name("on|off")
         ->group(group);
     app.add_option("--coupling", command.coupling_text,
                    "detect (default): paths through one bottleneck take one flow's share; lia (RFC 6356); none")
-        ->type_name("NAME")
+        ->type_name("detect|lia|none")
         ->group(group);
 }
 
 Result<void> check_paths(SendCommand& command) {
     if (const auto made = multipath::make_scheduler(command.scheduler); !made) {
-        return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers());
+        return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers(", "));
     }
     if (command.reinject_text != "on" && command.reinject_text != "off") {
         return usage("--reinject: '" + command.reinject_text + "' is neither on nor off");
@@ -154,7 +152,7 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_option("--policy", command.common.policy_text,
                    "Share beside others: fair (default), high (as two flows), low (what others leave, whatever --cc), "
                    "fixed (--rate, whatever happens)")
-        ->type_name("NAME")
+        ->type_name("fair|high|low|fixed")
         ->group("Transport");
     app.add_option("-m,--min-rate", command.common.min_rate_text, "At least so many bits per second, congestion or not")
         ->type_name("RATE")
@@ -164,8 +162,8 @@ void define_options(CLI::App& app, SendCommand& command) {
                  "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and say what limits it")
         ->group("Transport");
     add_path_options(app, command);
-    app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file: xxh128 (default) or sha256")
-        ->type_name("NAME")
+    app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file (default xxh128)")
+        ->type_name("xxh128|sha256")
         ->group("Copying");
     app.add_option("ARGUMENTS", command.sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]")
         ->type_name("")
@@ -182,7 +180,9 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
-    if (const auto checked = check(app, command); !checked) return command.common.origins.attribute(checked.error());
+    if (const auto checked = check(app, command); !checked) {
+        return with_short_name(app, command.common.origins.attribute(checked.error()));
+    }
     if (const auto placed = parsed->place(command.url); !placed) return placed.error();
     return EarlyText();
 }

@@ -58,6 +58,11 @@ for tool in "$send" "$recv"; do
     offered=$(bash -c '. "$1"; COMP_WORDS=("$2" --psk-f); COMP_CWORD=1; "_${2//-/_}" && echo "${COMPREPLY[@]}"' \
         - "$work/last.out" "$(basename "$tool")")
     [ "$offered" = --psk-file ] || fail "bash completion offers '$offered'"
+    for words in '--overwrite ""' '--overwrite =' '--overwrite = ""'; do
+        offered=$(bash -c '. "$1"; eval "COMP_WORDS=(x $3)"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "_${2//-/_}"; echo "${COMPREPLY[@]}"' \
+            - "$work/last.out" "$(basename "$tool")" "$words")
+        [ "$offered" = "never diff always" ] || fail "after $words bash completion offers '$offered'"
+    done
     expect 0 "$tool" --generate complete-zsh
     ! command -v zsh >/dev/null || zsh -n "$work/last.out" || fail "zsh completion does not parse"
     expect 0 "$tool" --generate complete-fish

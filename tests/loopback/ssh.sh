@@ -79,7 +79,7 @@ cmp "$work/file" "$home/noisy" || fail "noise"
 
 # --- wrong use
 wrong() { expect 1 "$send" "${@:2}"; said "$1"; last_line; }
-wrong "-O|--udp-port" -O 0 "$work/file" far:
+wrong "^udtx-send: -O/--udp-port: " -O 0 "$work/file" far:
 wrong "--ssh-port: 'x'" -P x "$work/file" far:
 wrong "for \[user@\]HOST:PATH" -P 22 "$work/file" udtx://127.0.0.1/
 wrong "^udtx-send: --psk-file is for udtx://.*a key is made" --psk-file "$work/none" "$work/file" far:
