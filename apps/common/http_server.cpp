@@ -1,5 +1,9 @@
 #include "common/http_server.hpp"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -34,15 +38,36 @@ std::string_view name_in(std::string_view host_field) {
     return host_field.substr(0, host_field.rfind(':'));
 }
 
+/// Whoever runs a name server elsewhere has no say in what ours, or /etc/hosts, make of our own name.
+std::vector<std::string> find_names() {
+    error_code unknown;
+    const std::string name = asio::ip::host_name(unknown);
+    std::vector<std::string> names{name, name.substr(0, name.find('.'))};
+    addrinfo hints{};
+    hints.ai_flags = AI_CANONNAME;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) == 0) {
+        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+        if (found->ai_canonname != nullptr) names.emplace_back(found->ai_canonname);
+    }
+    return names;
+}
+
 }  // namespace
+
+const std::vector<std::string>& names_of_this_host() {
+    static const std::vector<std::string> names = find_names();
+    return names;
+}
 
 bool is_own_host(std::string_view host_field, std::string_view own) {
     const std::string_view name = name_in(host_field);
     error_code not_an_address;
     (void)asio::ip::make_address(std::string(name), not_an_address);
     if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;
-    error_code unknown;
-    return equal_names(name, asio::ip::host_name(unknown));
+    const auto& names = names_of_this_host();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& known) { return equal_names(name, known); });
 }
 
 std::string event_text(std::string_view name, std::string_view data) {

@@ -69,7 +69,9 @@ HttpReply HttpVisit::reply_to(bool head) const {
     if (!head && request.method() != http::verb::get) return {405, kText, "only GET and HEAD\n"};
     const std::string host(request[http::field::host]);
     if (!is_own_host(host, visitors_->own_name)) {
-        return {421, kText, "ask by an address, by localhost or by this host's name\n"};
+        return {421, kText,
+                "ask by an address, by localhost or by a name of this host; --http NAME:PORT, --metrics NAME:PORT let "
+                "another in\n"};
     }
     return visitors_->handler({std::string(request.target()), host});
 }

@@ -31,6 +31,33 @@ for line in "$work"/line.*; do
     fi
 done
 
+# --- this host's name with its domain leads to the metrics, and no other name does
+if [ "$(id -u)" -eq 0 ] && unshare -m -u true 2>/dev/null; then
+    printf '127.0.0.1 localhost\n127.0.1.1 box.example.net box\n' >"$work/hosts"
+    cat >"$work/as-box" <<EOF
+mount --bind "$work/hosts" /etc/hosts
+hostname box
+exec "\$@"
+EOF
+    unshare -m -u bash "$work/as-box" "$recv" --listen 127.0.0.1:0 --metrics 0 --dir "$work/dst" --psk-file "$work/psk" 2>"$work/box.log" &
+    box=$!
+    receivers+=("$box")
+    until_true 90 grep -q "http://" "$work/box.log"
+    where=$(sed -nE 's/.*http:\/\/(127[0-9.:]+).*/\1/p' "$work/box.log" | head -n 1)
+    ask() {
+        exec 8<>"/dev/tcp/${where%:*}/${where##*:}"
+        printf 'GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n' "$1" >&8
+        head -n 1 <&8 >"$work/answer"
+        exec 8>&-
+        grep -q "$2" "$work/answer" || fail "as $1: $(cat "$work/answer")"
+    }
+    ask box.example.net:9100 200
+    ask box 200
+    ask box.evil.example 421
+    kill -TERM "$box"
+    wait_for 0 "$box"
+fi
+
 # --- a source that is slow, and a reader that is
 start_recv slow-source --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 bash -c "(head -c 1000 '$work/data'; sleep 3; echo) | '$send' --json --psk-file '$work/psk' - udtx://127.0.0.1:$port/n"
