@@ -44,12 +44,15 @@ Duration process_time() noexcept {
 Observer::Observer(DataEnd end, bool streaming, std::string peer) : end_(end), limits_(end == DataEnd::sender) {
     latest_.streaming = streaming;
     latest_.peer = std::move(peer);
+    latest_.sends = end == DataEnd::sender;
 }
 
 void Observer::become(DataEnd end) {
     if (end == end_) return;
     end_ = end;
     limits_ = LimitMeter(end == DataEnd::sender);
+    const std::lock_guard lock(mutex_);
+    latest_.sends = end == DataEnd::sender;
 }
 
 LimitSample Observer::sample_of(const Glance& glance) const {

@@ -19,7 +19,8 @@ namespace udtx::apps {
 
 struct Observation {
     std::string peer;
-    Duration at{};  ///< since the start
+    bool sends = false;  ///< this side sends the data
+    Duration at{};       ///< since the start
     transfer::Progress progress;
     bool streaming = false;
     std::optional<ConnectionStats> stats;

@@ -114,11 +114,17 @@ constexpr std::array kPathMetrics{
                [](const PathStats& p) { return static_cast<double>(p.suspensions); }},
 };
 
+Labels labels_of(const Observation& seen) {
+    return {{"peer", seen.peer}, {"direction", seen.sends ? "send" : "receive"}};
+}
+
 void write_limits(Page& page, const std::vector<Observation>& transfers) {
     page.metric("udtx_transfer_limited_ratio", "gauge", "Part of the time for which this limited the transfer.");
     for (const Observation& seen : transfers) {
         for (const LimitShare& share : seen.limits) {
-            page.sample({{"peer", seen.peer}, {"limit", name_of(share.limit)}}, share.share);
+            Labels labels = labels_of(seen);
+            labels.emplace_back("limit", name_of(share.limit));
+            page.sample(labels, share.share);
         }
     }
 }
@@ -141,7 +147,7 @@ std::string metrics_text(const MetricsView& view) {
     page.sample({}, static_cast<double>(view.refused));
     for (const TransferMetric& metric : kTransferMetrics) {
         page.metric(metric.name, metric.type, metric.help);
-        for (const Observation& seen : view.transfers) page.sample({{"peer", seen.peer}}, metric.value(seen));
+        for (const Observation& seen : view.transfers) page.sample(labels_of(seen), metric.value(seen));
     }
     write_limits(page, view.transfers);
     for (const PathMetric& metric : kPathMetrics) {

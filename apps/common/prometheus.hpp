@@ -10,7 +10,7 @@
 namespace udtx::apps {
 
 struct MetricsView {
-    std::string role;  ///< "sender" or "receiver"
+    std::string role;  ///< "sender", "receiver", or "server" where there may be both
     std::string version;
     std::vector<Observation> transfers{};  ///< under way
     std::uint64_t transfers_ended = 0;

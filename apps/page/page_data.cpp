@@ -74,7 +74,7 @@ void PageData::draw(const Observation& seen, const PathStats& path, Line& line) 
     sample.rtt_ms = path.smoothed_rtt > Duration::zero() ? milliseconds(path.smoothed_rtt) : std::nan("");
     // Only the sender of the data knows these: what a receiver sends are acknowledgements.
     sample.loss = sample.congestion = sample.in_flight = std::nan("");
-    if (sends()) {
+    if (seen.sends) {
         const auto sent = static_cast<double>(grown(line.sent_packets, path.sent_packets));
         const auto lost = static_cast<double>(grown(line.lost_packets, path.lost_packets));
         sample.loss = std::min(lost / std::max(sent, 1.0), 1.0);
@@ -100,11 +100,11 @@ std::string PageData::label_of(const Observation& seen, const PathStats& path) c
     return to_string(path.remote) + (seen.stats->paths.size() > 1 ? ", " + number : "");
 }
 
-void PageData::ended(const std::string& peer, const FinalReport& report) {
+void PageData::ended(const std::string& of, const FinalReport& report) {
     ++ended_count_;
     JsonWriter json;
     json.begin_object();
-    json.key("peer").string(peer);
+    json.key("peer").string(of);
     json.key("code").number(static_cast<int>(report.code));
     json.key("reason").string(to_string(report.code));
     json.key("error").string(report.error);

@@ -34,7 +34,7 @@ class PageData {
     /// Takes a sample of it.
     void sample();
     /// One of many has come to its end.
-    void ended(const std::string& peer, const FinalReport& report);
+    void ended(const std::string& of, const FinalReport& report);
     /// There is no more to come.
     void over(const FinalReport& report);
 

@@ -86,6 +86,7 @@ void PageData::write_transfers(JsonWriter& json) const {
 
 void PageData::write_transfer(JsonWriter& json, const Observation& seen) const {
     json.begin_object().key("peer").string(seen.peer);
+    json.key("sends").boolean(seen.sends);
     write_progress(json, seen);
     json.key("cc").string(seen.stats ? seen.stats->congestion : "");
     json.key("paths").begin_array();
@@ -110,7 +111,7 @@ void PageData::write_path(JsonWriter& json, const Observation& seen, const PathS
     json.key("datagram").number(std::uint64_t{path.datagram_bytes});
     json.key("packets_sent").number(path.sent_packets);
     json.key("packets_received").number(path.received_packets);
-    if (sends()) {
+    if (seen.sends) {
         json.key("packets_lost").number(path.lost_packets);
         json.key("cd").number(path.congestion.congestion_degree);
         json.key("mtr").number(path.congestion.mtr.bps());

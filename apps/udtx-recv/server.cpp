@@ -105,19 +105,27 @@ class Server {
         const KeyRights* const rights = keys_.find(connection.peer_key());
         transfer::ServeOptions options;
         options.told = told_;
-        const bool named = rights != nullptr && !rights->name.empty();
-        const std::string who = to_string(connection.remote()) + (named ? " (" + rights->name + ")" : "");
+        const std::string who = to_string(connection.remote()) + name_of(connection, rights);
         options.push = [this, rights, who] { return told(who, take_push(rights)); };
         options.pull = [this, rights, who](const transfer::PullWish& wish) {
             return told(who, find_sources(rights, wish));
         };
         auto session = Session::make(
-            driver_, connection, std::move(options), [this] { run_.signals.wake(); },
+            driver_, connection, who, std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate);
         accepted_ = true;
         sessions_.push_back(session);
         run_.log.detail("serving " + who);
         return session;
+    }
+
+    /// The key's comment, or where it has none the key itself.
+    static std::string name_of(const proto::Connection& connection, const KeyRights* rights) {
+        if (rights == nullptr) return {};
+        if (!rights->name.empty()) return " (" + rights->name + ")";
+        PublicKey key;
+        std::copy_n(connection.peer_key().begin(), key.bytes.size(), key.bytes.begin());
+        return " (" + key.to_string() + ")";
     }
 
     /// Says whose wish was refused.
@@ -241,8 +249,7 @@ class Server {
                     receipt_, [&](const std::string& path) { return receiver->open_delivered(path); }, report);
             }
             watch_.ended(*session, report);
-            const std::string of = (session->sends() ? "to " : "from ") + session->peer() + ": ";
-            if (!run_.command.one_off) show(run_, report, of, session->sends());
+            if (!run_.command.one_off) show(run_, report, session->direction() + ": ", session->fetched());
             add(std::move(report));
         }
         // A sending job's threads are waited for here: whoever lets go of it last must not be the protocol thread.

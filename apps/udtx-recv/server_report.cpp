@@ -26,7 +26,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
         close_books(report);
         report.error = status.error().message + "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report, failed_word(session.sends()), command.common.quiet);
+        report.error = partial_message(report, failed_word(session.fetched()), command.common.quiet);
     }
     return report;
 }

@@ -26,7 +26,8 @@ Rate ServerWatch::first_cap(const RecvCommand& command) { return std::min(comman
 
 Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, JsonTicker::Print print) {
     sessions_ = std::move(sessions);
-    const std::string where = command_.to_stdout ? "into standard output" : "into " + command_.directory;
+    const std::string place = command_.to_stdout ? "standard output" : command_.directory;
+    const std::string where = (command_.one_off || command_.to_stdout ? "into " : "serving ") + place;
     auto page = open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
     if (!page) return page.error();
     page_ = std::move(*page);
@@ -64,7 +65,7 @@ void ServerWatch::ended(const Session& session, const FinalReport& report) {
     if (report.code != ExitCode::ok) ++failed_;
     bytes_ += report.outcome.sent_bytes;
     if (!page_) return;
-    if (!command_.one_off) return page_->ended(session.peer(), report);
+    if (!command_.one_off) return page_->ended(session.direction(), report);
     last_ = session.observed();
     last_->progress = report.progress;
 }
@@ -76,7 +77,7 @@ void ServerWatch::finish(Duration since_start, const Sessions& sessions, FinalRe
 }
 
 std::string ServerWatch::metrics() const {
-    MetricsView view{.role = "receiver", .version = program_version()};
+    MetricsView view{.role = command_.one_off ? "receiver" : "server", .version = program_version()};
     view.transfers = observed(sessions_());
     view.transfers_ended = ended_;
     view.transfers_failed = failed_;

@@ -19,13 +19,16 @@ namespace udtx::apps {
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
     /// `on_done` may be called on any thread. Protocol thread. `most`: the rate of the peer's key.
-    static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection,
+    /// `who`: the peer for people, with the name of its key.
+    static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection, std::string who,
                                          transfer::ServeOptions options, std::function<void()> on_done, Rate most);
 
     // --- any thread
     [[nodiscard]] bool done() const noexcept { return *done_; }
     [[nodiscard]] const transfer::ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+    /// "to 192.0.2.1:40000 (bob)": whom it serves, and which way.
+    [[nodiscard]] std::string direction() const { return (fetched() ? "to " : "from ") + who_; }
     [[nodiscard]] Duration elapsed() const;  ///< until it was done
     /// Has the statistics of a connection that is not closed yet kept, soon.
     void sample_stats();
@@ -36,7 +39,9 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] Observation observed() const { return observer_.latest(); }
     /// The peer only measures the line.
     [[nodiscard]] bool is_probe() const noexcept { return job_->receiver() != nullptr && job_->receiver()->is_probe(); }
-    /// The peer fetches.
+    /// The peer asked for something, granted or not.
+    [[nodiscard]] bool fetched() const noexcept { return job_->fetches(); }
+    /// The peer is given something.
     [[nodiscard]] bool sends() const noexcept { return job_->sender() != nullptr; }
 
     // --- one thread, not the protocol thread
@@ -56,12 +61,13 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection, Rate most, Rate cap);
+    Session(io::Driver& driver, proto::Connection& connection, std::string who, Rate most, Rate cap);
 
     io::Driver& driver_;
     proto::Connection* connection_;  // null once it has closed; protocol thread
     bool waker_set_ = false;
     std::string peer_;
+    std::string who_;
     Instant start_;
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});

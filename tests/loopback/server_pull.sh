@@ -49,6 +49,7 @@ until_true 90 grep -q "to 127.0.0.1:.*file" "$work/log"
 # --- what is not there, not allowed, or elsewhere
 expect 11 "$recv" "${who[@]}" "$url/missing" .
 said "missing: No such file or directory"
+until_true 90 grep -q "to 127.0.0.1:[0-9]* (the mirror): .*missing" "$work/log"
 expect 23 "$recv" "${who[@]}" "$url/lab/a.txt" "$url/missing" new
 said "missing: sender: No such file or directory"
 expect 11 "$recv" "${who[@]}" "$url/lab/a.txt" no/such/name
@@ -70,7 +71,7 @@ get "$url/" everything/
 as writer
 expect 11 "$recv" "${who[@]}" "$url/lab/a.txt" forbidden
 said "this key may not read here: it lacks the right 'read'"
-until_true 90 grep -q "refused 127.0.0.1:.*the right 'read'" "$work/log"
+until_true 90 grep -qF "($(cut -d ' ' -f 1,2 "$work/writer.pub")): this key may not read" "$work/log"
 as reader
 expect 11 "$send" "${who[@]}" "$dir/lab/a.txt" "$url/"
 said "this key may not write here: it lacks the right 'write'"

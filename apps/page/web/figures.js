@@ -49,7 +49,7 @@ function drawTiles(state) {
   else if (over) tile('time', 'Up for', formatClock(now.at), '');
   else tile('time', 'Time left', left || '–', formatClock(now.at) + (state.subject.one_off ? ' so far' : ' up'));
   const paths = state.transfers.flatMap((transfer) => transfer.paths).filter((path) => path.state !== 'closed');
-  if (paths.length > 0 && state.transfers.length === 1) drawPathTiles(paths, receiver, !over);
+  if (paths.length > 0 && state.transfers.length === 1) drawPathTiles(paths, !state.transfers[0].sends, !over);
   else for (const id of ['rtt', 'loss', 'degree']) if (byId('tile-' + id)) byId('tile-' + id).remove();
   const limit = over ? now.limits[0] : now.limited_by;
   if (limit && (over || now.active > 0)) {
@@ -102,7 +102,7 @@ const PHASES = { connect: 'connecting', transfer: 'transferring', flush: 'flushi
 function phaseOf(state) {
   const now = state.now;
   if (state.over) return state.over.code === 0 ? 'done' : state.over.reason;
-  if (state.subject.role === 'receiver' && now.active === 0) return 'waiting for senders';
+  if (state.subject.role === 'receiver' && now.active === 0) return state.subject.one_off ? 'waiting for a sender' : 'waiting for transfers';
   if (now.active > 1) return formatCount(now.active) + ' transfers';
   if (now.silent > 0) return 'no answer for ' + formatClock(now.silent);
   const phase = PHASES[now.phase] || now.phase;

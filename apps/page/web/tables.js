@@ -23,7 +23,7 @@ function drawTransfers(state) {
   show(byId('senders'), many);
   if (!many) return;
   drawTable('transfers', state.transfers, [
-    ['from', 'words', (t) => t.peer],
+    ['', 'words', (t) => (t.sends ? 'to ' : 'from ') + t.peer],
     ['phase', 'words', (t) => PHASES[t.phase] || t.phase],
     ['rate', '', (t) => formatRate(t.rate)],
     ['done', '', (t) => formatBytes(t.bytes_done)],
@@ -67,7 +67,7 @@ function drawEnded(state) {
     byId('ended-count').textContent = formatCount(state.ended_count) +
       (state.ended_count > state.ended.length ? ', the last ' + state.ended.length + ' here' : '');
     drawTable('ended', state.ended, [
-      ['from', 'words', (e) => e.peer],
+      ['', 'words', (e) => e.peer],
       ['after', '', (e) => formatClock(e.at)],
       ['result', 'words', (e) => (e.code === 0 ? 'ok' : e.reason)],
       ['files', '', (e) => formatCount(e.files)],

@@ -104,6 +104,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
         Result<void> added = next ? Result<void>() : Result<void>(next.error());
         if (next && !next->has_value()) return false;
         if (next) added = request_.add(**next);
+        fetches_ = request_.begun();
         if (!added) {
             end(now, connection, added.error());
             return true;

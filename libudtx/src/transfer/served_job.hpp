@@ -38,6 +38,8 @@ class ServedJob final : public Job {
     /// What it has become; both null: nobody knows yet, or it never came to anything.
     [[nodiscard]] const ReceiveJob* receiver() const noexcept { return receiver_; }
     [[nodiscard]] const SendJob* sender() const noexcept { return sender_; }
+    /// The other side asked for something, granted or not.
+    [[nodiscard]] bool fetches() const noexcept { return fetches_; }
     /// What was asked for is not allowed: result() says why.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
 
@@ -73,6 +75,7 @@ class ServedJob final : public Job {
     EarlyData early_;  // a sender begins before it was answered, and its first words may be lost
     bool ended_ = false;
     std::atomic<bool> refused_{false};
+    std::atomic<bool> fetches_{false};
     std::atomic<ReceiveJob*> receiver_{nullptr};
     std::atomic<SendJob*> sender_{nullptr};
     std::unique_ptr<Job> job_;

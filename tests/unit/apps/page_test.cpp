@@ -92,6 +92,7 @@ TEST_CASE("samples become one by their means; what one of them does not know is 
 TEST_CASE("a sender's page has loss, congestion degree and flight of each path; loss is that of the last interval") {
     PageData page({.end = DataEnd::sender, .version = "1", .where = "host:7000"});
     auto seen = transfer_from("host:7000", 8e6);
+    seen.sends = true;
     page.look(1s, {seen});
     page.sample();
     seen.stats->paths[0].sent_packets += 100;
@@ -111,6 +112,17 @@ TEST_CASE("a receiver's page does not give the loss of its acknowledgements for 
     page.sample();
     CHECK(has(page.json(false), "20.000000,null,null,null"));
     CHECK_FALSE(has(page.json(false), "packets_lost"));
+    CHECK(has(page.json(false), R"("sends":false)"));
+}
+
+TEST_CASE("a server's page has the loss of what is fetched from it") {
+    PageData page({.end = DataEnd::receiver, .version = "1", .where = "serving /data", .one_off = false});
+    auto fetched = transfer_from("10.0.0.1:5", 8e6);
+    fetched.sends = true;
+    page.look(1s, {fetched});
+    page.sample();
+    CHECK(has(page.json(false), R"("sends":true)"));
+    CHECK(has(page.json(false), R"("packets_lost":5)"));
 }
 
 TEST_CASE("a thousand senders: sums of all, few of them one by one, lines that go on while others overtake") {

@@ -105,12 +105,14 @@ std::string socket_of_killed(const std::string& directory) {
 TEST_CASE("metrics have help, type and a sample for each path, labels escaped") {
     const std::string text = metrics_text({.role = "sender", .version = "1", .transfers = {example()}});
     CHECK(has(text, "# TYPE udtx_transfer_bytes_done counter\n"));
-    CHECK(has(text, "udtx_transfer_bytes_done{peer=\"a\\\"b:7011\"} 5000\n"));
-    CHECK(has(text, "udtx_transfer_limited_ratio{peer=\"a\\\"b:7011\",limit=\"receiver_disk\"} 0.75\n"));
+    CHECK(has(text, "udtx_transfer_bytes_done{peer=\"a\\\"b:7011\",direction=\"receive\"} 5000\n"));
+    CHECK(
+        has(text,
+            "udtx_transfer_limited_ratio{peer=\"a\\\"b:7011\",direction=\"receive\",limit=\"receiver_disk\"} 0.75\n"));
     CHECK(has(text, "path=\"2\""));
     CHECK(has(text, "udtx_path_rtt_seconds{"));
     CHECK(has(text, "} 0.02\n"));
-    CHECK(has(text, "udtx_transfer_cap_bits_per_second{peer=\"a\\\"b:7011\"} +Inf\n"));
+    CHECK(has(text, "udtx_transfer_cap_bits_per_second{peer=\"a\\\"b:7011\",direction=\"receive\"} +Inf\n"));
     CHECK(text.back() == '\n');
 }
 
