@@ -1,5 +1,6 @@
 #include "common/doctor.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -24,10 +25,11 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
         app.add_option("--psk-file", psk, "As for a transfer")->type_name("FILE");
         app.add_option("--identity", identity, "As for a transfer")->type_name("FILE");
         app.add_option("--pin", pin, "As for a transfer")->type_name("KEY|FILE");
-        command.ssh.add_login_to(app);
-        app.add_option("HOST", hosts,
-                       "[USER@]HOST[:DIR]: over ssh, what is wrong there; HOST:PORT or a URL: measure the path to the "
-                       "udtx-recv there, as --probe-only does")
+        command.ssh.add_to(app);
+        app.add_option(
+               "HOST", hosts,
+               "[USER@]HOST[:DIR]: over ssh, what is wrong there and in between; HOST:PORT or a URL: measure the "
+               "path to the udtx-recv there, as --probe-only does")
             ->type_name("")
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
@@ -37,7 +39,7 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
     if (!hosts.empty()) command.host = hosts.front();
     if (dials) {
         const auto understood = command.ssh.check();
-        if (!understood) return understood.error();
+        if (!understood) return with_short_name(app, understood.error());
     }
     const auto pass_on = [&command](const char* flag, const std::string& value) {
         if (!value.empty()) command.for_host.insert(command.for_host.end(), {flag, value});
@@ -57,6 +59,12 @@ std::vector<Finding> examine_host(const DoctorCommand& command) {
     add(examine_crypto());
     add(examine_disk(command.directory));
     return all;
+}
+
+ExitCode code_of(const std::vector<Finding>& findings) {
+    const auto failed = [](const Finding& finding) { return finding.code != ExitCode::ok; };
+    const auto first = std::find_if(findings.begin(), findings.end(), failed);
+    return first == findings.end() ? ExitCode::ok : first->code;
 }
 
 std::string findings_text(const std::vector<Finding>& findings) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/exit_codes.hpp"
 #include "common/ssh_options.hpp"
 #include "udtx/result.hpp"
 
@@ -12,8 +13,10 @@ namespace udtx::apps {
 
 struct Finding {
     bool good = true;
-    std::string what;    ///< "UDP buffers: receive 208 KiB, send 208 KiB"
-    std::string remedy;  ///< a command or a piece of advice; empty when all is well
+    std::string what;      ///< "UDP buffers: receive 208 KiB, send 208 KiB"
+    std::string remedy{};  ///< a command or a piece of advice; empty when all is well
+    /// What a transfer would end with: what is merely slow is ok.
+    ExitCode code = ExitCode::ok;
 };
 
 /// Socket buffers, offloads, MTU.
@@ -34,8 +37,9 @@ struct DoctorCommand {
 /// Help text, if that was asked for. `dials`: the tool can be given a host.
 [[nodiscard]] Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
                                                               DoctorCommand& command);
-/// Examines this host, prints what it found, and gives the text of --json's "host" where that is wanted instead.
 [[nodiscard]] std::vector<Finding> examine_host(const DoctorCommand& command);
+/// Of the first that has one.
+[[nodiscard]] ExitCode code_of(const std::vector<Finding>& findings);
 [[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
 [[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
 

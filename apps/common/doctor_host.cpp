@@ -67,7 +67,11 @@ std::int64_t repeat(std::uint64_t most, Step&& step) {
 }
 
 Finding failed(const std::string& directory, int error) {
-    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error), ""};
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
+            missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
+                    : "make room, or let this user write there",
+            ExitCode::file_io};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,6 +55,11 @@ Result<std::unique_ptr<Transport>> open_transport(const BootstrapRequest& reques
     return transport;
 }
 
+/// For a doctor there.
+std::int64_t wall_clock_ns() {
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 ExitCode receive_by_bootstrap() {
@@ -87,6 +94,7 @@ ExitCode receive_by_bootstrap() {
     answer.add("port", std::to_string(local->port));
     answer.add("address", address_of_ssh());
     answer.add("advice", driver.buffer_advice());
+    answer.add("clock", std::to_string(wall_clock_ns()));
     channel.answer(answer);
     const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
     const ExitCode code = transfer->code();

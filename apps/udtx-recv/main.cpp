@@ -50,7 +50,7 @@ ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
     const std::vector<Finding> findings = examine_host(command);
     const std::string text = command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
-    return print_output(log, text, ExitCode::ok);
+    return print_output(log, text, code_of(findings));
 }
 
 ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {

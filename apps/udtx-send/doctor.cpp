@@ -8,6 +8,7 @@
 #include "common/process.hpp"
 #include "common/ssh_child.hpp"
 #include "common/text.hpp"
+#include "udtx-send/examine_between.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/probe.hpp"
 #include "udtx-send/sender.hpp"
@@ -28,8 +29,13 @@ bool is_receiver(const std::string& host) {
            host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
 }
 
-/// What the other end says of itself, as it printed it.
-Result<std::string> ask_far_end(const DoctorCommand& command, const SshTarget& target, Terminal& terminal) {
+struct FarEnd {
+    std::string text;  ///< as it printed it
+    ExitCode code = ExitCode::ok;
+};
+
+/// What the other end says of itself.
+Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshTarget& target, Terminal& terminal) {
     std::string words = (command.ssh.remote_bin.empty() ? kProgram : command.ssh.remote_bin) + std::string(" doctor");
     if (command.json) words += " --json";
     if (!target.path.empty()) words += " --dir " + quoted_for_shell(target.path);
@@ -45,7 +51,8 @@ Result<std::string> ask_far_end(const DoctorCommand& command, const SshTarget& t
             return Error{ErrorCode::interrupted, "interrupted before " + target.host + " had answered"};
     }
     const int status = (*child)->finish(kSoon);
-    if (status == 0 && !text.empty()) return text;
+    const bool told = status == 0 || status == static_cast<int>(ExitCode::file_io);
+    if (told && !text.empty()) return FarEnd{std::move(text), static_cast<ExitCode>(status)};
     if (status == kSshFailed)
         return Error{ErrorCode::network, "ssh could not connect to " + target.host + "; try: ssh " + target.login()};
     if (status == kNotFound)
@@ -55,17 +62,36 @@ Result<std::string> ask_far_end(const DoctorCommand& command, const SshTarget& t
                                           std::to_string(status) + "; is the same version of udtx there?"};
 }
 
-ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, const SshTarget& target) {
+ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, SendCommand path) {
+    const SshTarget& target = *path.remote;
+    path.ssh = command.ssh;
     const std::vector<Finding> here = examine_host(command);
     const auto far = ask_far_end(command, target, terminal);
-    const ExitCode code = far ? ExitCode::ok : exit_code_for(far.error().code);
-    if (!far) log.error(far.error().message);
-    if (command.json) {
-        const std::string end = far ? far->substr(0, far->find('\n')) : "null";
-        return print_output(log, "{\"host\":" + findings_json(here) + ",\"far\":" + end + "}\n", code);
+    if (!far) {
+        log.error(far.error().message);
+        const ExitCode code = exit_code_for(far.error().code);
+        return print_output(
+            log,
+            command.json ? "{\"host\":" + findings_json(here) + ",\"far\":null}\n" : "here:\n" + findings_text(here),
+            code);
     }
-    std::string text = "here:\n" + findings_text(here);
-    if (far) text += "on " + target.host + ":\n" + *far;
+    SignalWatch signals;
+    const PathProbe probe = probe_path({path, log, terminal, signals});
+    terminal.clear_status();
+    const std::vector<Finding> between = examine_between(probe, target.host, command.ssh.udp_ports);
+    ExitCode code = code_of(here);
+    if (code == ExitCode::ok) code = far->code;
+    if (code == ExitCode::ok) code = code_of(between);
+    if (command.json) {
+        return print_output(log,
+                            "{\"host\":" + findings_json(here) +
+                                ",\"far\":" + far->text.substr(0, far->text.find('\n')) +
+                                ",\"between\":" + findings_json(between) + ",\"path\":" + to_json(probe) + "}\n",
+                            code);
+    }
+    std::string text = "here:\n" + findings_text(here) + "on " + target.host + ":\n" + far->text;
+    text += "in between:\n" + findings_text(between);
+    for (const std::string& line : describe(probe)) text += "      " + line + "\n";
     return print_output(log, text, code);
 }
 
@@ -75,10 +101,11 @@ ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command
     const SendRun run{path, log, terminal, signals};
     const PathProbe probe = probe_path(run);
     if (!command.json) {
-        const ExitCode printed = print_output(log, findings_text(findings), ExitCode::ok);
-        return printed == ExitCode::ok ? show_probe(run, probe) : printed;
+        const ExitCode printed = print_output(log, findings_text(findings), code_of(findings));
+        const ExitCode probed = show_probe(run, probe);
+        return printed == ExitCode::ok ? probed : printed;
     }
-    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : code_of(findings);
     return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
 }
 
@@ -94,20 +121,22 @@ ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
         const std::vector<Finding> findings = examine_host(command);
         const std::string text =
             command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
-        return print_output(log, text, ExitCode::ok);
+        return print_output(log, text, code_of(findings));
     }
+    SendCommand path;
+    std::vector<std::string> flags = command.for_host;
     if (is_receiver(command.host)) {
-        SendCommand path;
-        std::vector<std::string> flags = command.for_host;
         const bool url = looks_like_url(command.host);
         flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
-        const auto understood = parse_send_command(std::move(flags), path);
-        if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
-        return examine_path(log, terminal, command, path);
+    } else {
+        // Keys are for receivers that run; ssh makes its own.
+        const std::string target = looks_like_ssh(command.host) ? command.host : command.host + ":";
+        flags = {"--config", "none", "--probe-only", "--", target};
     }
-    const auto target = parse_ssh_target(looks_like_ssh(command.host) ? command.host : command.host + ":");
-    if (!target) return finish_early(log, ExitCode::usage, target.error().message, false);
-    return examine_both_ends(log, terminal, command, *target);
+    const auto understood = parse_send_command(std::move(flags), path);
+    if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
+    return path.remote ? examine_both_ends(log, terminal, command, std::move(path))
+                       : examine_path(log, terminal, command, path);
 }
 
 }  // namespace udtx::apps

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -12,8 +14,10 @@
 #include "common/dial_url.hpp"
 #include "common/explain.hpp"
 #include "common/json_writer.hpp"
+#include "common/landing.hpp"
 #include "common/probe_job.hpp"
 #include "common/process.hpp"
+#include "common/remote_end.hpp"
 #include "common/transfer_watch.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
@@ -68,6 +72,55 @@ void write_path(JsonWriter& json, const PathStats& path) {
     json.key("sent_packets").number(path.sent_packets).end_object();
 }
 
+struct Route {
+    Credentials credentials;
+    std::vector<Address> addresses;
+    std::unique_ptr<RemoteEnd> remote{};          ///< over ssh: it lives as long as the probe
+    std::chrono::system_clock::time_point met{};  ///< when that had answered
+};
+
+Result<Route> find_route(const SendRun& run) {
+    const SendCommand& command = run.command;
+    if (!command.remote) {
+        auto credentials = dialling_credentials(command.common, command.pin);
+        if (!credentials) return credentials.error();
+        auto addresses = addresses_of(command.url, command.common.addresses);
+        if (!addresses) return addresses.error();
+        return Route{std::move(*credentials), std::move(*addresses)};
+    }
+    // As for files into the home directory, of which none will come.
+    RemoteStart start{"udtx-recv", *command.remote, command.ssh, command.common.addresses, {}};
+    start.request.add("shape", std::string(to_string(SourceShape::several)));
+    start.request.add("destination", "");
+    start.request.add("transfer", "0");
+    for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
+    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
+    if (!remote) return remote.error();
+    const auto now = std::chrono::system_clock::now();
+    return Route{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote), now};
+}
+
+DialContext context_of(const SendCommand& command, const Route& route, bool connected) {
+    const TransportConfig config = command.transport();
+    if (route.remote) return context_over_ssh(*route.remote, command.remote->host, connected, config);
+    return {command.url, connected, !command.pin.empty(), config.handshake_timeout, {}, false};
+}
+
+Error explained(const SendCommand& command, const Route& route, const Error& error, bool connected) {
+    // Over ssh something listens there for sure: what refuses datagrams is on the way.
+    const bool blocked = route.remote && !connected && error.code == ErrorCode::network;
+    return {blocked ? ErrorCode::udp_blocked : error.code, explain(error, context_of(command, route, connected))};
+}
+
+/// What the other side told over ssh was on its way for half a round trip.
+std::optional<Duration> clock_ahead(const Route& route, const std::optional<ConnectionStats>& stats) {
+    const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
+    if (!told) return std::nullopt;
+    const Duration on_its_way = stats && !stats->paths.empty() ? stats->paths.front().min_rtt / 2 : Duration();
+    const auto here = std::chrono::duration_cast<std::chrono::nanoseconds>(route.met.time_since_epoch());
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;
+}
+
 }  // namespace
 
 PathProbe probe_path(const SendRun& run) {
@@ -77,18 +130,17 @@ PathProbe probe_path(const SendRun& run) {
         probe.error = error;
         return probe;
     };
-    const auto credentials = dialling_credentials(command.common, command.pin);
-    if (!credentials) return fail(credentials.error());
-    const auto addresses = io::resolve(command.url.host, command.url.port, command.common.addresses);
-    if (!addresses) return fail(addresses.error());
-    auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, authority(command.url)},
+    const auto route = find_route(run);
+    if (!route) return fail(route.error());
+    const std::string peer = command.remote ? command.remote->host : authority(command.url);
+    auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer},
                                       [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!watch) return fail(watch.error());
     const TransportConfig config = command.transport();
-    auto transport = Transport::make(*credentials, config, command.common.driver());
+    auto transport = Transport::make(route->credentials, config, command.common.driver());
     if (!transport) return fail(transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto candidates = command.paths.plan(*addresses, command.common.addresses);
+    auto candidates = command.paths.plan(route->addresses, command.common.addresses);
     if (!candidates) return fail(candidates.error());
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return fail(opened.error());
     probe.buffer_advice = driver.buffer_advice();
@@ -112,11 +164,9 @@ PathProbe probe_path(const SendRun& run) {
     probe.limits = seen.limits;
     for (const auto& [id, rate] : seen.paths) probe.reached = probe.reached + rate;
     const auto status = job.result().status;
-    if (!status.ok()) {
-        const DialContext context{command.url, dial->connected(), !command.pin.empty(), config.handshake_timeout, {},
-                                  false};
-        probe.error = Error{status.error().code, explain(status.error(), context)};
-    }
+    if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());
+    probe.heard = route->remote && route->remote->heard();
+    probe.clock_ahead = clock_ahead(*route, probe.stats);
     return probe;
 }
 

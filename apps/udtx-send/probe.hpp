@@ -18,7 +18,10 @@ struct PathProbe {
     Rate reached;  ///< of the last two seconds
     std::vector<LimitShare> limits;
     std::string buffer_advice;
+    bool heard = false;                   ///< over ssh: datagrams came there
+    std::optional<Duration> clock_ahead;  ///< of the other side's clock; as exact as ssh is quick
 };
+/// To a receiver that listens; over ssh to one that is started for it.
 [[nodiscard]] PathProbe probe_path(const SendRun& run);
 
 [[nodiscard]] std::vector<std::string> describe(const PathProbe& probe);

@@ -101,5 +101,21 @@ json_field "$work/last.out" host | grep -q "disk of $work: writes" || fail "the 
 json_field "$work/last.out" far | grep -q "disk of $work/dst: writes" || fail "the doctor tells nothing of the far end"
 expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$recv" --dir "$work" "far:$work/dst"
 [ "$(grep -c "UDP buffers: " "$work/last.out")" -eq 2 ] || fail "the doctor looked at one end only"
+for line in "^good  UDP passes both ways: handshake " "^good  path MTU: [0-9]" "^good  clocks: less than 1 s apart" "RTT: shortest"; do
+    grep -qE "$line" "$work/last.out" || fail "the doctor does not say '$line' of what lies in between"
+done
+expect 11 "$send" doctor "${ssh[@]}" --remote-bin "$recv" --dir "$work" "far:$work/none"
+grep -q "^MEND  disk of $work/none: " "$work/last.out" || fail "the far end's disk"
+far_program late "'$recv' \"\$@\" | sed -u 's/^clock .*/clock 1700000000000000000/'"
+expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$work/late" --dir "$work" far
+grep -A 1 "^MEND  clocks: that of far is .* behind" "$work/last.out" | grep -q "timedatectl" || fail "the clocks"
+start_recv doctor-hole --psk-file "$work/psk" --dir "$work/dst"
+kill -STOP "$receiver"
+far_program hole "'$recv' \"\$@\" | sed -u 's/^port .*/port $port/'"
+expect 42 "$send" doctor "${ssh[@]}" --remote-bin "$work/hole" -O 61000-61010 --dir "$work" far
+grep -A 1 "^MEND  UDP from here to far is blocked" "$work/last.out" | grep -q "on far with: sudo ufw allow 61000:61010/udp" ||
+    fail "the doctor does not say how to open ports"
+expect 0 "$send" --probe-only --json "${ssh[@]}" --remote-bin "$recv" far:
+[ "$(json_field "$work/last.out" reached_bps | cut -d. -f1)" -gt 1000000 ] || fail "the line was not measured"
 expect 12 "$send" doctor "${ssh[@]}" --remote-bin "$work/none" --dir "$work" far
 said "not found on far; install it or name it with --remote-bin"
