@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "common/bootstrap_key.hpp"
+#include "common/bootstrap_port.hpp"
 #include "common/descriptors.hpp"
 #include "io/monotonic_clock.hpp"
 
@@ -23,19 +26,61 @@ Error broken(const std::string& what) { return {ErrorCode::protocol, "the reques
 Result<BootstrapRequest> understand(BootstrapFields fields) {
     const auto key = parse_key(fields.get("key"));
     if (!key) return broken("has no key");
-    PortRange ports;
-    if (const std::string text = fields.get("ports"); !text.empty()) {
-        const auto parsed = parse_port_range(text);
-        if (!parsed) return parsed.error();
-        ports = *parsed;
+    return BootstrapRequest{Credentials::from_psk(*key), std::move(fields)};
+}
+
+/// The first port that is free, on all addresses of the host. network: none is.
+Result<std::unique_ptr<io::DatagramSocket>> open_port(const BootstrapPort& wanted) {
+    Result<std::unique_ptr<io::DatagramSocket>> opened = Error{ErrorCode::network, "no port"};
+    for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
+        const auto wildcards = io::resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
+        if (!wildcards) return wildcards.error();
+        for (const Address& address : *wildcards) {
+            opened = io::open_socket(address, {});
+            if (opened) return opened;
+        }
     }
-    return BootstrapRequest{Credentials::from_psk(*key), ports, std::move(fields)};
+    if (wanted.ports.first == wanted.ports.last) return opened;
+    return Error{ErrorCode::network, "no UDP port of " + to_string(wanted.ports) + " is free"};
+}
+
+/// The address of this host that ssh's connection came to; empty if that is not known.
+std::string address_of_ssh() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    if (text == nullptr) return {};
+    // "client port server port"
+    std::string rest = text;
+    for (int i = 0; i < 2; ++i) {
+        const std::size_t space = rest.find(' ');
+        if (space == std::string::npos) return {};
+        rest.erase(0, space + 1);
+    }
+    return rest.substr(0, rest.find_first_of(" %"));
+}
+
+/// For a doctor there.
+std::int64_t wall_clock_ns() {
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
-Result<BootstrapRequest> BootstrapChannel::open() {
+Result<std::unique_ptr<io::DatagramSocket>> BootstrapChannel::open(const std::vector<std::string>& arguments) {
     static_cast<void>(write_all(out_, own_greeting()));
+    const auto wanted = parse_bootstrap_port(arguments);
+    if (!wanted) return wanted.error();
+    auto socket = open_port(*wanted);
+    if (!socket) return socket;
+    BootstrapFields fields;
+    fields.add("port", std::to_string((*socket)->local_address().port));
+    fields.add("address", address_of_ssh());
+    fields.add("advice", (*socket)->buffer_advice());
+    fields.add("clock", std::to_string(wall_clock_ns()));
+    answer(fields);
+    return socket;
+}
+
+Result<BootstrapRequest> BootstrapChannel::await() {
     const Instant deadline = io::monotonic_now() + kRequestWithin;
     BootstrapFieldReader reader;
     bool greeted = false;
@@ -98,33 +143,6 @@ std::optional<std::string> BootstrapChannel::next_line() {
     std::string line = buffer_.substr(0, end);
     buffer_.erase(0, end + 1);
     return line;
-}
-
-Result<void> open_port(io::Driver& driver, PortRange ports, io::AddressChoice addresses) {
-    Result<void> opened = Error{ErrorCode::network, "no port"};
-    for (unsigned port = ports.first; port <= ports.last; ++port) {
-        const auto wildcards = io::resolve("", static_cast<std::uint16_t>(port), addresses);
-        if (!wildcards) return wildcards.error();
-        for (const Address& address : *wildcards) {
-            opened = driver.open(address);
-            if (opened) return opened;
-        }
-    }
-    if (ports.first == ports.last) return opened;
-    return Error{ErrorCode::network, "no UDP port of " + to_string(ports) + " is free"};
-}
-
-std::string address_of_ssh() {
-    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
-    if (text == nullptr) return {};
-    // "client port server port"
-    std::string rest = text;
-    for (int i = 0; i < 2; ++i) {
-        const std::size_t space = rest.find(' ');
-        if (space == std::string::npos) return {};
-        rest.erase(0, space + 1);
-    }
-    return rest.substr(0, rest.find_first_of(" %"));
 }
 
 }  // namespace udtx::apps

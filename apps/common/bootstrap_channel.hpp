@@ -1,16 +1,15 @@
 // The far end of docs/ssh.md: what a program that ssh started says and hears on its standard output and input.
 #pragma once
 
-#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/bootstrap_fields.hpp"
 #include "common/exit_codes.hpp"
-#include "common/port_range.hpp"
 #include "common/signals.hpp"
-#include "io/driver.hpp"
-#include "io/resolve.hpp"
+#include "io/udp_socket.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
 
@@ -19,7 +18,6 @@ namespace udtx::apps {
 /// What every request has.
 struct BootstrapRequest {
     Credentials credentials;
-    PortRange ports;
     BootstrapFields fields;  ///< the rest
 };
 
@@ -27,8 +25,11 @@ class BootstrapChannel {
   public:
     explicit BootstrapChannel(SignalWatch& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
 
-    /// Greets and waits for what is asked for.
-    Result<BootstrapRequest> open();
+    /// Greets and names a port. The other side dials it while its request is still on the way: what comes meanwhile
+    /// waits in the socket. `arguments`: what came after --bootstrap.
+    Result<std::unique_ptr<io::DatagramSocket>> open(const std::vector<std::string>& arguments);
+    /// Waits for what is asked for.
+    Result<BootstrapRequest> await();
     void answer(const BootstrapFields& fields) const;
     /// Tells why not; the code to end with.
     [[nodiscard]] ExitCode refuse(const Error& error) const;
@@ -46,10 +47,5 @@ class BootstrapChannel {
     std::string buffer_;
     bool closed_ = false;
 };
-
-/// Opens the first port that is free, on all addresses of the host. network: none is.
-Result<void> open_port(io::Driver& driver, PortRange ports, io::AddressChoice addresses);
-/// The address of this host that ssh's connection came to; empty if that is not known.
-[[nodiscard]] std::string address_of_ssh();
 
 }  // namespace udtx::apps

@@ -19,7 +19,7 @@ struct BootstrapGreeting {
     std::string program;          ///< version of the program, for people
     std::uint64_t transfer = 0;   ///< version of the transfer protocol
 
-    static constexpr std::uint64_t kVersion = 1;
+    static constexpr std::uint64_t kVersion = 2;
 };
 [[nodiscard]] std::string to_line(const BootstrapGreeting& greeting);
 /// nullopt: another line, such as what a login script prints.

@@ -183,8 +183,6 @@ void CommonOptions::leave_time_to_reconnect(TransportConfig& config) const {
 std::vector<std::string> CommonOptions::for_other_side() const {
     std::vector<std::string> words;
     if (no_resume) words.emplace_back("--no-resume");
-    if (ipv4) words.emplace_back("-4");
-    if (ipv6) words.emplace_back("-6");
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
     if (streams != 1) words.insert(words.end(), {"--streams", streams_text});

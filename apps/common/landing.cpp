@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// More are not looked for one by one.
+constexpr std::size_t kMostNames = 256;
+
 constexpr std::array<std::pair<SourceShape, std::string_view>, 5> kShapes{{{SourceShape::file, "file"},
                                                                            {SourceShape::directory, "directory"},
                                                                            {SourceShape::contents, "contents"},
@@ -60,6 +63,11 @@ Result<Landing> made(const std::string& destination, bool with_parents, bool dry
 bool continues(const Landing& landing, std::uint64_t transfer) {
     const std::string journal = landing.directory + '/' + transfer::journal_name(transfer);
     return transfer != 0 && ::access(journal.c_str(), F_OK) == 0;
+}
+
+bool stands(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
 }
 
 Result<Landing> in_directory(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
@@ -125,6 +133,27 @@ Result<Landing> find_landing(const std::string& destination, SourceShape shape, 
             return renamed(where);
     }
     return failed(where, EINVAL);
+}
+
+bool is_fresh(const std::string& destination, const std::vector<std::string>& names, std::uint64_t transfer) {
+    const std::string where = destination.empty() ? "." : destination;
+    // A tree's new name: its journal is beside it.
+    const auto beside = renamed(where.substr(0, where.find_last_not_of('/') + 1));
+    if (beside && continues(*beside, transfer)) return false;
+    if (!stands(where)) return true;
+    if (names.empty() || continues({where, {}}, transfer)) return false;
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& name) { return stands(where + '/' + name); });
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& sources) {
+    std::vector<std::string> names;
+    for (const std::string& source : sources) {
+        std::string name = source.substr(source.rfind('/') + 1);
+        if (name.empty() || name == "." || name == ".." || names.size() == kMostNames) return {};
+        names.push_back(std::move(name));
+    }
+    return names;
 }
 
 std::string expand_home(const std::string& path) {

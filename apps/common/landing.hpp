@@ -29,6 +29,13 @@ struct Landing {
 Result<Landing> find_landing(const std::string& destination, SourceShape shape, std::uint64_t transfer,
                              bool dry_run = false);
 
+/// Before find_landing(): nothing stands there by one of `names`, and no run of `transfer` has left anything. No names:
+/// what comes is not known.
+[[nodiscard]] bool is_fresh(const std::string& destination, const std::vector<std::string>& names,
+                            std::uint64_t transfer);
+/// What sources bring, at the top of what takes them; none if that is not known.
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<std::string>& sources);
+
 /// "~" and "~user" at the front, as a shell would.
 [[nodiscard]] std::string expand_home(const std::string& path);
 

@@ -4,12 +4,14 @@
 #include <array>
 #include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "common/bootstrap_key.hpp"
 #include "common/exit_codes.hpp"
 #include "common/ssh_child.hpp"
 #include "common/text.hpp"
+#include "common/transport.hpp"
 #include "io/resolve.hpp"
 #include "io/system_rng.hpp"
 
@@ -79,15 +81,12 @@ class RemoteEnd::Dialogue {
         return {};
     }
 
-    /// The first block that comes.
-    Result<BootstrapFields> await() {
+    /// The first block: the port.
+    Result<BootstrapFields> await_port() {
         for (;;) {
-            while (const auto line = child_->next_line()) {
-                auto block = take(*line);
-                if (!block) return block.error();
-                if (block->has_value()) return judge(**block);
-            }
-            if (child_->ended()) return explain(child_->finish(kSoon));
+            auto block = next_block();
+            if (!block) return block.error();
+            if (block->has_value()) return std::move(**block);
             if (const auto signal = signals_.wait(milliseconds(100))) {
                 return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) +
                                                          " before " + start_.target.host + " was ready"};
@@ -95,8 +94,19 @@ class RemoteEnd::Dialogue {
         }
     }
 
-    /// Of what came after that block.
+    /// The second: what it says to the request.
+    [[nodiscard]] const Result<std::optional<BootstrapFields>>& answer() {
+        while (answer_ && !answer_->has_value()) {
+            auto block = next_block();
+            if (block && !block->has_value()) break;
+            answer_ = std::move(block);
+        }
+        return answer_;
+    }
+
+    /// Of what came after that.
     [[nodiscard]] bool heard() {
+        if (const auto& answered = answer(); !answered || !answered->has_value()) return false;
         while (const auto line = child_->next_line()) {
             const auto block = reader_.feed(*line);
             heard_ = heard_ || (block && block->has_value() && !(*block)->get("heard").empty());
@@ -105,6 +115,17 @@ class RemoteEnd::Dialogue {
     }
 
   private:
+    /// If it is there by now. An error: the other side says why not, or has ended.
+    Result<std::optional<BootstrapFields>> next_block() {
+        while (const auto line = child_->next_line()) {
+            auto block = take(*line);
+            if (!block) return block;
+            if (block->has_value()) return judge(std::move(**block));
+        }
+        if (child_->ended()) return explain(child_->finish(kSoon));
+        return std::optional<BootstrapFields>();
+    }
+
     Result<std::optional<BootstrapFields>> take(const std::string& line) {
         if (greeted_) return reader_.feed(line);
         const auto greeting = parse_greeting(line);
@@ -117,9 +138,9 @@ class RemoteEnd::Dialogue {
         return std::optional<BootstrapFields>();
     }
 
-    Result<BootstrapFields> judge(BootstrapFields& block) {
+    Result<std::optional<BootstrapFields>> judge(BootstrapFields block) {
         const auto code = block.number("error");
-        if (!code) return std::move(block);
+        if (!code) return std::optional(std::move(block));
         return Error{error_code_for(static_cast<ExitCode>(*code)), start_.target.host + ": " + block.get("message")};
     }
 
@@ -165,6 +186,7 @@ class RemoteEnd::Dialogue {
     SignalWatch& signals_;
     BootstrapFieldReader reader_;
     bool greeted_ = false;
+    Result<std::optional<BootstrapFields>> answer_{std::nullopt};
     bool heard_ = false;
 
     std::mutex mutex_;
@@ -177,7 +199,6 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     std::array<std::byte, Credentials::kPskBytes> key{};
     io::SystemRng().fill(key);
     start.request.add("key", key_to_text(key));
-    if (start.options.udp_ports.first != 0) start.request.add("ports", to_string(start.options.udp_ports));
     const std::string text = own_greeting() + start.request.to_text();
     const RemoteStart copy = start;
     auto dialogue = std::make_unique<Dialogue>(std::move(start), log, terminal, signals);
@@ -185,7 +206,8 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     // While ssh is on its way.
     const HostView host = view_of(copy);
     const auto resolved = io::resolve(host.name, 0, copy.addresses);
-    auto reply = dialogue->await();
+    Transport::prepare();
+    auto reply = dialogue->await_port();
     if (!reply) return reply.error();
 
     const auto port = reply->number("port");
@@ -206,6 +228,17 @@ RemoteEnd::RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials
       addresses_(std::move(addresses)) {}
 
 RemoteEnd::~RemoteEnd() = default;
+
+Result<std::optional<BootstrapFields>> RemoteEnd::answer() { return dialogue_->answer(); }
+
+Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
+    const auto deadline = std::chrono::steady_clock::now() + kSoon;
+    for (;;) {
+        auto answered = answer();
+        if (!answered || answered->has_value() || std::chrono::steady_clock::now() >= deadline) return answered;
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+}
 
 bool RemoteEnd::heard() { return dialogue_->heard(); }
 

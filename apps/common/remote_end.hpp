@@ -24,22 +24,29 @@ struct RemoteStart {
     const SshTarget& target;
     const SshOptions& options;
     io::AddressChoice addresses = io::AddressChoice::any;
-    BootstrapFields request;  ///< beside the key and the ports
+    BootstrapFields request;  ///< beside the key
 };
 
 /// Lives as long as the transfer: when it goes, the ssh connection does.
 class RemoteEnd {
   public:
-    /// Blocks until the other side listens: as long as ssh asks for passwords, if need be. The error is one line for
-    /// the user, in the class that gives the exit code; interrupted: a signal came.
+    /// Blocks until the other side has a port: as long as ssh asks for passwords, if need be. What it makes of the
+    /// request is not known by then. The error is one line for the user, in the class that gives the exit code;
+    /// interrupted: a signal came.
     static Result<std::unique_ptr<RemoteEnd>> start(RemoteStart start, Log& log, Terminal& terminal,
                                                     SignalWatch& signals);
     ~RemoteEnd();
 
     [[nodiscard]] const Credentials& credentials() const noexcept { return credentials_; }
+    /// What came with the port.
     [[nodiscard]] const BootstrapFields& reply() const noexcept { return reply_; }
     /// To be dialled in turn.
     [[nodiscard]] const std::vector<Address>& addresses() const noexcept { return addresses_; }
+    /// What the other side said to the request, if it has by now. An error: it will not serve it, or has gone without
+    /// a word.
+    [[nodiscard]] Result<std::optional<BootstrapFields>> answer();
+    /// The same, and waits for it a little.
+    [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
     /// The other side has said by now that datagrams came there.
     [[nodiscard]] bool heard();
     [[nodiscard]] std::uint16_t port() const noexcept { return addresses_.front().port; }

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "common/bootstrap_port.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -101,8 +103,9 @@ Result<std::vector<std::string>> split_command(const std::string& text) {
 std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, io::AddressChoice addresses,
                                         const std::string& program) {
     // Not quoted: "~/bin/udtx-recv" and "sudo udtx-recv" are for the shell there.
-    return ssh_command(options, target, addresses,
-                       (options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap");
+    std::string line = (options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap";
+    for (const std::string& word : to_arguments({options.udp_ports, addresses})) line += ' ' + word;
+    return ssh_command(options, target, addresses, std::move(line));
 }
 
 std::string quoted_for_shell(const std::string& word) {

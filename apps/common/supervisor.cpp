@@ -20,7 +20,7 @@ Supervisor::Supervisor(const Setup& setup, DialHandler& dial, const transfer::Jo
 }
 
 bool Supervisor::wait() {
-    while (!done_) {
+    while (!done_ && !setup_.hopeless()) {
         const auto signal = setup_.signals.wait(std::chrono::milliseconds(100));
         const Instant now = io::monotonic_now();
         if (signal && !interrupt(*signal, now)) return false;

@@ -29,6 +29,8 @@ class Supervisor {
         const Transport& transport;
         Log& log;
         std::function<Duration()> writing = [] { return Duration(); };  ///< so long a receiver's writer was at work
+        /// Asked at each turn: nothing will come of it.
+        std::function<bool()> hopeless = [] { return false; };
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
     Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done);

@@ -4,6 +4,8 @@
 
 namespace udtx::apps {
 
+void Transport::prepare() { io::EndpointDeps::prepare(); }
+
 Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credentials, const TransportConfig& config,
                                                    const io::Driver::Options& options) {
     auto deps = io::EndpointDeps::make(credentials);

@@ -20,6 +20,8 @@ namespace udtx::apps {
 /// that holds a Waker.
 class Transport {
   public:
+    /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
+    static void prepare();
     static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config,
                                                    const io::Driver::Options& options = {});
     ~Transport();

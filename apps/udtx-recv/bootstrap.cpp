@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +24,7 @@ constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 struct Assignment {
     RecvCommand command;
     Landing landing;
+    bool fresh = false;
 };
 
 Result<Assignment> understand(const BootstrapRequest& request) {
@@ -38,43 +37,40 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     arguments.insert(arguments.end(), {"--config", "none", "--listen", ":0", "--one-off", "--dir", "."});
     const auto parsed = parse_recv_command(std::move(arguments), assignment.command);
     if (!parsed) return parsed.error();
-    auto landing = find_landing(expand_home(request.fields.get("destination")), *shape, *transfer);
+    const std::string destination = expand_home(request.fields.get("destination"));
+    // Before the place is made.
+    assignment.fresh = is_fresh(destination, request.fields.all("name"), *transfer);
+    auto landing = find_landing(destination, *shape, *transfer);
     if (!landing) return landing.error();
     assignment.landing = std::move(*landing);
     return assignment;
 }
 
-Result<std::unique_ptr<Transport>> open_transport(const BootstrapRequest& request, const CommonOptions& options) {
+Result<std::unique_ptr<Transport>> open_transport(const Credentials& credentials, const CommonOptions& options,
+                                                  std::unique_ptr<io::DatagramSocket> socket) {
     TransportConfig config = options.transport();
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
-    auto transport = Transport::make(request.credentials, config, options.driver());
+    auto transport = Transport::make(credentials, config, options.driver());
     if (!transport) return transport;
-    if (const auto opened = open_port((*transport)->driver(), request.ports, options.addresses); !opened) {
-        return opened.error();
-    }
+    if (const auto opened = (*transport)->driver().open(std::move(socket)); !opened) return opened.error();
     return transport;
-}
-
-/// For a doctor there.
-std::int64_t wall_clock_ns() {
-    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
-ExitCode receive_by_bootstrap() {
+ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
     SignalWatch signals;
     BootstrapChannel channel(signals);
-    const auto request = channel.open();
+    auto socket = channel.open(arguments);
+    if (!socket) return channel.refuse(socket.error());
+    Transport::prepare();
+    const auto request = channel.await();
     if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
     const CommonOptions& options = assignment->command.common;
-    auto transport = open_transport(*request, options);
+    auto transport = open_transport(request->credentials, options, std::move(*socket));
     if (!transport) return channel.refuse(transport.error());
-    io::Driver& driver = (*transport)->driver();
-    const auto local = driver.local_address();
-    if (!local) return channel.refuse(local.error());
 
     transfer::ReceiveOptions what;
     what.directory = assignment->landing.directory;
@@ -87,15 +83,12 @@ ExitCode receive_by_bootstrap() {
         signals.wake();
     });
     if (!job) return channel.refuse(job.error());
-    const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
+    const auto transfer = std::make_shared<OneTransfer>((*transport)->driver(), **job, done, signals);
     transfer->listen();
-    (*transport)->start();
     BootstrapFields answer;
-    answer.add("port", std::to_string(local->port));
-    answer.add("address", address_of_ssh());
-    answer.add("advice", driver.buffer_advice());
-    answer.add("clock", std::to_string(wall_clock_ns()));
+    if (assignment->fresh) answer.add("fresh", "1");
     channel.answer(answer);
+    (*transport)->start();
     const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
     const ExitCode code = transfer->code();
     if (wound_up) (*transport)->stop(kDrainAtMost);

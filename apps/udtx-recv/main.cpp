@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
         Terminal terminal(STDERR_FILENO);
         std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
         if (!arguments.empty() && arguments.front() == "--bootstrap") {
-            return static_cast<int>(receive_by_bootstrap());
+            return static_cast<int>(receive_by_bootstrap({arguments.begin() + 1, arguments.end()}));
         }
         if (!arguments.empty() && arguments.front() == "verify") {
             arguments.erase(arguments.begin());

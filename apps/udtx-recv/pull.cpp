@@ -27,6 +27,8 @@ namespace {
 /// So long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
+/// Over ssh, for our confirmation to leave.
+constexpr Duration kLeaveWithin = std::chrono::milliseconds(10);
 
 /// Of a run, over all its connections.
 struct Fetching {
@@ -64,6 +66,18 @@ Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration p
     });
     if (watch) (*watch)->show_on(run.terminal);
     return watch;
+}
+
+/// Takes what the sender said over ssh of the sources.
+Result<void> take_answer(const PullRoute& route) {
+    if (!route.remote) return {};
+    const auto answer = route.remote->await_answer();
+    if (!answer) return answer.error();
+    if (!answer->has_value()) return {};
+    const std::vector<std::string> missing = (*answer)->all("missing");
+    const std::vector<std::string> reasons = (*answer)->all("reason");
+    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) route.missing->add(missing[i], reasons[i]);
+    return {};
 }
 
 /// One connection's worth of a transfer.
@@ -105,13 +119,29 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const bool several = command.server && !command.paths.requests.empty();
     const auto dial = std::make_shared<DialHandler>(driver, std::move(ways), several, **job, run.log);
     dial->dial();
-    Supervisor supervisor({command.common, run.signals, DataEnd::receiver, command.to_stdout, kWindUpWithin, watch,
-                           **transport, run.log, [&job] { return (*job)->written_for(); }},
-                          *dial, **job, done);
+    Supervisor supervisor(
+        {.options = command.common,
+         .signals = run.signals,
+         .end = DataEnd::receiver,
+         .streaming = command.to_stdout,
+         .wind_up_within = kWindUpWithin,
+         .watch = watch,
+         .transport = **transport,
+         .log = run.log,
+         .writing = [&job] { return (*job)->written_for(); },
+         .hopeless = [&] { return route.remote && !route.remote->answer().ok() && !dial->connected(); }},
+        *dial, **job, done);
     (*transport)->start();
     const auto report_now = [&] { return make_report(fetching, route, supervisor, *dial, **job); };
     if (!supervisor.wait()) leave(report_now());
-    (*transport)->stop(kDrainAtMost);
+    const auto answered = supervisor.given_up() ? Result<void>() : take_answer(route);
+    if (!answered && !dial->connected()) {
+        (*transport)->stop(Duration::zero());
+        return not_begun(command.common, watch, answered.error(), end_of(answered.error()));
+    }
+    dial->sample_stats();
+    const bool confirmed = route.remote && (*job)->result().status.ok();
+    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
     supervisor.look_back();
     FinalReport report = report_now();
     if (report.code == ExitCode::interrupted) leave(report);

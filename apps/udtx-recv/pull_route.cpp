@@ -32,26 +32,48 @@ Result<void> add_selection(const RecvCommand& command, BootstrapFields& request)
     return {};
 }
 
+std::uint64_t number_of(const RecvCommand& command) {
+    if (!resumable(command)) return 0;
+    std::vector<std::string> sources;
+    if (command.server) {
+        for (const std::string& path : command.server_paths) sources.push_back('/' + path);
+        return transfer::transfer_number(authority(*command.server), "/", sources, identity_of(command));
+    }
+    // As typed: where the home directory there lies is not known here.
+    for (const SshTarget& target : command.sources) sources.push_back(target.path);
+    return transfer::transfer_number(command.sources.front().login(), "~", sources, identity_of(command));
+}
+
+/// Nothing of what comes stands here. What patterns stand for is not known.
+bool expects_nothing_here(const RecvCommand& command) {
+    std::vector<std::string> sources;
+    bool patterns = command.tree.names.has_value();
+    for (const SshTarget& target : command.sources) {
+        patterns = patterns || target.path.find_first_of("*?[~") != std::string::npos;
+        sources.push_back(target.path);
+    }
+    return !command.to_stdout &&
+           is_fresh(command.destination, patterns ? std::vector<std::string>() : names_of(sources), number_of(command));
+}
+
 Result<PullRoute> route_by_ssh(const RecvRun& run) {
     const RecvCommand& command = run.command;
     RemoteStart start{"udtx-send", command.sources.front(), command.ssh, command.common.addresses, {}};
     for (const SshTarget& target : command.sources) start.request.add("source", target.path);
-    start.request.add("destination", identity_of(command));
+    start.request.add("transfer", std::to_string(number_of(command)));
+    if (expects_nothing_here(command)) start.request.add("fresh", "1");
     if (command.to_stdout) start.request.add("stream", "1");
     for (std::string& argument : command.for_sender()) start.request.add("argument", std::move(argument));
     if (const auto added = add_selection(command, start.request); !added) return added.error();
     auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
     if (!remote) return remote.error();
     const std::string& host = command.sources.front().host;
-    const BootstrapFields& reply = (*remote)->reply();
-    if (const std::string advice = reply.get("advice"); !advice.empty()) run.log.detail(host + ": " + advice);
+    if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty())
+        run.log.detail(host + ": " + advice);
     PullRoute route{(*remote)->credentials(), {}, host, std::move(*remote)};
     for (const Address& address : route.remote->addresses()) {
         route.ways.push_back({.local = {}, .remote = address, .options = {}});
     }
-    const std::vector<std::string> missing = reply.all("missing");
-    const std::vector<std::string> reasons = reply.all("reason");
-    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) route.missing->add(missing[i], reasons[i]);
     return route;
 }
 
@@ -72,18 +94,15 @@ Result<transfer::PullPlace> place_for(const RecvCommand& command, SourceShape sh
     return transfer::PullPlace{std::move(landing->directory), std::move(landing->rename)};
 }
 
-std::uint64_t number_of(const RecvCommand& command) {
-    if (!resumable(command)) return 0;
-    std::vector<std::string> sources;
-    for (const std::string& path : command.server_paths) sources.push_back('/' + path);
-    return transfer::transfer_number(authority(*command.server), "/", sources, identity_of(command));
-}
-
 Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr<MissingSources> missing) {
-    transfer::PullWish wish = command.wish();
     const std::uint64_t transfer = number_of(command);
-    wish.what.transfer = transfer;
-    auto request = transfer::messages_of(wish);
+    Result<std::vector<transfer::Message>> request = std::vector<transfer::Message>();
+    // Over ssh the sender has been asked when it was started.
+    if (command.server) {
+        transfer::PullWish wish = command.wish();
+        wish.what.transfer = transfer;
+        request = transfer::messages_of(wish);
+    }
     if (!request) return request.error();
     return transfer::PullOrder{std::move(*request),
                                [&command, transfer, missing = std::move(missing)](const transfer::message::Sources& m) {
@@ -120,19 +139,11 @@ Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& r
     options.allow_erase = command.tree.erase;
     options.dry_run = command.tree.dry_run;
     options.planned = plan_listing(run.log, command.tree.listing(command.common));
-    if (command.server) {
-        auto order = order_of(command, route.missing);
-        if (!order) return order.error();
-        options.pull = std::move(*order);
-        return options;
-    }
-    const BootstrapFields& reply = route.remote->reply();
-    const auto shape = parse_source_shape(reply.get("shape"));
-    if (!shape) return Error{ErrorCode::protocol, "the other side says not what it sends"};
-    auto place = place_for(command, *shape, reply.number("transfer").value_or(0));
-    if (!place) return place.error();
-    options.directory = std::move(place->directory);
-    options.rename = std::move(place->rename);
+    // The user is here, and ssh has its own way to end the other side.
+    options.confirms_last = route.remote != nullptr;
+    auto order = order_of(command, route.missing);
+    if (!order) return order.error();
+    options.pull = std::move(*order);
     return options;
 }
 

@@ -68,7 +68,6 @@ Result<void> open_stream(Assignment& assignment) {
     assignment.what.sources = {"-"};
     assignment.what.destination = "stream";
     assignment.what.stream_fd = assignment.stream.get();
-    assignment.what.transfer = 0;
     return {};
 }
 
@@ -112,24 +111,20 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     }
     const bool all = assignment.sources.failed.empty() && request.fields.all("source").size() == 1;
     assignment.shape = all ? shape_of(assignment.sources.usable) : SourceShape::several;
-    const std::string where = request.fields.get("destination");
-    assignment.what = send_options(assignment.command, assignment.sources.usable, where);
-    assignment.what.destination.clear();
+    assignment.what = send_options(assignment.command, assignment.sources.usable, {});
     assignment.what.role = Role::server;
     if (const auto chosen = choose(request.fields, assignment); !chosen) return chosen.error();
     if (!request.fields.get("stream").empty()) {
         if (const auto opened = open_stream(assignment); !opened) return opened.error();
     }
+    assignment.what.transfer = request.fields.number("transfer").value_or(0);
+    assignment.what.fresh = !request.fields.get("fresh").empty();
+    assignment.what.found = transfer::message::Sources{assignment.shape, {}};
     return assignment;
 }
 
-BootstrapFields answer_for(const Assignment& assignment, io::Driver& driver, std::uint16_t port) {
+BootstrapFields answer_for(const Assignment& assignment) {
     BootstrapFields answer;
-    answer.add("port", std::to_string(port));
-    answer.add("address", address_of_ssh());
-    answer.add("advice", driver.buffer_advice());
-    answer.add("shape", std::string(to_string(assignment.shape)));
-    answer.add("transfer", std::to_string(assignment.what.transfer));
     for (const transfer::FailedFile& file : assignment.sources.failed) {
         answer.add("missing", file.path);
         answer.add("reason", file.reason);
@@ -139,10 +134,13 @@ BootstrapFields answer_for(const Assignment& assignment, io::Driver& driver, std
 
 }  // namespace
 
-ExitCode send_by_bootstrap() {
+ExitCode send_by_bootstrap(const std::vector<std::string>& arguments) {
     SignalWatch signals;
     BootstrapChannel channel(signals);
-    const auto request = channel.open();
+    auto socket = channel.open(arguments);
+    if (!socket) return channel.refuse(socket.error());
+    Transport::prepare();
+    const auto request = channel.await();
     if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
@@ -150,11 +148,7 @@ ExitCode send_by_bootstrap() {
     auto transport = Transport::make(request->credentials, assignment->command.transport(), options.driver());
     if (!transport) return channel.refuse(transport.error());
     io::Driver& driver = (*transport)->driver();
-    if (const auto opened = open_port(driver, request->ports, options.addresses); !opened) {
-        return channel.refuse(opened.error());
-    }
-    const auto local = driver.local_address();
-    if (!local) return channel.refuse(local.error());
+    if (const auto opened = driver.open(std::move(*socket)); !opened) return channel.refuse(opened.error());
     std::atomic<bool> done{false};
     auto job = transfer::SendJob::create(assignment->what, [&done, &signals] {
         done = true;
@@ -163,8 +157,8 @@ ExitCode send_by_bootstrap() {
     if (!job) return channel.refuse(job.error());
     const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
     transfer->listen();
+    channel.answer(answer_for(*assignment));
     (*transport)->start();
-    channel.answer(answer_for(*assignment, driver, local->port));
     const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
     const ExitCode code = transfer->code();
     if (wound_up) (*transport)->stop(kDrainAtMost);

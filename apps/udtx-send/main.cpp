@@ -78,7 +78,9 @@ int main(int argc, char** argv) {
         raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
         std::vector<std::string> arguments(argv + 1, argv + std::max(argc, 1));
-        if (!arguments.empty() && arguments.front() == "--bootstrap") return static_cast<int>(send_by_bootstrap());
+        if (!arguments.empty() && arguments.front() == "--bootstrap") {
+            return static_cast<int>(send_by_bootstrap({arguments.begin() + 1, arguments.end()}));
+        }
         if (!arguments.empty() && arguments.front() == "keygen") {
             arguments.erase(arguments.begin());
             Log log("udtx-send", terminal, Log::Verbosity::normal);

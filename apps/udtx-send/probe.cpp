@@ -39,11 +39,18 @@ double loss_of(const PathStats& path) {
     return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
 }
 
+/// Why the far end over ssh does not serve us, if it has said so.
+std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
+    if (!remote) return std::nullopt;
+    const auto answer = remote->answer();
+    return answer ? std::nullopt : std::optional(answer.error());
+}
+
 /// While the line is being filled: looks at it, and ends on a signal.
-void watch_probe(const SendRun& run, const Transport& transport, DialHandler& dial, ProbeJob& job, TransferWatch& watch,
-                 const std::atomic<bool>& done) {
+void watch_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, const Transport& transport,
+                 DialHandler& dial, ProbeJob& job, TransferWatch& watch, const std::atomic<bool>& done) {
     watch.begin_connection(io::monotonic_now());
-    while (!done) {
+    while (!done && (dial.connected() || !refusal(remote))) {
         if (run.signals.wait(std::chrono::milliseconds(100))) {
             dial.abort(ErrorCode::interrupted, "interrupted");
             return;
@@ -154,7 +161,7 @@ PathProbe probe_path(const SendRun& run) {
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), job, run.log);
     dial->dial();
     (*transport)->start();
-    watch_probe(run, **transport, *dial, job, **watch, done);
+    watch_probe(run, route->remote, **transport, *dial, job, **watch, done);
     dial->sample_stats();
     (*transport)->stop(kDrainAtMost);
 
@@ -165,6 +172,7 @@ PathProbe probe_path(const SendRun& run) {
     for (const auto& [id, rate] : seen.paths) probe.reached = probe.reached + rate;
     const auto status = job.result().status;
     if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());
+    if (const auto why = refusal(route->remote); why && !dial->connected()) probe.error = why;
     probe.heard = route->remote && route->remote->heard();
     probe.clock_ahead = clock_ahead(*route, probe.stats);
     return probe;

@@ -75,6 +75,9 @@ Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& s
     start.request.add("shape", std::string(to_string(shape)));
     start.request.add("destination", command.remote->path);
     start.request.add("transfer", std::to_string(number_of(command, sources, where_of(command))));
+    if (!command.tree.names) {
+        for (std::string& name : names_of(sources)) start.request.add("name", std::move(name));
+    }
     for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
     auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
     if (!remote) return remote.error();
@@ -82,6 +85,22 @@ Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& s
         run.log.detail(command.remote->host + ": " + advice);
     }
     return Route{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote)};
+}
+
+/// Takes what the far end over ssh has said by now. False: it will not serve us.
+bool listen_to(const Route& route, transfer::SendJob& job) {
+    if (!route.remote) return true;
+    const auto answer = route.remote->answer();
+    const bool fresh = answer && answer->has_value() && !(*answer)->get("fresh").empty();
+    if (fresh) job.presume_fresh();
+    return answer.ok();
+}
+
+/// Why the far end over ssh does not serve us, if that is why there is no connection.
+std::optional<Error> refusal(const Route& route, const DialHandler& dial, const Supervisor& supervisor) {
+    if (!route.remote || dial.connected() || supervisor.given_up()) return std::nullopt;
+    const auto answer = route.remote->await_answer();
+    return answer ? std::nullopt : std::optional(answer.error());
 }
 
 DialContext context_of(const SendRun& run, const Route& route, const DialHandler& dial) {
@@ -115,6 +134,17 @@ FinalReport make_report(const Sending& sending, const Route& route, const Superv
     return attempt_report(std::move(facts), *sending.watch, supervisor, dial, job);
 }
 
+transfer::SendOptions what_to_send(const Sending& sending) {
+    const SendRun& run = sending.run;
+    transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
+    options.planned = plan_listing(run.log, run.command.tree.listing(run.command.common));
+    if (options.erase && !sending.sources.failed.empty()) {
+        run.log.warn("--delete: nothing is deleted, since not all sources can be read");
+        options.erase = false;
+    }
+    return options;
+}
+
 /// One connection's worth of a transfer.
 Attempt send_over(const Sending& sending, const Route& route) {
     const SendRun& run = sending.run;
@@ -144,13 +174,8 @@ Attempt send_over(const Sending& sending, const Route& route) {
         sending.leave(run, report);
     };
     std::atomic<bool> done{false};
-    transfer::SendOptions options = what_to_send(command, sending.sources.usable);
+    transfer::SendOptions options = what_to_send(sending);
     options.receipt = receipt->get();
-    options.planned = plan_listing(run.log, command.tree.listing(command.common));
-    if (options.erase && !sending.sources.failed.empty()) {
-        run.log.warn("--delete: nothing is deleted, since not all sources can be read");
-        options.erase = false;
-    }
     auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;
         run.signals.wake();
@@ -159,12 +184,23 @@ Attempt send_over(const Sending& sending, const Route& route) {
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
     dial->dial();
-    Supervisor supervisor(
-        {command.common, run.signals, DataEnd::sender, command.streaming(), kAnswerWithin, watch, **transport, run.log},
-        *dial, **job, done);
+    Supervisor supervisor({.options = command.common,
+                           .signals = run.signals,
+                           .end = DataEnd::sender,
+                           .streaming = command.streaming(),
+                           .wind_up_within = kAnswerWithin,
+                           .watch = watch,
+                           .transport = **transport,
+                           .log = run.log,
+                           .hopeless = [&] { return !listen_to(route, **job) && !dial->connected(); }},
+                          *dial, **job, done);
     const auto report_now = [&] { return make_report(sending, route, supervisor, *dial, **job); };
     (*transport)->start();
     if (!supervisor.wait()) leave(report_now());
+    if (const auto why = refusal(route, *dial, supervisor)) {
+        (*transport)->stop(Duration::zero());
+        return not_begun(command.common, watch, *why, end_of(*why));
+    }
     dial->sample_stats();
     const bool confirmed = (*job)->result().status.ok();
     (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);

@@ -70,16 +70,46 @@ expect 10 "$send" "${to[@]}" -O "$port" "$work/file" "far:$work/dst"
 said "far: .*$port"
 until_true 120 gone
 mkfifo "$work/in"
-"$recv" --bootstrap <"$work/in" >"$work/bootstrap.out" 2>&1 &
+"$recv" --bootstrap -4 -O 30000-39999 <"$work/in" >"$work/bootstrap.out" 2>&1 &
 receiver=$!
 receivers+=("$receiver")
 exec 9>"$work/in"
-sed -n 1p <<<"$(timeout 60 "$recv" --bootstrap </dev/null)" >&9 || true
-printf 'key %064d\nshape file\ndestination %s\ntransfer 0\nend\n' 0 "$work/dst/" >&9
-until_true 120 grep -q '^port [1-9]' "$work/bootstrap.out"
+# The port is told before anything is asked for.
+until_true 120 grep -q '^end$' "$work/bootstrap.out"
+grep -q '^port 3[0-9]*$' "$work/bootstrap.out" || fail "not the port that was wished for"
+greeting=$(sed -n 1p "$work/bootstrap.out")
+request() { printf '%s\nkey %064d\nshape file\ndestination %s\ntransfer 0\nname %s\nend\n' "$greeting" 0 "$work/dst/" "$1"; }
+request new >&9
+until_true 120 grep -q '^fresh 1$' "$work/bootstrap.out"
 kill -0 "$receiver" || fail "it does not wait"
 exec 9>&-
 wait_for 42 "$receiver"
+touch "$work/dst/there"
+request there | expect 42 "$recv" --bootstrap
+! grep -q fresh "$work/last.out" || fail "something stands there"
+[ "$(grep -c '^end$' "$work/last.out")" -eq 2 ] || fail "no answer"
+rm "$work/dst/there"
+expect 12 "$recv" --bootstrap --port 7 </dev/null
+grep -q "^message .*--port.*means%20nothing" "$work/last.out" || fail "a word too many"
+
+# --- this side dials while its request is on the way: there it comes no sooner than that
+for far in recv send; do
+    far_program "late_$far" "{ until [ -e '$work/dialled' ]; do sleep 0.05; done; cat; } | '${!far}' \"\$@\""
+done
+dials_early() {  # dials_early COMMAND...
+    rm -f "$work/dialled"
+    "$@" -v 2>"$work/last.err" &
+    local early=$!
+    receivers+=("$early")
+    until_true 120 grep -q dialling "$work/last.err"
+    touch "$work/dialled"
+    wait_for 0 "$early"
+}
+dials_early "$send" "${ssh[@]}" --remote-bin "$work/late_recv" "$work/file" "far:$work/dst/pushed"
+cmp "$work/file" "$work/dst/pushed" || fail "pushed"
+dials_early "$recv" "${ssh[@]}" --remote-bin "$work/late_send" "far:$work/file" "$work/dst/pulled"
+cmp "$work/file" "$work/dst/pulled" || fail "pulled"
+rm "$work/dst/pushed" "$work/dst/pulled"
 
 # --- the other protocol, and a host that only another one reaches: ssh's own configuration leads there
 if grep -q 'Server listening on ::1' "$work/sshd.log"; then

@@ -281,8 +281,12 @@ class OverSsh(Tool):
     def server(self, address):
         key = self.ssh_key()
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd insists on it
+        # Not this account's: what its ~/.bashrc does (with pyenv a third of a second) is not of the tools.
+        home = os.path.join(self.bench.work, "home")
+        os.makedirs(home, exist_ok=True)
         options = [f"ListenAddress={address}:{self.SSH_PORT}", f"HostKey={key}", f"AuthorizedKeysFile={key}.pub",
-                   "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none", "Subsystem=sftp internal-sftp"]
+                   "StrictModes=no", "PermitRootLogin=prohibit-password", "PidFile=none", "Subsystem=sftp internal-sftp",
+                   f"SetEnv=HOME={home}"]
         return [self.program("sshd", "/usr/sbin"), "-D", "-e", "-f", "/dev/null",
                 *(word for option in options for word in ("-o", option))]
 

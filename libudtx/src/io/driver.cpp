@@ -50,7 +50,12 @@ Result<void> Driver::Impl::open(const Address& bind) {
     if (!config_status_) return config_status_;
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
-    socket_ = std::move(*socket);
+    return open(std::move(*socket));
+}
+
+Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
+    if (!config_status_) return config_status_;
+    socket_ = std::move(socket);
     readiness_.emplace(context_, socket_->native_handle());
     wait_readable();
     return {};
@@ -236,6 +241,7 @@ Driver::Driver(proto::EndpointDeps deps, TransportConfig config, Options options
 Driver::~Driver() = default;
 
 Result<void> Driver::open(const Address& bind) { return impl_->open(bind); }
+Result<void> Driver::open(std::unique_ptr<DatagramSocket> socket) { return impl_->open(std::move(socket)); }
 
 Result<Address> Driver::local_address() const {
     if (impl_->socket() == nullptr) return Error{ErrorCode::internal, "the socket is not open"};

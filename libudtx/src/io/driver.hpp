@@ -43,6 +43,8 @@ class Driver {
 
     /// Also says what is wrong with the configuration; without it nothing may be dialled.
     Result<void> open(const Address& bind);
+    /// The same with a socket that somebody has bound.
+    Result<void> open(std::unique_ptr<DatagramSocket> socket);
     [[nodiscard]] Result<Address> local_address() const;
     /// Any datagram has come; any thread.
     [[nodiscard]] bool heard() const noexcept;

@@ -24,6 +24,7 @@ class Driver::Impl {
     ~Impl();
 
     Result<void> open(const Address& bind);
+    Result<void> open(std::unique_ptr<DatagramSocket> socket);
     [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
                                                std::shared_ptr<proto::ConnectionHandler> handler);

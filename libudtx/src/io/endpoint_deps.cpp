@@ -17,6 +17,11 @@ const openssl::CipherSpeed& cipher_speed(crypto::Provider& provider) {
 
 }  // namespace
 
+void EndpointDeps::prepare() {
+    openssl::OpensslProvider provider;
+    static_cast<void>(cipher_speed(provider));
+}
+
 Result<std::unique_ptr<EndpointDeps>> EndpointDeps::make(const Credentials& credentials) {
     auto handshakes = openssl::TlsHandshakeFactory::make(credentials);
     if (!handshakes) return handshakes.error();

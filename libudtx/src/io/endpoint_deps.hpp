@@ -15,6 +15,8 @@ namespace udtx::io {
 /// Outlives the endpoint.
 class EndpointDeps {
   public:
+    /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
+    static void prepare();
     static Result<std::unique_ptr<EndpointDeps>> make(const Credentials& credentials);
     EndpointDeps(const EndpointDeps&) = delete;
     EndpointDeps& operator=(const EndpointDeps&) = delete;

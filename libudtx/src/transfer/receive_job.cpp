@@ -195,6 +195,9 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, const messa
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
     send(now, connection, message);
+    if (!options_.confirms_last) return;
+    queue_.cancel();
+    settle_if_over(true, false);
 }
 
 void ReceiveJob::advance(Instant now, proto::Connection& connection) {

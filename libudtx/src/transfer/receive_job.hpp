@@ -53,7 +53,9 @@ struct ReceiveOptions {
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
     std::optional<PullOrder> pull{};          ///< with Role::client: directory and rename come from it
-    PlanCallback planned{};                   ///< of a dry run that we asked for, and of a pull what was deleted
+    /// The job is over when it has confirmed, and does not wait for the sender's close: nobody is told of it there.
+    bool confirms_last = false;
+    PlanCallback planned{};  ///< of a dry run that we asked for, and of a pull what was deleted
 };
 
 /// One job serves one connection and one transfer. The DoneCallback comes after the connection's end.

@@ -23,6 +23,12 @@ void ResumeAnswers::decide(const message::Resume& resume) {
     changed_.notify_all();
 }
 
+void ResumeAnswers::presume_nothing() {
+    const std::lock_guard lock(mutex_);
+    if (!active_) active_ = false;
+    changed_.notify_all();
+}
+
 Result<void> ResumeAnswers::add(const message::Answer& answer) {
     const std::lock_guard lock(mutex_);
     const auto at = open_.find(answer.number);

@@ -22,6 +22,8 @@ class ResumeAnswers {
   public:
     // --- protocol thread
     void decide(const message::Resume& resume);
+    /// Any thread. Unless the receiver has spoken: nobody need ask, there is nothing.
+    void presume_nothing();
     /// protocol: nobody asked, or there is more than any journal can say.
     [[nodiscard]] Result<void> add(const message::Answer& answer);
     /// Any thread. Nothing more is waited for.

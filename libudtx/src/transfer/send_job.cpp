@@ -34,9 +34,9 @@ std::unique_ptr<SendJob> SendJob::create_for_pull(SendOptions options, ConfinedS
     auto job =
         std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(sources.roots), stream, std::move(done)));
     job->stream_file_ = std::move(sources.stream);
-    job->found_ = message::Sources{sources.shape, {}};
+    job->options_.found = message::Sources{sources.shape, {}};
     for (FailedFile& file : sources.missing) {
-        job->found_->missing.push_back({std::move(file.path), std::move(file.reason)});
+        job->options_.found->missing.push_back({std::move(file.path), std::move(file.reason)});
     }
     return job;
 }
@@ -74,7 +74,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     data_ = *data;
     if (options_.receipt != nullptr) options_.receipt->note(offer());
     MessageWriter out;
-    if (found_) out.put(*found_);
+    if (options_.found) out.put(*options_.found);
     out.put(offer());
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
         return end(now, connection, written.error());
@@ -85,6 +85,11 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     });
     start_threads();
     pump(now, connection);
+}
+
+void SendJob::presume_fresh() {
+    // A dry run's questions are what the receiver goes by.
+    if (!options_.dry_run) answers_.presume_nothing();
 }
 
 message::Offer SendJob::offer() const {
@@ -110,6 +115,7 @@ std::vector<message::Rules> SendJob::rules() const {
 }
 
 void SendJob::start_threads() {
+    if (options_.fresh) presume_fresh();
     if (stream_) {
         pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
         threads_.emplace_back([this] { pipe_->run(); });

@@ -42,10 +42,12 @@ struct SendOptions {
     /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
     std::uint64_t transfer = 0;
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    Role role = Role::client;          ///< our end of the connection: the dialling one opens the control stream
-    int stream_fd = 0;                 ///< not closed by the job
-    ReceiptWriter* receipt = nullptr;  ///< notes what is sent; outlives the job
-    bool tell_plan = false;            ///< of a dry run that the receiver asked for: it lists what was planned
+    Role role = Role::client;                 ///< our end of the connection: the dialling one opens the control stream
+    int stream_fd = 0;                        ///< not closed by the job
+    ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
+    bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
+    bool fresh = false;                       ///< as SendJob::presume_fresh()
+    std::optional<message::Sources> found{};  ///< of a pull: the receiver is told first what there is
 };
 
 /// --delete's patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
@@ -62,6 +64,10 @@ class SendJob final : public Job {
 
     /// Before the first event: what was read of the control stream already.
     void begin_with(MessageReader read) { incoming_ = std::move(read); }
+
+    /// Any thread. Nothing of this transfer stands at the receiver: nothing is asked, and all of it sent. Were it not
+    /// so, that would cost bytes: what stands there is then replaced as by any other run.
+    void presume_fresh();
 
     /// A source file by the path under which it was announced; none and errno if there is none.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;
@@ -104,8 +110,7 @@ class SendJob final : public Job {
     std::vector<SourceRoot> roots_;
     bool stream_;
     DoneCallback done_;
-    UniqueFd stream_file_;                   // of a pull: what stream_fd is
-    std::optional<message::Sources> found_;  // of a pull
+    UniqueFd stream_file_;  // of a pull: what stream_fd is
 
     ScanQueue scanned_{kMaxScanQueueBytes};
     OutgoingQueue outgoing_{kMaxOutgoingBytes};

@@ -44,6 +44,7 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
 
 void SourceReader::run() {
     for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
+    take_decision({});
     while (!packer_.stopped()) {
         const auto candidate = next();
         if (!candidate) return finish();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -76,6 +77,8 @@ class SourceReader {
     /// Waits for the receiver to say whether it has something; meanwhile files are asked about.
     void learn_decision();
     void look_for_decision();
+    /// The receiver's word, if it comes so soon.
+    void take_decision(std::chrono::milliseconds at_most);
     [[nodiscard]] RemoteHolding holding_of(const Candidate& candidate);
     /// The receiver has not spoken for a while, and the file is long enough that its first block opens the window
     /// meanwhile.

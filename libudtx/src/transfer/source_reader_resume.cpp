@@ -80,7 +80,11 @@ void SourceReader::learn_decision() {
 void SourceReader::look_for_decision() {
     look_ahead(kAskEarly);
     packer_.flush();
-    const auto decision = answers_.wait_for_decision(kBetweenLooks);
+    take_decision(kBetweenLooks);
+}
+
+void SourceReader::take_decision(std::chrono::milliseconds at_most) {
+    const auto decision = answers_.wait_for_decision(at_most);
     decided_ = decision.has_value();
     active_ = decision.value_or(false);
 }

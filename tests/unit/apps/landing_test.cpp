@@ -83,6 +83,36 @@ TEST_CASE("a directory that an earlier run began to make is still the new name")
     CHECK(find_landing(dir + "/", SourceShape::directory, 77)->rename.empty());
 }
 
+TEST_CASE("whether anything of what comes stands there already") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string dir = (root.path() / "dir").string();
+    fs::create_directory(dir);
+    touch(dir + "/there");
+    CHECK(is_fresh(dir, {"new"}, 7));
+    CHECK(is_fresh(dir + "/", {"new", "newer"}, 7));
+    CHECK_FALSE(is_fresh(dir, {"new", "there"}, 7));
+    // What is to come is not known, and something stands there.
+    CHECK_FALSE(is_fresh(dir, {}, 7));
+    CHECK_FALSE(is_fresh(dir + "/there", {"new"}, 7));
+    for (const char* place : {"/x", "/x/", "/x/y/"}) CHECK(is_fresh(dir + place, {}, 7));
+    fs::create_symlink("nowhere", dir + "/link");
+    CHECK_FALSE(is_fresh(dir, {"link"}, 7));
+
+    // An earlier run has left its journal, in the directory or beside a tree's new name.
+    touch(dir + '/' + udtx::transfer::journal_name(7));
+    CHECK_FALSE(is_fresh(dir, {"new"}, 7));
+    CHECK(is_fresh(dir, {"new"}, 8));
+    for (const char* place : {"/x", "/x/"}) CHECK_FALSE(is_fresh(dir + place, {"new"}, 7));
+}
+
+TEST_CASE("the names that sources bring") {
+    using Names = std::vector<std::string>;
+    CHECK(names_of({"a", "/b/c", "d e/f"}) == Names{"a", "c", "f"});
+    for (const char* unknown : {"", ".", "..", "a/", "a/..", "/"}) CHECK(names_of({"a", unknown}).empty());
+    CHECK(names_of(Names(256, "a")).size() == 256);
+    CHECK(names_of(Names(257, "a")).empty());
+}
+
 TEST_CASE("the shape of sources") {
     const udtx::test::TemporaryDirectory root;
     const std::string base = root.path().string();

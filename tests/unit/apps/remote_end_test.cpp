@@ -1,6 +1,7 @@
 #include "common/remote_end.hpp"
 
 #include "common/bootstrap_key.hpp"
+#include "common/bootstrap_port.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;
@@ -62,7 +63,7 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     REQUIRE(words.size() > 3);
     CHECK(words[words.size() - 3] == "--");
     CHECK(words[words.size() - 2] == "me@far");
-    CHECK(words.back() == "udtx-recv --bootstrap");
+    CHECK(words.back() == "udtx-recv --bootstrap -6");
 
     // Another program than OpenSSH's gets none of OpenSSH's flags.
     options.command_text = "/opt/plink -batch";
@@ -71,6 +72,20 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     CHECK(remote_command(options, target, io::AddressChoice::any, "udtx-recv") ==
           std::vector<std::string>{"/opt/plink", "-batch", "-p", "2222", "-i", "id file", "me@far",
                                    "~/bin/udtx-recv --bootstrap"});
+}
+
+TEST_CASE("which port the other side opens stands in its command line") {
+    for (const io::AddressChoice addresses :
+         {io::AddressChoice::any, io::AddressChoice::v4_only, io::AddressChoice::v6_only}) {
+        for (const PortRange ports : {PortRange{}, PortRange{7000, 7000}, PortRange{60000, 60010}}) {
+            const BootstrapPort wanted{ports, addresses};
+            CHECK(parse_bootstrap_port(to_arguments(wanted)).value() == wanted);
+        }
+    }
+    CHECK(to_arguments({}).empty());
+    for (const auto& bad : std::vector<std::vector<std::string>>{{"-O"}, {"-O", "x"}, {"-p", "7"}, {"7000"}}) {
+        CHECK_FALSE(parse_bootstrap_port(bad).ok());
+    }
 }
 
 TEST_CASE("flags for ssh are checked") {

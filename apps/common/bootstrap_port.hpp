@@ -1,0 +1,25 @@
+// Which UDP port the far end of docs/ssh.md opens. It stands in the command that ssh runs there: the port is open
+// before the request has come.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/port_range.hpp"
+#include "io/resolve.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+struct BootstrapPort {
+    PortRange ports;
+    io::AddressChoice addresses = io::AddressChoice::any;
+
+    friend bool operator==(const BootstrapPort&, const BootstrapPort&) = default;
+};
+
+/// The words after "--bootstrap", none of which needs quotes.
+[[nodiscard]] std::vector<std::string> to_arguments(const BootstrapPort& port);
+Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& arguments);
+
+}  // namespace udtx::apps

@@ -1,0 +1,179 @@
+// What of a transfer waits for a word from the other end, and what does not: round trips, counted by what arrives while
+// one direction is silent.
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "scenario/transfer_rig.hpp"
+#include "sim/check.hpp"
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+
+using namespace udtx;
+using namespace udtx::sim;
+using namespace udtx::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Packets of that host are lost while `on`.
+void silence(Scenario& s, NodeId whose, const bool& on) {
+    s.network().set_filter([&on, whose](Instant, NodeId from, const Packet&) { return !on || from != whose; });
+}
+
+/// Virtual time for the line, then real time for the disk threads.
+bool comes_to_be(Scenario& s, const fs::path& path) {
+    static_cast<void>(s.run_until([&] { return fs::exists(path); }, s.elapsed() + 5s));
+    for (int i = 0; i < 500 && !fs::exists(path); ++i) {
+        s.run_for(2ms);
+        std::this_thread::sleep_for(1ms);
+    }
+    return fs::exists(path);
+}
+
+/// As over ssh: who receives dials, and the sender knows beforehand what to send.
+class StartedSender {
+  public:
+    StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh) {
+        transfer::SendOptions what{.sources = {source}, .destination = ""};
+        what.role = Role::server;
+        what.found = transfer::message::Sources{transfer::SourceShape::file, {}};
+        what.fresh = fresh;
+        transfer::ReceiveOptions where;
+        where.role = Role::client;
+        where.confirms_last = true;
+        where.pull = transfer::PullOrder{{}, [destination](const transfer::message::Sources&) {
+                                             return Result<transfer::PullPlace>(transfer::PullPlace{destination, {}});
+                                         }};
+        auto send = transfer::SendJob::create(std::move(what), [this] { sent = true; });
+        auto receive = transfer::ReceiveJob::create(std::move(where), [this] { received = true; });
+        REQUIRE((send.ok() && receive.ok()));
+        sender = std::make_shared<JobApp<transfer::SendJob>>(std::move(*send));
+        receiver = std::make_shared<JobApp<transfer::ReceiveJob>>(std::move(*receive));
+        s.server().listen(1, [this](proto::Connection&) { return sender; });
+        s.client().connect(s.server().address(), receiver);
+        s.client().pump();
+    }
+
+    std::atomic<bool> sent{false};
+    std::atomic<bool> received{false};
+    std::shared_ptr<JobApp<transfer::SendJob>> sender;
+    std::shared_ptr<JobApp<transfer::ReceiveJob>> receiver;
+};
+
+}  // namespace
+
+TEST_CASE("to a place where nothing stands all is sent before the receiver has said a word") {
+    for (const bool fresh : {true, false}) {
+        const TemporaryDirectory temp;
+        write_file(temp / "small", "x");
+        fs::create_directory(temp / "dst");
+        write_file(temp / "dst/other", "so that there is something to ask about");
+        Scenario s(symmetric(fresh ? "nothing stands there" : "who knows what stands there", line(0)));
+        TransferRig rig(s, {.sources = {(temp / "small").string()}, .destination = "", .fresh = fresh},
+                        {.directory = (temp / "dst").string()});
+        bool silent = false;
+        silence(s, s.server().node(), silent);
+        const auto offers = [&] { return rig.sender->job().progress().phase == transfer::Phase::transfer; };
+        SIM_REQUIRE(s, s.run_until(offers, 5s));
+        silent = true;
+        SIM_CHECK(s, comes_to_be(s, temp / "dst/small") == fresh);
+        silent = false;
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        SIM_CHECK(s, rig.sender->job().result().status.ok());
+        SIM_CHECK(s, rig.receiver->job().result().files == 1);
+    }
+}
+
+TEST_CASE("a receiver that expects nothing here gets all of it for its first word, and is done when it has it") {
+    for (const bool fresh : {true, false}) {
+        const TemporaryDirectory temp;
+        write_file(temp / "small", "x");
+        fs::create_directory(temp / "dst");
+        write_file(temp / "dst/other", "so that there is something to ask about");
+        Scenario s(symmetric(fresh ? "fetched to where nothing stands" : "fetched", line(0)));
+        StartedSender pull(s, (temp / "small").string(), (temp / "dst").string(), fresh);
+        bool silent = false;
+        silence(s, s.client().node(), silent);
+        const auto offers = [&] { return pull.sender->job().progress().phase == transfer::Phase::transfer; };
+        SIM_REQUIRE(s, s.run_until(offers, 5s));
+        silent = true;
+        SIM_CHECK(s, comes_to_be(s, temp / "dst/small") == fresh);
+        if (fresh) {
+            for (int i = 0; i < 2000 && !pull.received; ++i) {
+                s.run_for(2ms);
+                std::this_thread::sleep_for(1ms);
+            }
+            SIM_CHECK(s, pull.received);
+            SIM_CHECK(s, pull.receiver->job().result().status.ok());
+            SIM_CHECK(s, !pull.sent);
+        }
+        silent = false;
+        for (int i = 0; i < 5000 && !(pull.sent && pull.received); ++i) {
+            s.run_for(20ms);
+            std::this_thread::sleep_for(1ms);
+        }
+        SIM_CHECK(s, pull.sender->job().result().status.ok());
+        SIM_CHECK(s, pull.receiver->job().result().files == 1);
+        SIM_CHECK(s, read_file(temp / "dst/small") == "x");
+    }
+}
+
+TEST_CASE("what stands there against all that was said is replaced as ever") {
+    const std::string content = random_content(3'500'000, 5);
+    std::string older = content;
+    older[2'000'000] = static_cast<char>(~older[2'000'000]);
+    for (const std::string& there : {content, older, content.substr(0, 1'500'000), std::string("short")}) {
+        const TemporaryDirectory temp;
+        write_file(temp / "file", content);
+        fs::create_directory(temp / "dst");
+        write_file(temp / "dst/file", there);
+        Scenario s(symmetric("a lie", line(0)));
+        TransferRig rig(s, {.sources = {(temp / "file").string()}, .destination = "", .transfer = 5, .fresh = true},
+                        {.directory = (temp / "dst").string()});
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        SIM_REQUIRE(s, rig.sender->job().result().status.ok());
+        SIM_REQUIRE(s, rig.receiver->job().result().status.ok());
+        SIM_CHECK(s, rig.sender->job().result().sent_bytes == content.size());
+        SIM_CHECK(s, read_file(temp / "dst/file") == content);
+    }
+    // What must not be replaced is not.
+    const TemporaryDirectory temp;
+    write_file(temp / "file", content);
+    fs::create_directory(temp / "dst");
+    write_file(temp / "dst/file", "mine");
+    Scenario s(symmetric("a lie about what must stay", line(0)));
+    TransferRig rig(s,
+                    {.sources = {(temp / "file").string()},
+                     .destination = "",
+                     .overwrite = transfer::Overwrite::never,
+                     .fresh = true},
+                    {.directory = (temp / "dst").string()});
+    SIM_REQUIRE(s, rig.run(s, 600s));
+    SIM_CHECK(s, rig.sender->job().result().status.ok());
+    SIM_CHECK(s, rig.sender->job().result().skipped == 1);
+    SIM_CHECK(s, read_file(temp / "dst/file") == "mine");
+}
+
+TEST_CASE("what an earlier run has left against all that was said is written over, and nothing is left") {
+    const TemporaryDirectory temp;
+    const std::string content = random_content(30'000'000, 6);
+    write_file(temp / "file", content);
+    fs::create_directory(temp / "dst");
+    const auto run = [&](bool fresh, std::optional<Duration> abort_after) {
+        Scenario s(symmetric(fresh ? "presumes nothing" : "leaves something", line(0)));
+        TransferRig rig(s, {.sources = {(temp / "file").string()}, .destination = "", .transfer = 7, .fresh = fresh},
+                        {.directory = (temp / "dst").string()});
+        if (abort_after) rig.sender->abort_at(kStart + *abort_after);
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        return rig.sender->job().result();
+    };
+    REQUIRE_FALSE(run(false, 1s).status.ok());
+    REQUIRE(fs::exists(temp / "dst/.udtx-0000000000000007.journal"));
+    const transfer::Outcome again = run(true, std::nullopt);
+    REQUIRE(again.status.ok());
+    CHECK(again.sent_bytes == content.size());
+    CHECK(read_file(temp / "dst/file") == content);
+    CHECK(std::distance(fs::directory_iterator(temp / "dst"), fs::directory_iterator()) == 1);
+}
