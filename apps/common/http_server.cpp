@@ -26,6 +26,7 @@ using asio::ip::tcp;
 using beast::error_code;
 
 constexpr std::size_t kMaxVisitors = 32;
+constexpr auto kNamesWait = std::chrono::milliseconds(500);
 constexpr auto kAgain = std::chrono::milliseconds(10);
 
 bool equal_names(std::string_view a, std::string_view b) {
@@ -38,35 +39,51 @@ std::string_view name_in(std::string_view host_field) {
     return host_field.substr(0, host_field.rfind(':'));
 }
 
-/// Whoever runs a name server elsewhere has no say in what ours, or /etc/hosts, make of our own name.
-std::vector<std::string> find_names() {
+std::vector<std::string> short_names() {
     error_code unknown;
     const std::string name = asio::ip::host_name(unknown);
-    std::vector<std::string> names{name, name.substr(0, name.find('.'))};
+    return {name, name.substr(0, name.find('.'))};
+}
+
+/// Whoever runs a name server elsewhere has no say in what ours, or /etc/hosts, make of our own name.
+std::vector<std::string> all_names() {
+    std::vector<std::string> names = short_names();
+    const std::string name = names.front();
+    const std::string with_dot = names.back() + '.';
     addrinfo hints{};
     hints.ai_flags = AI_CANONNAME;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) == 0) {
         const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-        if (found->ai_canonname != nullptr) names.emplace_back(found->ai_canonname);
+        // An alias may lead to any name.
+        const std::string_view full = found->ai_canonname == nullptr ? "" : found->ai_canonname;
+        if (equal_names(full.substr(0, with_dot.size()), with_dot)) names.emplace_back(full);
     }
     return names;
 }
 
-}  // namespace
-
-const std::vector<std::string>& names_of_this_host() {
-    static const std::vector<std::string> names = find_names();
+/// A name server that does not answer must hold up neither the page nor the tool's end.
+const std::shared_future<std::vector<std::string>>& names_being_found() {
+    static const std::shared_future<std::vector<std::string>> names = [] {
+        std::packaged_task<std::vector<std::string>()> find(all_names);
+        auto found = find.get_future().share();
+        std::thread(std::move(find)).detach();
+        return found;
+    }();
     return names;
 }
+
+}  // namespace
 
 bool is_own_host(std::string_view host_field, std::string_view own) {
     const std::string_view name = name_in(host_field);
     error_code not_an_address;
     (void)asio::ip::make_address(std::string(name), not_an_address);
     if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;
-    const auto& names = names_of_this_host();
+    const auto& found = names_being_found();
+    const bool known_all = found.wait_for(kNamesWait) == std::future_status::ready;
+    const std::vector<std::string> names = known_all ? found.get() : short_names();
     return std::any_of(names.begin(), names.end(), [&](const std::string& known) { return equal_names(name, known); });
 }
 
@@ -99,6 +116,7 @@ class HttpServer::Impl {
         if (error)
             return Error{ErrorCode::network, "cannot listen on " + to_string(address) + "/tcp: " + error.message()};
         accept();
+        (void)names_being_found();  // begins
         thread_ = std::thread([this] { context_.run(); });
         return {};
     }

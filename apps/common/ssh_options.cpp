@@ -58,6 +58,19 @@ Result<void> SshOptions::check() {
     return {};
 }
 
+std::vector<std::string> SshOptions::as_flags() const {
+    std::vector<std::string> flags;
+    const auto add = [&flags](const char* flag, const std::string& value, const std::string& usual = {}) {
+        if (value != usual) flags.insert(flags.end(), {flag, value});
+    };
+    add("--ssh-port", port_text);
+    add("--ssh-identity", identity);
+    add("--ssh", command_text, SshOptions().command_text);
+    add("--remote-bin", remote_bin);
+    add("--udp-port", udp_port_text);
+    return flags;
+}
+
 std::optional<std::string> SshOptions::typed(const Origins& origins) const {
     const std::array<std::pair<const char*, bool>, 5> flags{{{"--ssh-port", !port_text.empty()},
                                                              {"--ssh-identity", !identity.empty()},

@@ -29,6 +29,8 @@ struct SshOptions {
     /// What says how to log in, and which program there is meant.
     void add_login_to(CLI::App& app);
     Result<void> check();
+    /// The command line that says the same.
+    [[nodiscard]] std::vector<std::string> as_flags() const;
     /// The first of the flags that was typed, and not set by a file.
     [[nodiscard]] std::optional<std::string> typed(const Origins& origins) const;
     /// Is --ssh OpenSSH's client, as far as its name tells?

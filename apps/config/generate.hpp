@@ -8,7 +8,7 @@
 
 namespace udtx::apps {
 
-/// "man page (man), ..." for --help.
+/// "man|complete-bash|..." for --help, with `between` between them.
 [[nodiscard]] std::string joined_texts(std::string_view between);
 /// `what` is one of man, complete-bash, complete-zsh, complete-fish.
 Result<std::string> generate_text(const CLI::App& app, const std::string& what);

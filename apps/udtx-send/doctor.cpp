@@ -35,13 +35,14 @@ struct FarEnd {
 };
 
 /// What the other end says of itself.
-Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshTarget& target, Terminal& terminal) {
-    std::string words = (command.ssh.remote_bin.empty() ? kProgram : command.ssh.remote_bin) + std::string(" doctor");
+Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, const SshTarget& target,
+                           Terminal& terminal) {
+    std::string words = (ssh.remote_bin.empty() ? kProgram : ssh.remote_bin) + std::string(" doctor");
     if (command.json) words += " --json";
     if (!target.path.empty()) words += " --dir " + quoted_for_shell(target.path);
     SignalWatch signals;
     auto child = SshChild::start(
-        ssh_command(command.ssh, target, io::AddressChoice::any, words),
+        ssh_command(ssh, target, io::AddressChoice::any, words),
         {[&terminal](std::string_view line) { terminal.line(escape_message(line)); }, [&signals] { signals.wake(); }});
     if (!child) return child.error();
     std::string text;
@@ -62,11 +63,10 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshTarget& target
                                           std::to_string(status) + "; is the same version of udtx there?"};
 }
 
-ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, SendCommand path) {
+ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& command, const SendCommand& path) {
     const SshTarget& target = *path.remote;
-    path.ssh = command.ssh;
     const std::vector<Finding> here = examine_host(command);
-    const auto far = ask_far_end(command, target, terminal);
+    const auto far = ask_far_end(command, path.ssh, target, terminal);
     if (!far) {
         log.error(far.error().message);
         const ExitCode code = exit_code_for(far.error().code);
@@ -78,7 +78,7 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
     SignalWatch signals;
     const PathProbe probe = probe_path({path, log, terminal, signals});
     terminal.clear_status();
-    const std::vector<Finding> between = examine_between(probe, target.host, command.ssh.udp_ports);
+    const std::vector<Finding> between = examine_between(probe, target.host, path.ssh.udp_ports);
     ExitCode code = code_of(here);
     if (code == ExitCode::ok) code = far->code;
     if (code == ExitCode::ok) code = code_of(between);
@@ -100,12 +100,13 @@ ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command
     SignalWatch signals;
     const SendRun run{path, log, terminal, signals};
     const PathProbe probe = probe_path(run);
+    ExitCode code = code_of(findings);
     if (!command.json) {
-        const ExitCode printed = print_output(log, findings_text(findings), code_of(findings));
+        code = print_output(log, findings_text(findings), code);
         const ExitCode probed = show_probe(run, probe);
-        return printed == ExitCode::ok ? probed : printed;
+        return code == ExitCode::ok ? probed : code;
     }
-    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : code_of(findings);
+    if (code == ExitCode::ok && probe.error) code = exit_code_for(probe.error->code);
     return print_output(log, "{\"host\":" + findings_json(findings) + ",\"path\":" + to_json(probe) + "}\n", code);
 }
 
@@ -129,14 +130,14 @@ ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
         const bool url = looks_like_url(command.host);
         flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
     } else {
-        // Keys are for receivers that run; ssh makes its own.
+        flags = command.ssh.as_flags();
+        flags.insert(flags.end(), command.for_host.begin(), command.for_host.end());
         const std::string target = looks_like_ssh(command.host) ? command.host : command.host + ":";
-        flags = {"--config", "none", "--probe-only", "--", target};
+        flags.insert(flags.end(), {"--probe-only", "--", target});
     }
     const auto understood = parse_send_command(std::move(flags), path);
     if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
-    return path.remote ? examine_both_ends(log, terminal, command, std::move(path))
-                       : examine_path(log, terminal, command, path);
+    return path.remote ? examine_both_ends(log, terminal, command, path) : examine_path(log, terminal, command, path);
 }
 
 }  // namespace udtx::apps

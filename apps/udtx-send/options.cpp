@@ -52,7 +52,8 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     command.sources.pop_back();
     if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {
-        if (!command.common.observing.report.empty()) return usage("--report is for transfers, not for --probe-only");
+        if (app.count("--report") > 0 && !command.common.origins.has("--report"))
+            return usage("--report is for transfers, not for --probe-only");
         return command.sources.empty() ? Result<void>()
                                        : usage("--probe-only sends nothing: '" + command.sources[0] + "' is too much");
     }

@@ -28,6 +28,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr Duration kProbeTime = std::chrono::seconds(4);
+constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
 std::string percent(double share) {
@@ -122,7 +123,7 @@ Error explained(const SendCommand& command, const Route& route, const Error& err
 /// What the other side told over ssh was on its way for half a round trip.
 std::optional<Duration> clock_ahead(const Route& route, const std::optional<ConnectionStats>& stats) {
     const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
-    if (!told) return std::nullopt;
+    if (!told || *told > kFarthestClock) return std::nullopt;
     const Duration on_its_way = stats && !stats->paths.empty() ? stats->paths.front().min_rtt / 2 : Duration();
     const auto here = std::chrono::duration_cast<std::chrono::nanoseconds>(route.met.time_since_epoch());
     return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;

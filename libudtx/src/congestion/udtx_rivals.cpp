@@ -46,7 +46,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         return;
     }
     // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.
-    if (delay_.range() > kErratic * half_delay() && passed < kErraticPatience) return;
+    if (delay_.range() > kErratic * half_delay() && passed < std::max(kErraticPatience, 2.0 * patience)) return;
     // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
     // slower, only when pairs have.
     const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);

@@ -60,7 +60,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     record.for_each_open(owner.id, kOldest, [&](RecordRef ref, const TransmissionRecord::Entry& entry) {
         const Duration age = c.now - entry.assigned;
         // By the RTT of then: that of now rises with what is late.
-        const Duration owner_late = late_after(owner, std::min(entry.expected, owner.smoothed_rtt));
+        const Duration owner_late = late_after(owner, std::min(entry.rtt_then, owner.smoothed_rtt));
         const bool late = age > owner_late || !owner.usable;
         const double expected = delay - to_seconds(age);
         const double remain = std::max(expected, late ? to_seconds(age) / 2.0 : 0.0);

@@ -9,7 +9,7 @@ RecordRef TransmissionRecord::on_assigned(Instant now, PathId path, Range range,
     List& list = list_of(ref);
     ref.number = static_cast<std::uint32_t>(list.entries.next());
     list.entries.push_back(
-        {.range = range, .assigned = now, .expected = smoothed_rtt, .copy_from = range.begin, .open = true});
+        {.range = range, .assigned = now, .rtt_then = smoothed_rtt, .copy_from = range.begin, .open = true});
     if (list.entries.size() > kMaxEntries) {
         list.entries.pop_front();
         list.first_open = std::max(list.first_open, list.entries.first());

@@ -30,7 +30,7 @@ class TransmissionRecord {
     struct Entry {
         Range range;
         Instant assigned;
-        Duration expected{};          ///< sRTT of the path then
+        Duration rtt_then{};          ///< sRTT of the path when it left
         std::uint64_t copy_from = 0;  ///< where the next copy begins
         Instant copied{};             ///< when the last one left
         std::uint8_t copies = 0;      ///< whole ones, sent on other paths while this one was on its way
