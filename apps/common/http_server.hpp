@@ -59,7 +59,8 @@ class HttpServer {
 
 /// A page that only its own host's names lead to cannot be read by a script that was loaded from elsewhere under a name
 /// which its owner then points here (DNS rebinding): the Host field must be an address, localhost, one of this host's
-/// names (with what the resolver adds to it, if that answers in time) or `own`, the name that the user gave. The server answers others with 421.
+/// names (with what the resolver adds to it, if that answers in time) or `own`, the name that the user gave. The server
+/// answers others with 421.
 [[nodiscard]] bool is_own_host(std::string_view host_field, std::string_view own);
 
 /// Server-sent events (HTML Living Standard 9.2): one event of that name; `data` has no line breaks.
