@@ -25,6 +25,7 @@ struct Assignment {
     RecvCommand command;
     Landing landing;
     bool fresh = false;
+    bool dry_run = false;
 };
 
 Result<Assignment> understand(const BootstrapRequest& request) {
@@ -40,7 +41,8 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     const std::string destination = expand_home(request.fields.get("destination"));
     // Before the place is made.
     assignment.fresh = is_fresh(destination, request.fields.all("name"), *transfer);
-    auto landing = find_landing(destination, *shape, *transfer);
+    assignment.dry_run = !request.fields.get("dry-run").empty();
+    auto landing = find_landing(destination, *shape, *transfer, assignment.dry_run);
     if (!landing) return landing.error();
     assignment.landing = std::move(*landing);
     return assignment;
@@ -75,6 +77,7 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
     transfer::ReceiveOptions what;
     what.directory = assignment->landing.directory;
     what.rename = assignment->landing.rename;
+    what.dry_run = assignment->dry_run;
     what.resume = !options.no_resume;
     what.allow_erase = true;  // whoever came over ssh could delete by ssh
     std::atomic<bool> done{false};

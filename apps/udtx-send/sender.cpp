@@ -75,6 +75,7 @@ Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& s
     start.request.add("shape", std::string(to_string(shape)));
     start.request.add("destination", command.remote->path);
     start.request.add("transfer", std::to_string(number_of(command, sources, where_of(command))));
+    if (command.tree.dry_run) start.request.add("dry-run", "1");
     if (!command.tree.names) {
         for (std::string& name : names_of(sources)) start.request.add("name", std::move(name));
     }

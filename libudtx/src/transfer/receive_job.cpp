@@ -36,7 +36,8 @@ std::uint64_t thousandths(Duration part, Duration whole) {
 
 Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, DoneCallback done) {
     std::optional<ConfinedDir> base;
-    if (!options.to_stream && !options.pull) {
+    const bool homeless = options.dry_run && options.directory.empty();
+    if (!options.to_stream && !options.pull && !homeless) {
         auto opened = ConfinedDir::open(options.directory);
         if (!opened) return opened.error();
         base = std::move(opened).value();

@@ -40,7 +40,7 @@ struct PullOrder {
 };
 
 struct ReceiveOptions {
-    std::string directory;   ///< nothing is written outside of it; must exist
+    std::string directory;   ///< nothing is written outside of it; must exist, but for a dry run, where it may be empty
     bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
     int stream_fd = 1;       ///< not closed by the job
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
@@ -48,7 +48,7 @@ struct ReceiveOptions {
     std::string rename{};
     bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
     bool allow_erase = false;  ///< senders may use --delete
-    bool dry_run = false;      ///< of a pull: that is what was asked for
+    bool dry_run = false;      ///< that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
