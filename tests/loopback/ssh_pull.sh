@@ -30,6 +30,11 @@ cmp "$home/b.txt" new/deep/b.txt || fail "several sources"
 expect 0 "$recv" "${from[@]}" "far:tree/one file" "far:$home/tree/sub/" spaces/
 cmp "$home/tree/one file" "spaces/one file" || fail "spaces"
 cmp "$home/tree/sub/it's \"two\"" "spaces/it's \"two\"" || fail "the contents of a directory"
+for dest in dry/deep/ dry-contents; do
+    expect 0 "$recv" "${from[@]}" -n far:tree/ "$dest"
+    grep -q '^send   one file$' "$work/last.out" || fail "-n does not say what would come to $dest"
+done
+[ ! -e dry ] && [ ! -e dry-contents ] || fail "-n made a directory"
 mkdir patterns
 expect 0 "$recv" "${from[@]}" 'far:*.txt' patterns
 [ "$(ls patterns)" = "$(printf 'a.txt\nb.txt')" ] || fail "a pattern"
