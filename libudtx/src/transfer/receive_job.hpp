@@ -93,6 +93,7 @@ class ReceiveJob final : public Job {
         std::uint64_t index = 0;
         std::uint64_t size = 0;
         std::uint64_t announced_to = 0;  // file offset
+        std::uint64_t announced = 0;     // bytes
         bool whole = false;
     };
 

@@ -195,7 +195,7 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     }
     if (m.type != EntryType::file) return {};
     if (offer_->dry_run) return broken("a file in a dry run");
-    current_ = CurrentFile{m.index, m.size, 0, m.whole};
+    current_ = CurrentFile{m.index, m.size, 0, 0, m.whole};
     assembler_.begin_file(m.index);
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }
@@ -269,6 +269,7 @@ void ReceiveJob::note_hole(std::uint64_t end) {
 Result<void> ReceiveJob::announce(const Extent& extent) {
     if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
+    current_->announced += extent.length;
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
     return {};
 }
@@ -286,6 +287,9 @@ Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
+    if (m.status == FileStatus::kept || m.status == FileStatus::skipped) {
+        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= current_->announced; });
+    }
     current_.reset();
     return {};
 }

@@ -61,10 +61,9 @@ class TreeWorker {
     void operator()(const op::BeginEntry& o) { writer_.begin_entry(o.entry); }
     void operator()(const op::WritePiece& o) {
         const std::uint64_t length = o.piece.piece.length;
-        if (writer_.write_piece(o.piece)) written_ += length;
+        writer_.write_piece(o.piece);
         links_.report.edit([&](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = written_;
-            outcome.sent_bytes = written_;
+            progress.bytes_done = outcome.sent_bytes = writer_.written();
             if (std::string name = writer_.path_of(o.piece.piece.file); !name.empty()) {
                 progress.current_name = std::move(name);
             }
@@ -86,6 +85,7 @@ class TreeWorker {
     void operator()(const op::Finish& o) {
         links_.report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         const Digest root = writer_.finish([&] { return may_erase(o.finish); });
+        tell_written();
         if (root != o.finish.root) {
             links_.feedback.edit([](ReceiveFeedback::News& news) {
                 news.fatal = Error{ErrorCode::integrity, "the root digests of the two ends differ"};
@@ -94,6 +94,12 @@ class TreeWorker {
         }
         const message::Confirm confirm{totals_of(links_.report), root};
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+    }
+
+    void tell_written() {
+        links_.report.edit([this](Progress& progress, Outcome& outcome) {
+            progress.bytes_done = outcome.sent_bytes = writer_.written();
+        });
     }
 
   private:
@@ -107,7 +113,6 @@ class TreeWorker {
     TreeWriter& writer_;
     bool answering_;
     const WorkerLinks& links_;
-    std::uint64_t written_ = 0;
 };
 
 /// Of the earlier runs; null: nothing, and nothing will be. `note` is for the user.
@@ -223,6 +228,7 @@ void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const
         std::visit(worker, *next);
     }
     writer.abandon();
+    worker.tell_written();
 }
 
 }  // namespace udtx::transfer

@@ -283,7 +283,7 @@ Result<void> SendJob::handle(const message::Confirm& m) {
     confirmed_ = true;
     report_.edit([&](Progress& progress, Outcome& outcome) {
         outcome.exact = true;
-        if (m.totals.failures == 0) progress.bytes_done = progress.bytes_total = queued_bytes_;
+        if (m.totals.failures == 0) progress.bytes_done = progress.bytes_total = m.totals.written_bytes;
     });
     if (damaged_ > 0) {
         report_.warn("receiver: " + std::to_string(damaged_) +

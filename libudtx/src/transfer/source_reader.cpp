@@ -171,7 +171,9 @@ void SourceReader::end_file(OpenFile& file, FileStatus status) {
     packer_.message(end);
     const bool told = options_.owner || options_.attributes;
     if (status == FileStatus::kept && told) send_meta(file.entry, file.fd.get(), Others::go);
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += file.sent - file.entry.data_bytes; });
+    const bool in_vain = status == FileStatus::kept || status == FileStatus::skipped;
+    const std::uint64_t counts = in_vain ? 0 : file.sent;
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += counts - file.entry.data_bytes; });
 }
 
 void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_number) {

@@ -19,8 +19,6 @@ namespace {
 constexpr int kMaxFailuresInARow = 32;
 // One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
 constexpr int kMaxFullInARow = 4;
-// Files that failed and of which data may still come: far more than fail before the sender knows.
-constexpr std::size_t kMaxDropped = 1024;
 
 FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     FileAttributes out;
@@ -149,16 +147,28 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     committer_->submit(std::move(commit));
 }
 
-bool TreeWriter::write_piece(const WholePiece& piece) {
+void TreeWriter::write_piece(const WholePiece& piece) {
     const auto at = files_.find(piece.piece.file);
-    if (at == files_.end()) return dropped_.count(piece.piece.file) == 0;  // failed before, or was begun for nothing
+    if (at == files_.end()) return;  // failed before, or was begun for nothing
     OpenFile& file = at->second;
-    if (auto stored = store(piece.piece.file, file, piece); !stored) {
-        drop(piece.piece.file, stored.error());
-        return false;
-    }
+    if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
+    count_written(file, piece.piece);
     settle_if_complete(piece.piece.file, file);
-    return true;
+}
+
+void TreeWriter::count_written(OpenFile& file, const Piece& piece) {
+    // The sender may have begun it before it knew that the file is here; then it stops after the first piece.
+    if (piece.ordinal == 0 && piece.length < file.size && !file.goes_on) {
+        file.first_written = piece.length;
+        return;
+    }
+    go_on(file);
+    written_ += piece.length;
+}
+
+void TreeWriter::go_on(OpenFile& file) {
+    file.goes_on = true;
+    written_ += std::exchange(file.first_written, 0);
 }
 
 Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
@@ -255,6 +265,7 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
         return drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});
     }
+    go_on(at->second);
     at->second.end = end;
     at->second.pieces = pieces;
     settle_if_complete(end.index, at->second);
@@ -287,6 +298,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
 
 void TreeWriter::abandon() {
     for (auto& [index, file] : files_) {
+        go_on(file);
         if (file.file && !may_continue(file)) file.file->remove(root_);
     }
     files_.clear();
@@ -304,10 +316,9 @@ void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error&
 
 void TreeWriter::drop(std::uint64_t index, const Error& error) {
     open_files_.forget(index);
-    dropped_.insert(index);
-    if (dropped_.size() > kMaxDropped) dropped_.erase(dropped_.begin());
     auto node = files_.extract(index);
     OpenFile& file = node.mapped();
+    go_on(file);
     // Room on the disk may be made until the next run; anything else would be found again.
     const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
     if (file.file && !leave) {

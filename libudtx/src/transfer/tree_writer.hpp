@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,8 +60,9 @@ class TreeWriter {
     ~TreeWriter();
 
     void begin_entry(const message::Entry& entry);
-    /// False: the file has failed, and nothing of it stays.
-    bool write_piece(const WholePiece& piece);
+    void write_piece(const WholePiece& piece);
+    /// Bytes of pieces that were written, but for those of files that were begun and turned out to be there.
+    [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
     void check_digests(const message::Digests& digests);
     /// What there is of a file. Before its entry.
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
@@ -98,6 +98,8 @@ class TreeWriter {
         bool completed = false;  // size, mode and time are set
         bool holes = false;
         bool reserved = false;
+        bool goes_on = false;             // more than the first piece comes of it, or that is all there is
+        std::uint64_t first_written = 0;  // of that piece, until then
         UnsyncedPieces unsynced{};
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
@@ -142,6 +144,9 @@ class TreeWriter {
     void close_journal(bool complete);
     Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
     void settle_if_complete(std::uint64_t index, OpenFile& file);
+    void count_written(OpenFile& file, const Piece& piece);
+    /// The file does not end as one that is there.
+    void go_on(OpenFile& file);
     void fail(std::uint64_t index, const std::string& path, const Error& error);
     /// Fails a file under construction and forgets it.
     void drop(std::uint64_t index, const Error& error);
@@ -162,7 +167,7 @@ class TreeWriter {
     std::uint64_t latest_index_ = 0;
     std::vector<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;
-    std::set<std::uint64_t> dropped_;  // files that failed, of late
+    std::uint64_t written_ = 0;
     int failures_in_a_row_ = 0;
     int full_in_a_row_ = 0;
     bool failed_here_ = false;  // not all failures were the sender's

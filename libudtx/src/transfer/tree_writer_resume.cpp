@@ -60,6 +60,7 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
         if (auto kept = keep_piece(file, piece, ordinal); !kept) return drop(index, kept.error());
         done += piece.length;
     }
+    go_on(file);
     callbacks_.kept(extent.length);
     settle_if_complete(index, file);
 }

@@ -1,5 +1,6 @@
 #include "transfer/tree_writer.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -369,6 +370,60 @@ TEST_CASE("a sparse file keeps its holes and its size") {
     REQUIRE(::stat((rig.temp / "sparse").c_str(), &st) == 0);
     CHECK(static_cast<std::uint64_t>(st.st_size) == m.size);
     CHECK(st.st_blocks < 1024);
+}
+
+TEST_CASE("the first piece of a file counts as written when it is known that the file goes on") {
+    const std::string first(kPieceBytes, 'a');
+    const auto begin = [&first](Rig& rig) {
+        message::Entry m;
+        m.path = {"long"};
+        m.mode = 0644;
+        m.size = first.size() + 5;
+        rig.writer->begin_entry(m);
+        rig.piece(0, first);
+        rig.digests(0, first);
+    };
+    const auto piece = [](Rig& rig, std::uint64_t ordinal, const std::string& content) {
+        rig.writer->write_piece({{0, ordinal, ordinal * kPieceBytes, content.size(), 0},
+                                 Chunk::copy_of(std::as_bytes(std::span(content)))});
+    };
+    SECTION("it was there") {
+        Rig rig;
+        write_file(rig.temp / "long", first + "12345");
+        const struct timespec at[2] = {};
+        REQUIRE(::utimensat(AT_FDCWD, (rig.temp / "long").c_str(), static_cast<const struct timespec*>(at), 0) == 0);
+        begin(rig);
+        rig.writer->end_file({0, FileStatus::kept, {}}, 1);
+        piece(rig, 0, first);  // had its data come later
+        CHECK(rig.writer->written() == 0);
+        static_cast<void>(rig.writer->finish());
+        CHECK(rig.writer->written() == 0);
+    }
+    SECTION("it goes on") {
+        Rig rig;
+        begin(rig);
+        CHECK(rig.writer->written() == 0);
+        piece(rig, 1, "12345");
+        CHECK(rig.writer->written() == kPieceBytes + 5);
+    }
+    SECTION("its pieces come in another order") {
+        Rig rig;
+        message::Entry m;
+        m.path = {"long"};
+        m.mode = 0644;
+        m.size = first.size() + 5;
+        rig.writer->begin_entry(m);
+        piece(rig, 1, "12345");
+        CHECK(rig.writer->written() == 5);
+        piece(rig, 0, first);
+        CHECK(rig.writer->written() == kPieceBytes + 5);
+    }
+    SECTION("it is cut off") {
+        Rig rig;
+        begin(rig);
+        rig.writer->abandon();
+        CHECK(rig.writer->written() == kPieceBytes);
+    }
 }
 
 TEST_CASE("many small files are committed in groups and all arrive") {
