@@ -36,6 +36,7 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
     if (hosts.size() > 1) return Error{ErrorCode::invalid_argument, "doctor takes one HOST at most"};
+    if (!hosts.empty() && hosts.front().empty()) return Error{ErrorCode::invalid_argument, "HOST is an empty string"};
     if (!hosts.empty()) command.host = hosts.front();
     if (dials) {
         const auto understood = command.ssh.check();

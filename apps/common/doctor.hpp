@@ -7,6 +7,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/ssh_options.hpp"
+#include "udtx/address.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -18,6 +19,13 @@ struct Finding {
     /// What a transfer would end with: what is merely slow is ok.
     ExitCode code = ExitCode::ok;
 };
+
+/// The interface that has an address of this host.
+struct LocalLink {
+    std::string name;
+    unsigned mtu = 0;
+};
+[[nodiscard]] std::optional<LocalLink> link_of(const Address& local);
 
 /// Socket buffers, offloads, MTU.
 [[nodiscard]] std::vector<Finding> examine_network();

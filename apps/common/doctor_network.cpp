@@ -2,12 +2,14 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "common/doctor.hpp"
 #include "common/units.hpp"
+#include "io/interfaces.hpp"
 #include "io/socket_setup.hpp"
 
 #ifndef UDP_SEGMENT
@@ -73,6 +75,18 @@ void examine_interfaces(std::vector<Finding>& findings) {
 }
 
 }  // namespace
+
+std::optional<LocalLink> link_of(const Address& local) {
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return std::nullopt;
+    const auto same = [&](const Address& one) { return one.family == local.family && one.ip == local.ip; };
+    for (const io::Interface& one : *interfaces) {
+        if (std::none_of(one.addresses.begin(), one.addresses.end(), same)) continue;
+        const auto mtu = read_number(std::filesystem::path("/sys/class/net") / one.name / "mtu");
+        return mtu ? std::optional(LocalLink{one.name, *mtu}) : std::nullopt;
+    }
+    return std::nullopt;
+}
 
 std::vector<Finding> examine_network() {
     std::vector<Finding> findings;

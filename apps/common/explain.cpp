@@ -19,7 +19,7 @@ std::string explain_over_ssh(const Error& error, const DialContext& context, con
         case ErrorCode::udp_blocked:
             if (context.heard) {
                 return "UDP from " + host + " to here is blocked: datagrams reach its " + port + ", and " + silence +
-                       "; let answers from there through the firewall here";
+                       "; let answers out through the firewall there and in through the one here";
             }
             return "UDP from here to " + host + " is blocked: ssh gets there, and " + silence + "; open inbound " +
                    port + " in its firewall, or name an open one with -O PORT or -O PORT-PORT";

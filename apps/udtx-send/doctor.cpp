@@ -29,6 +29,19 @@ bool is_receiver(const std::string& host) {
            host.find_first_not_of("0123456789", colon + 1) == std::string::npos;
 }
 
+/// For ssh, as a place for files.
+std::string ssh_place(const std::string& host) { return looks_like_ssh(host) ? host : host + ":"; }
+std::string url_of(const std::string& host) { return looks_like_url(host) ? host : "udtx://" + host + "/"; }
+
+Result<void> check_host(const std::string& host) {
+    const bool good = is_receiver(host) ? parse_url(url_of(host)).ok()
+                                        : looks_like_ssh(ssh_place(host)) && parse_ssh_target(ssh_place(host)).ok();
+    if (good) return {};
+    return Error{ErrorCode::invalid_argument, "HOST '" + host +
+                                                  "' is neither [USER@]HOST[:DIR], for ssh, nor HOST:PORT or "
+                                                  "udtx://HOST:PORT of a udtx-recv that listens"};
+}
+
 struct FarEnd {
     std::string text;  ///< as it printed it
     ExitCode code = ExitCode::ok;
@@ -124,16 +137,17 @@ ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
             command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
         return print_output(log, text, code_of(findings));
     }
+    if (const auto checked = check_host(command.host); !checked) {
+        return finish_early(log, ExitCode::usage, checked.error().message, false);
+    }
     SendCommand path;
     std::vector<std::string> flags = command.for_host;
     if (is_receiver(command.host)) {
-        const bool url = looks_like_url(command.host);
-        flags.insert(flags.end(), {"--probe-only", url ? command.host : "udtx://" + command.host + "/"});
+        flags.insert(flags.end(), {"--probe-only", url_of(command.host)});
     } else {
         flags = command.ssh.as_flags();
         flags.insert(flags.end(), command.for_host.begin(), command.for_host.end());
-        const std::string target = looks_like_ssh(command.host) ? command.host : command.host + ":";
-        flags.insert(flags.end(), {"--probe-only", "--", target});
+        flags.insert(flags.end(), {"--probe-only", "--", ssh_place(command.host)});
     }
     const auto understood = parse_send_command(std::move(flags), path);
     if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);

@@ -16,7 +16,7 @@ std::string open_ports(PortRange ports) {
     const std::string first = std::to_string(ports.first);
     const std::string last = std::to_string(ports.last);
     return "sudo ufw allow " + first + ":" + last + "/udp, or sudo firewall-cmd --add-port=" + first + "-" + last +
-           "/udp, or sudo nft add rule inet filter input udp dport " + first + "-" + last +
+           "/udp, or sudo nft insert rule inet filter input udp dport " + first + "-" + last +
            " accept, and in a cloud its security group; then give -O " + first + "-" + last;
 }
 
@@ -24,19 +24,30 @@ Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports
     const ExitCode code = exit_code_for(probe.error->code);
     Finding finding{false, probe.error->message, "", code};
     if (code != ExitCode::udp_blocked) return finding;
-    finding.remedy =
-        probe.heard ? "mend here with: sudo nft add rule inet filter input ct state established,related accept, or "
-                      "sudo ufw default allow outgoing"
-                    : "mend on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);
+    if (!probe.heard) {
+        finding.remedy = "mend on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);
+        return finding;
+    }
+    // Where answers get lost cannot be told from here: each end has to let its part through.
+    const std::string answers = " ct state established,related accept";
+    finding.remedy = "let answers out on " + host + " with: sudo nft insert rule inet filter output" + answers +
+                     "; in here with: sudo nft insert rule inet filter input" + answers +
+                     "; in a cloud by its security groups";
     return finding;
 }
 
-Finding largest_packet(const PathStats& path) {
+Finding largest_packet(const PathStats& path, const std::optional<LocalLink>& link) {
     const bool v6 = path.remote.family == Address::Family::v6;
     const unsigned mtu = path.datagram_bytes + (v6 ? 48 : 28);
     Finding finding{mtu >= kTunnelMtu, "path MTU: " + std::to_string(mtu) + " (datagrams of " +
                                            format_count(path.datagram_bytes) + " bytes pass)"};
     if (finding.good) return finding;
+    if (link && link->mtu < kTunnelMtu) {
+        finding.what += ", the MTU of " + link->name + " here is " + format_count(link->mtu);
+        finding.remedy = "raise it, unless it is a tunnel through a line that carries no more: sudo ip link set " +
+                         link->name + " mtu " + std::to_string(kUsualMtu);
+        return finding;
+    }
     finding.what += ", larger packets vanish on the way";
     finding.remedy = "raise the MTU of the tunnel on the way: sudo ip link set DEV mtu " + std::to_string(kUsualMtu) +
                      "; a firewall there should let ICMP \"packet too big\" through";
@@ -61,7 +72,7 @@ std::vector<Finding> examine_between(const PathProbe& probe, const std::string& 
         findings.push_back({true, "UDP passes both ways: handshake " + format_milliseconds(*probe.handshake)});
     }
     if (!probe.error && probe.stats && !probe.stats->paths.empty()) {
-        findings.push_back(largest_packet(probe.stats->paths.front()));
+        findings.push_back(largest_packet(probe.stats->paths.front(), probe.link));
     }
     if (probe.clock_ahead) findings.push_back(clocks(*probe.clock_ahead, host));
     return findings;

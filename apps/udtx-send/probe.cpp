@@ -169,7 +169,8 @@ PathProbe probe_path(const SendRun& run) {
     const Observation seen = (*watch)->latest();
     probe.stats = dial->final_stats();
     probe.handshake = job.handshake_time();
-    probe.limits = seen.limits;
+    if (probe.handshake) probe.limits = seen.limits;
+    if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
     for (const auto& [id, rate] : seen.paths) probe.reached = probe.reached + rate;
     const auto status = job.result().status;
     if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());

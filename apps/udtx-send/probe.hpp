@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/doctor.hpp"
 #include "common/limits.hpp"
 #include "udtx-send/sender.hpp"
 #include "udtx/stats.hpp"
@@ -19,6 +20,7 @@ struct PathProbe {
     std::vector<LimitShare> limits;
     std::string buffer_advice;
     bool heard = false;                   ///< over ssh: datagrams came there
+    std::optional<LocalLink> link{};      ///< that the first path leaves by
     std::optional<Duration> clock_ahead;  ///< of the other side's clock; as exact as ssh is quick
 };
 /// To a receiver that listens; over ssh to one that is started for it.

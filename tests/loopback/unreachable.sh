@@ -17,6 +17,8 @@ start_recv silent --dir "$work/dst" --psk-file "$work/psk"
 kill -STOP "$receiver"
 expect 42 "$send" --timeout 1 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 said "blocked"
+expect 42 "$send" --probe-only --json --timeout 1 --psk-file "$work/psk" "udtx://127.0.0.1:$port/"
+[ "$(json_field "$work/last.out" limited_by)" = null ] || fail "a limit of a line that nothing came through: $(cat "$work/last.out")"
 kill -CONT "$receiver"
 
 expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://no-such-host.invalid:7011/"

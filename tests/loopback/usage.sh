@@ -99,4 +99,10 @@ expect 1 "$send" doctor --dri x
 said "'--dri'.*--dir"
 expect 1 "$send" doctor a:1 b:2
 said "one HOST"
+for host in /tmp a/b user@ 'a b' udtx:// host:99999 '[::1' "$work"; do
+    expect 1 "$send" doctor "$host"
+    said "^udtx-send: HOST '.*' is neither \[USER@\]HOST\[:DIR\], for ssh, nor HOST:PORT"
+done
+expect 1 "$send" doctor ''
+said "HOST is an empty string"
 expect 1 "$recv" doctor 127.0.0.1:9
