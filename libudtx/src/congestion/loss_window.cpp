@@ -109,7 +109,8 @@ void LossWindow::grow_slow_start(const CongestionFeedback& feedback) {
     }
 }
 
-// RFC 9002, section 7.6: what was in flight is gone, slow start up to the threshold.
+// RFC 9002, section 7.6: what was in flight is gone, slow start up to the threshold. Before the first acknowledgement
+// there is none to learn: over a narrow way back it comes later than any guess (RFC 5681, section 3.1, of a lost SYN).
 void LossWindow::on_silence(const CongestionFeedback& feedback) {
     if (!std::exchange(silent_, true)) reduce();
     window_ = kMinSegments * segment_;

@@ -54,7 +54,7 @@ class LossWindow : public CongestionController {
 
     HyStart hystart_;
     std::optional<PacketNumber> recovery_until_;  // losses of packets up to here belong to the last event
-    bool silent_ = false;                         // since the last time-out nothing was acknowledged
+    bool silent_ = true;                          // nothing was acknowledged since the last time-out or the start
     double most_in_flight_ = 0.0;                 // since the last feedback
     Duration rtt_variance_{};
     std::optional<Instant> last_feedback_;

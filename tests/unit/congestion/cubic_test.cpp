@@ -170,6 +170,21 @@ TEST_CASE("cubic: silence leaves two segments and a threshold, repeated silence 
     CHECK_FALSE(p.cubic.report().slow_start);
 }
 
+// As with a lost SYN (RFC 5681, section 3.1): the time-out rests on a guess of the round-trip time.
+TEST_CASE("cubic: silence before anything was acknowledged leaves two segments, and slow start without a threshold") {
+    Path p;
+    CongestionFeedback silence = p.feedback(0);
+    silence.persistent_timeout = true;
+    for (int i = 0; i < 2; ++i) {
+        p.cubic.on_feedback(silence);
+        CHECK(p.cubic.window() == 2000);
+    }
+    ++p.sent;
+    p.acked = p.sent;
+    for (int i = 0; i < 6; ++i) p.round();
+    CHECK(p.segments() == Approx(128));
+}
+
 TEST_CASE("cubic: a pause halves the window for each time-out of it, down to ten segments") {
     const auto after = [](Duration pause) {
         Path p;
