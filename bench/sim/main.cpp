@@ -37,6 +37,7 @@ struct Options {
     std::string csv;
     double step = 0.1;
     bool shared_key = false;
+    bool whole_acks = false;
 };
 
 std::uint64_t bits(const std::string& text) {
@@ -104,7 +105,10 @@ FlowRigSetup make_setup(const Options& options) {
     setup.queue_bytes = options.queue_bytes;
     setup.loss = options.loss_percent / 100.0;
     setup.jitter = from_seconds(options.jitter_ms * 1e-3);
-    for (const std::string& flow : options.flows) setup.flows.push_back(parse_flow(flow));
+    for (const std::string& flow : options.flows) {
+        setup.flows.push_back(parse_flow(flow));
+        setup.flows.back().config.regenerate_acks = !options.whole_acks;
+    }
     setup.shared_key = options.shared_key;
     if (!options.back_rate.empty()) setup.back.bits_per_second = bits(options.back_rate);
     setup.back.queue_bytes = options.back_queue_bytes;
@@ -207,6 +211,7 @@ int main(int argc, char** argv) {
         app.add_option("--access", options.access, "Rate of each sender's line to the bottleneck; else infinite");
         app.add_option("--seconds", options.seconds, "How long")->capture_default_str();
         app.add_flag("--shared-key", options.shared_key, "Handshakes of a pre-shared key: a round trip less");
+        app.add_flag("--whole-acks", options.whole_acks, "Without regeneration of ACKs (regenerate_acks off)");
         app.add_option("--from", options.from, "Figures from this second on")->capture_default_str();
         app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
         app.add_option("--csv", options.csv, "Write a line for each step to this file");

@@ -84,6 +84,57 @@ TEST_CASE("asymmetric: no burst leaves after a stretch ACK") {
     CHECK(most_queued < 30'000);
 }
 
+namespace {
+
+/// Part of the line that is used while the window has long been growing, with an ACK each 80 ms.
+double grown(const char* cc, bool regenerate) {
+    TransportConfig config;
+    config.regenerate_acks = regenerate;
+    FlowRig rig(
+        {.name = "growth", .rtt = 100ms, .flows = {{.cc = cc, .config = config}}, .back = {.bits_per_second = 16'000}});
+    rig.run_for(40s);
+    return rig.utilisation(15s, 40s);
+}
+
+}  // namespace
+
+TEST_CASE("asymmetric: a window of lia grows more when it is told packet by packet") {
+    const double at_16k = grown("lia", true);
+    CHECK(at_16k > 0.95);
+    CHECK(at_16k > 1.2 * grown("lia", false));
+}
+
+TEST_CASE("asymmetric: a window of cubic grows no less when it is told packet by packet") {
+    const double at_16k = grown("cubic", true);
+    CHECK(at_16k > 0.95);
+    CHECK(at_16k > grown("cubic", false));
+}
+
+// The first acknowledgement comes seconds after the first flight: its time-outs say nothing about the window.
+TEST_CASE("asymmetric: a window begins with slow start at 8 kbit/s, too") {
+    const char* cc = GENERATE("lia", "cubic");
+    CHECK(over({.bits_per_second = 8'000}, cc, 15s, 40s).used > 0.70);
+}
+
+// The numbers of two runs are equal to the last packet, also where slow start ends and a window is waited for.
+TEST_CASE("asymmetric: where ACKs are not sparse nothing is told later") {
+    const char* cc = GENERATE("lia", "cubic");
+    const auto line = GENERATE(table<std::uint64_t, Duration>({{100'000'000, 100ms}, {5'000'000, 200ms}}));
+    CAPTURE(cc, std::get<0>(line));
+    std::string tables[2];
+    for (const bool regenerate : {true, false}) {
+        TransportConfig config;
+        config.regenerate_acks = regenerate;
+        FlowRig rig({.name = "symmetric",
+                     .bits_per_second = std::get<0>(line),
+                     .rtt = std::get<1>(line),
+                     .flows = {{.cc = cc, .config = config}}});
+        rig.run_for(14s);
+        tables[regenerate ? 1 : 0] = rig.table(1s, 14s);
+    }
+    CHECK(tables[0] == tables[1]);
+}
+
 TEST_CASE("asymmetric: a way back as wide as the way out changes nothing") {
     const Figures f = over({.bits_per_second = 100'000'000}, "udtx", 5s, 10s);
     CHECK(f.used > 0.99);

@@ -36,6 +36,9 @@ struct TransportConfig {
     /// An acknowledgement of what was sent before a path fell silent says nothing about what the path does now. Off:
     /// it counts like any other, as in SCTP before its repair (docs/multipath.md).
     bool silent_path_rule = true;
+    /// Where ACKs are sparse window-based controllers hear of a stretch ACK's packets one by one while they probe, and
+    /// pace by the interval of ACKs, too. Off for experiments only.
+    bool regenerate_acks = true;
 
     std::uint32_t min_datagram = 1200;   ///< UDP payload; the search starts here
     std::uint32_t max_datagram = 65000;  ///< UDP payload; the search never goes beyond

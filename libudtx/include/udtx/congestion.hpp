@@ -64,6 +64,7 @@ struct CongestionFeedback {
     std::uint32_t acked_packets = 0;
     PacketNumber largest_acked = 0;    ///< meaningful when acked_packets > 0
     Duration acked_span{};             ///< between the send times of the first and last of those beyond the last ACK
+    Duration ack_spacing{};            ///< mean of those spans where they are sparse and are counted, else zero
     PacketNumber largest_sent = 0;     ///< largest packet number sent so far on this path
     std::vector<CongestionLost> lost;  ///< ascending packet numbers
     std::uint64_t in_flight_before = 0;
@@ -107,6 +108,9 @@ class CongestionController {
     [[nodiscard]] virtual Rate pacing_rate() const = 0;
     /// Packets that leave back to back as the next probe of the line: 2 a pair, more a train.
     [[nodiscard]] virtual std::uint32_t probe_packets() const { return 2; }
+    /// Its window grows with each acknowledgement, and what that releases leaves at once: where ACKs are far apart it
+    /// is to hear of their packets one by one while it finds out how much it may send.
+    [[nodiscard]] virtual bool counts_acks() const { return false; }
     [[nodiscard]] virtual CongestionReport report() const = 0;
 };
 

@@ -12,14 +12,17 @@ namespace udtx::congestion {
 class AckInterval {
   public:
     void on_feedback(const CongestionFeedback& feedback) {
-        if (feedback.acked_packets == 0) return;
-        mean_ += (std::min(to_seconds(feedback.acked_span), kMost) - mean_) / 8.0;
+        if (feedback.acked_packets > 0) add(feedback.acked_span);
     }
+    void add(Duration span) { mean_ += (std::min(to_seconds(span), kMost) - mean_) / 8.0; }
     /// s
     [[nodiscard]] double mean() const noexcept { return mean_; }
+    /// They come less often than the usual receiver's.
+    [[nodiscard]] bool sparse() const noexcept { return mean_ > kSparse * to_seconds(kSynInterval); }
 
   private:
     static constexpr double kMost = 0.5;
+    static constexpr double kSparse = 1.5;
 
     double mean_ = 0.0;
 };

@@ -46,6 +46,7 @@ void LossWindow::on_feedback(const CongestionFeedback& feedback) {
         smoothed_rtt_ = feedback.smoothed_rtt;
         rtt_variance_ = feedback.rtt_variance;
     }
+    ack_spacing_ = feedback.ack_spacing;
     // What was never filled proves nothing.
     const bool used = window_used(feedback);
     if (!used && last_feedback_) on_unused(feedback.now - *last_feedback_);
@@ -129,7 +130,8 @@ std::uint64_t LossWindow::window() const {
 Rate LossWindow::pacing_rate() const {
     if (smoothed_rtt_ <= Duration::zero()) return Rate::infinite();
     const double gain = in_slow_start() ? kSlowStartPacing : kPacing;
-    return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
+    // A window lasts until it is acknowledged, not for a round trip only.
+    return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_ + ack_spacing_));
 }
 
 CongestionReport LossWindow::report() const {

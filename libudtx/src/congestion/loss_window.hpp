@@ -21,6 +21,7 @@ class LossWindow : public CongestionController {
     void on_mtu(std::uint32_t bytes) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
+    [[nodiscard]] bool counts_acks() const override { return true; }
     [[nodiscard]] CongestionReport report() const override;
 
     // For tests; bytes.
@@ -57,6 +58,7 @@ class LossWindow : public CongestionController {
     bool silent_ = true;                          // nothing was acknowledged since the last time-out or the start
     double most_in_flight_ = 0.0;                 // since the last feedback
     Duration rtt_variance_{};
+    Duration ack_spacing_{};  // where ACKs are sparse
     std::optional<Instant> last_feedback_;
     std::optional<Instant> last_sent_;
 };

@@ -22,6 +22,7 @@ class Around : public CongestionController {
     [[nodiscard]] std::uint64_t window() const override { return inner_->window(); }
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate(); }
     [[nodiscard]] std::uint32_t probe_packets() const override { return inner_->probe_packets(); }
+    [[nodiscard]] bool counts_acks() const override { return inner_->counts_acks(); }
     [[nodiscard]] CongestionReport report() const override { return inner_->report(); }
 
   protected:

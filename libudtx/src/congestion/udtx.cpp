@@ -38,7 +38,6 @@ constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drain
 // ACKs
 constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
 constexpr double kUsualHold = 1.2;    // intervals from one to the next
-constexpr double kSparse = 1.5;       // SYN intervals
 constexpr double kSparseHold = 2.5;   // of what they are farther apart than usual: some of few are lost
 
 }  // namespace
@@ -310,7 +309,7 @@ void Udtx::on_mtu(std::uint32_t bytes) {
 }
 
 // The way back lets fewer ACKs through than the receiver usually sends.
-bool Udtx::acks_are_sparse() const { return acks_.mean() > kSparse * to_seconds(kSynInterval); }
+bool Udtx::acks_are_sparse() const { return acks_.sparse(); }
 
 double Udtx::ack_interval() const { return acks_are_sparse() ? acks_.mean() : to_seconds(kSynInterval); }
 

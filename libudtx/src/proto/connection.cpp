@@ -86,6 +86,8 @@ void Connection::make_congestion_controller(PathContext& p) {
     auto made = udtx::make_congestion_controller(config_.congestion, options);
     assert(made.ok() && "TransportConfig was not checked");
     p.congestion = std::move(made).value();
+    p.stretch_acks.reset();
+    if (config_.regenerate_acks && p.congestion->counts_acks()) p.stretch_acks.emplace();
 }
 
 void Connection::touch() const {

@@ -190,6 +190,9 @@ class Connection {
     void send_again(const recovery::SentPacket& packet);
     void take_rate_feedback(PathContext& p);
     void pace_acks(Instant now, PathContext& p);
+    void keep_back(Instant now, PathContext& p);
+    void tell_kept_back(Instant now, PathContext& p);
+    void describe(const PathContext& p, CongestionFeedback& fb) const;
 
     // connection_tx.cpp
     struct PacketPlan {

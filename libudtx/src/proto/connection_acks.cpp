@@ -101,6 +101,57 @@ void Connection::pace_acks(Instant now, PathContext& p) {
                            .lost = outcome_.quiet_lost});
 }
 
+namespace {
+
+// A pause of the sender's stretches one ACK, a narrow way back all of them.
+void note_span(PathContext& p, const CongestionFeedback& fb) {
+    if (fb.acked_packets > 0) p.ack_interval.add(std::min(fb.acked_span, std::exchange(p.acked_span, fb.acked_span)));
+}
+
+Duration ack_spacing(const PathContext& p) {
+    return p.ack_interval.sparse() ? from_seconds(p.ack_interval.mean()) : Duration();
+}
+
+}  // namespace
+
+/// What the controller hears later of an ACK that stands for many. A loss ends the search for the window: all at once.
+void Connection::keep_back(Instant now, PathContext& p) {
+    CongestionFeedback& fb = congestion_feedback_;
+    const auto largest = p.recovery.largest_acked();
+    if (!largest) return;
+    const bool stretched = fb.ack_spacing > Duration::zero() && fb.lost.empty();
+    const auto told = p.stretch_acks->on_ack(now, *largest, {fb.acked_bytes, fb.acked_packets}, stretched);
+    fb.acked_bytes = told.bytes;
+    fb.acked_packets = told.packets;
+    fb.largest_acked -= std::min<PacketNumber>(fb.largest_acked, p.stretch_acks->kept_back().packets);
+}
+
+void Connection::tell_kept_back(Instant now, PathContext& p) {
+    if (!p.stretch_acks || p.stretch_acks->deadline().value_or(Instant::max()) > now) return;
+    const auto largest = p.recovery.largest_acked();
+    CongestionFeedback fb;
+    fb.now = now;
+    fb.in_flight_before = p.in_flight();
+    const auto told = p.stretch_acks->take_due(now);
+    fb.acked_bytes = told.bytes;
+    fb.acked_packets = told.packets;
+    fb.largest_acked = *largest - std::min<PacketNumber>(*largest, p.stretch_acks->kept_back().packets);
+    fb.ack_spacing = ack_spacing(p);
+    fb.rtt_sample = p.recovery.rtt().latest();
+    describe(p, fb);
+    p.congestion->on_feedback(fb);
+}
+
+/// How the path stands.
+void Connection::describe(const PathContext& p, CongestionFeedback& fb) const {
+    fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
+    fb.in_flight_after = p.in_flight();
+    fb.smoothed_rtt = p.recovery.rtt().smoothed();
+    fb.rtt_variance = p.recovery.rtt().variance();
+    fb.min_rtt = p.recovery.rtt().minimum();
+    fb.free_window = streams_.free_window();
+}
+
 void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     CongestionFeedback& fb = congestion_feedback_;
     std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
@@ -116,18 +167,18 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     take_lost(now, p);
     if (p.mtu.current() != datagram_bytes) p.congestion->on_mtu(p.mtu.current());
     p.spurious_losses += outcome_.spurious;
+    fb.in_flight_before = outcome_.in_flight_before + (p.in_flight() - p.recovery.in_flight());
     fb.acked_bytes = outcome_.acked_bytes;
     fb.acked_packets = outcome_.acked_packets;
     fb.acked_span = outcome_.acked_span;
-    fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
-    fb.in_flight_before = outcome_.in_flight_before;
-    fb.in_flight_after = p.recovery.in_flight();
+    if (p.stretch_acks) {
+        note_span(p, fb);
+        fb.ack_spacing = ack_spacing(p);
+        if (!timeout) keep_back(now, p);
+    }
     fb.rtt_sample = outcome_.rtt_sample;
-    fb.smoothed_rtt = p.recovery.rtt().smoothed();
-    fb.rtt_variance = p.recovery.rtt().variance();
-    fb.min_rtt = p.recovery.rtt().minimum();
     fb.delivery = outcome_.delivery;
-    fb.free_window = streams_.free_window();
+    describe(p, fb);
     fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
     fb.persistent_timeout = timeout;
     if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(p);

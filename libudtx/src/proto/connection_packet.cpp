@@ -197,7 +197,7 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
         last_sent_eliciting_ = now;
         p.last_eliciting = now;
         p.recovery.set_application_limited(false);
-        p.congestion->on_sent({now, packet.number, packet.bytes, p.recovery.in_flight()});
+        p.congestion->on_sent({now, packet.number, packet.bytes, p.in_flight()});
         p.pacer.on_sent(now, packet.bytes);
         if (!paths_.single()) {
             total_.on_sent(now, packet.bytes);
@@ -206,6 +206,7 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
         }
     }
     p.recovery.on_sent(packet);
+    if (p.stretch_acks) p.stretch_acks->on_sent(packet.number);
     if (packet.range_count > 0) {
         p.acks.pace().on_data_sent(now, packet.bytes);
     } else if (!packet.mtu_probe) {

@@ -17,7 +17,7 @@ std::uint64_t Connection::budget(Instant now, PathContext& p) {
 
 bool Connection::has_room(Instant now, PathContext& p) {
     const std::uint64_t datagram = p.mtu.current();
-    return p.state == PathState::active && p.recovery.in_flight() + datagram <= p.congestion->window() &&
+    return p.state == PathState::active && p.in_flight() + datagram <= p.congestion->window() &&
            datagram <= budget(now, p);
 }
 
@@ -36,7 +36,7 @@ void Connection::view_paths(Instant now) {
         v.may_send = has_room(now, *p);
         v.departure = p->pacer.next_departure(now).value_or(now);
         v.window = p->congestion->window();
-        v.in_flight = p->recovery.in_flight();
+        v.in_flight = p->in_flight();
         v.rate = std::min(p->congestion->pacing_rate(), max_rate_);
         if (p->recovery.rtt().has_sample()) {
             v.smoothed_rtt = p->recovery.rtt().smoothed();

@@ -42,6 +42,7 @@ std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
     if (p.state == PathState::suspended) earlier(next, p.revival_at);
     if (p.state != PathState::active) return next;
     earlier(next, p.recovery.deadline());
+    if (p.stretch_acks) earlier(next, p.stretch_acks->deadline());
     // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
     if (const auto due = p.mtu.deadline()) {
         const auto size = p.mtu.probe_due(*due);
@@ -57,7 +58,7 @@ std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
 
 /// When the pacer lets go what waits.
 std::optional<Instant> Connection::departure(const PathContext& p) const {
-    const bool room = p.recovery.in_flight() + p.mtu.current() <= p.congestion->window();
+    const bool room = p.in_flight() + p.mtu.current() <= p.congestion->window();
     if (!room || !wants_to_send(p, {})) return std::nullopt;
     std::optional<Instant> at = p.pacer.next_departure(last_sent_eliciting_);
     if (!paths_.single()) {
@@ -111,6 +112,7 @@ void Connection::on_path_clock(Instant now, PathContext& p) {
     }
     if (p.state != PathState::active) return;
     on_path_timeout(now, p);
+    tell_kept_back(now, p);
     const bool silent = p.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
                         now >= keep_alive_base(p) + config_.keep_alive;
     if (silent) p.ping_due = true;
@@ -137,7 +139,10 @@ void Connection::on_path_timeout(Instant now, PathContext& p) {
     p.probes = PathContext::kProbes;
     // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
     // section 6.2.4).
-    if (const auto* oldest = p.recovery.oldest_in_flight()) streams_.on_lost(*oldest);
+    if (const auto* oldest = p.recovery.oldest_in_flight()) {
+        streams_.on_lost(*oldest);
+        if (p.stretch_acks) p.stretch_acks->on_repeat(oldest->number);
+    }
     const bool silent = p.recovery.probe_count() >= kSilentProbes;
     if (PathSet::silent(p, now) && paths_.another_works(p)) {
         suspend(now, p);

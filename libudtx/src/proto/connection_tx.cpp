@@ -37,7 +37,7 @@ SendHold Connection::hold_cause(Instant now) {
         return total_.budget(now) < paths_.first().mtu.current() ? SendHold::cap : SendHold::network;
     }
     const PathContext& p = paths_.first();
-    const bool window = p.recovery.in_flight() + p.mtu.current() > p.congestion->window();
+    const bool window = p.in_flight() + p.mtu.current() > p.congestion->window();
     return !window && p.congestion->pacing_rate() >= max_rate_ ? SendHold::cap : SendHold::network;
 }
 
@@ -145,7 +145,7 @@ bool Connection::mtu_probe_allowed(const PathContext& p, std::uint32_t size) con
     const std::uint64_t window = p.congestion->window();
     const bool of_use = !p.acks.pace().slow() || streams_.counters().bytes_sent > config_.min_datagram;
     return of_use && p.train_left == 0 && p.recovery.probe_count() == 0 && p.recovery.rtt().has_sample() &&
-           size <= window && p.recovery.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
+           size <= window && p.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
 }
 
 std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out) {
@@ -190,7 +190,7 @@ bool Connection::pair_opens_here(Instant now, const PathContext& p) const {
 /// Nothing leaves: tells the pacer and the delivery rate why.
 void Connection::hold(PathContext& p, bool wants, bool probe) {
     if (!wants && !probe) p.recovery.set_application_limited(true);
-    const bool paced = wants && p.recovery.in_flight() + p.mtu.current() <= p.congestion->window();
+    const bool paced = wants && p.in_flight() + p.mtu.current() <= p.congestion->window();
     p.pacer.set_held(paced, p.recovery.rtt().has_sample() ? p.recovery.rtt().minimum() : Duration());
 }
 
@@ -205,7 +205,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
     for (std::size_t i = 0; i < max_segments && used + mtu <= out.size(); ++i) {
         const bool probe = p.probes > 0;
         const bool follows = p.train_left > 0;  // behind the first packet of a pair or train
-        const bool allowed = probe || follows || (p.recovery.in_flight() + mtu <= window && used + mtu <= budget);
+        const bool allowed = probe || follows || (p.in_flight() + mtu <= window && used + mtu <= budget);
         const bool wants = wants_to_send(p, cargo);
         if (!(allowed && (wants || probe)) && !p.acks.due(now)) {
             if (paths_.single()) hold(p, wants, probe);

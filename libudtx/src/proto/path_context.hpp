@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "congestion/ack_interval.hpp"
 #include "congestion/pacer.hpp"
 #include "crypto/replay_window.hpp"
 #include "path/mtu_search.hpp"
@@ -12,6 +13,7 @@
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "recovery/packet_pair.hpp"
+#include "recovery/stretch_acks.hpp"
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
@@ -50,6 +52,11 @@ struct PathContext {
           acks(path_id, kSynInterval),
           mtu(config.min_datagram, config.max_datagram) {}
 
+    /// Bytes, as the controller knows it.
+    [[nodiscard]] std::uint64_t in_flight() const noexcept {
+        return recovery.in_flight() + (stretch_acks ? stretch_acks->kept_back().bytes : 0);
+    }
+
     PathId id;
     Address local;
     Address remote;
@@ -58,6 +65,9 @@ struct PathContext {
 
     recovery::LossRecovery recovery;
     recovery::AckTracker acks;
+    congestion::AckInterval ack_interval;               ///< for stretch_acks
+    Duration acked_span{};                              ///< of the last ACK
+    std::optional<recovery::StretchAcks> stretch_acks;  ///< of a controller that counts ACKs
     recovery::PacketPairMonitor pairs;
     crypto::ReplayWindow replay;
     std::unique_ptr<CongestionController> congestion;
