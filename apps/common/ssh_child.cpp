@@ -108,6 +108,7 @@ SshChild::SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_wri
       stop_read_(std::move(stop_read)),
       stop_write_(std::move(stop_write)),
       callbacks_(std::move(callbacks)),
+      tcp_(pid),
       reader_([this] { read_until_stopped(); }) {}
 
 SshChild::~SshChild() { static_cast<void>(finish(std::chrono::milliseconds(0))); }
@@ -136,7 +137,9 @@ void SshChild::read_until_stopped() {
     std::array<pollfd, 3> entries{
         {{pipes_.out.get(), POLLIN, 0}, {pipes_.err.get(), POLLIN, 0}, {stop_read_.get(), POLLIN, 0}}};
     for (;;) {
-        if (::poll(entries.data(), entries.size(), -1) < 0) {
+        if (tcp_ && !tcp_->hasten()) tcp_.reset();
+        const int patience = tcp_ ? static_cast<int>(PromptTcp::kEvery.count()) : -1;
+        if (::poll(entries.data(), entries.size(), patience) < 0) {
             if (errno == EINTR) continue;
             return;
         }
@@ -145,6 +148,7 @@ void SshChild::read_until_stopped() {
             split_lines(err, callbacks_.complaint);
         }
         if (entries[0].revents != 0) {
+            tcp_.reset();
             const bool more = read_some(entries[0].fd, out);
             if (!more) entries[0].fd = -1;
             {

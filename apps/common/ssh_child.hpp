@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/prompt_tcp.hpp"
 #include "os/unique_fd.hpp"
 #include "udtx/result.hpp"
 
@@ -57,6 +58,8 @@ class SshChild {
     UniqueFd stop_read_;
     UniqueFd stop_write_;
     Callbacks callbacks_;
+
+    std::optional<PromptTcp> tcp_;  // until it says a line; reader's thread
 
     mutable std::mutex mutex_;  // guards what follows
     std::deque<std::string> lines_;
