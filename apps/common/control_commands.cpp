@@ -9,7 +9,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr std::string_view kRate = "rate ";
-constexpr const char* kUsage =
+constexpr const char* kFooter =
     "udtx-send ctl                        list the running transfers of this user, one JSON object each\n"
     "udtx-send ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
     "udtx-send ctl PID|SOCKET rate off    no cap\n"
@@ -58,18 +58,32 @@ ExitCode list_transfers(Log& log) {
 
 }  // namespace
 
-ExitCode run_ctl(Log& log, const std::vector<std::string>& arguments) {
-    if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
-        return print_output(log, kUsage, ExitCode::ok);
-    }
-    if (arguments.empty()) return list_transfers(log);
-    if (arguments.size() < 2) {
+void define_ctl(CLI::App& app, CtlCommand& command) {
+    app.name("udtx-send ctl");
+    app.description("Lists this user's running transfers here, and changes the cap of one.");
+    use_house_style(app);
+    app.add_option("ARGUMENTS", command.words, "Nothing, or PID|SOCKET COMMAND")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kFooter);
+}
+
+ExitCode run_ctl(Log& log, std::vector<std::string> arguments) {
+    CtlCommand command;
+    CLI::App app;
+    define_ctl(app, command);
+    const auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
+    if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    const std::vector<std::string>& words = command.words;
+    if (words.empty()) return list_transfers(log);
+    if (words.size() < 2) {
         return finish_early(log, ExitCode::usage, "ctl takes a transfer and a command; see udtx-send ctl --help",
                             false);
     }
     std::string line;
-    for (std::size_t i = 1; i < arguments.size(); ++i) line += (i == 1 ? "" : " ") + arguments[i];
-    const auto answer = ask_control_socket(arguments[0], line);
+    for (std::size_t i = 1; i < words.size(); ++i) line += (i == 1 ? "" : " ") + words[i];
+    const auto answer = ask_control_socket(words[0], line);
     if (!answer) return finish_early(log, exit_code_for(answer.error().code), answer.error().message, false);
     return print_output(log, *answer + "\n", ExitCode::ok);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/control_socket.hpp"
 #include "common/exit_codes.hpp"
 #include "common/log.hpp"
@@ -15,7 +16,11 @@ namespace udtx::apps {
 /// Both outlive the handler.
 [[nodiscard]] ControlSocket::Handler control_handler(RateGovernor& rates, std::function<std::string()> status);
 
+struct CtlCommand {
+    std::vector<std::string> words;
+};
+void define_ctl(CLI::App& app, CtlCommand& command);
 /// `udtx-send ctl PID|SOCKET COMMAND...`, without the first word.
-[[nodiscard]] ExitCode run_ctl(Log& log, const std::vector<std::string>& arguments);
+[[nodiscard]] ExitCode run_ctl(Log& log, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

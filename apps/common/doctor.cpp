@@ -9,32 +9,32 @@
 
 namespace udtx::apps {
 
-Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
-                                                DoctorCommand& command) {
-    CLI::App app("Looks for what slows transfers down on this host, and says how to mend it.",
-                 dials ? "udtx-send doctor" : "udtx-recv doctor");
+void define_doctor(CLI::App& app, DoctorCommand& command, bool dials) {
+    app.name(dials ? "udtx-send doctor" : "udtx-recv doctor");
+    app.description("Looks for what slows transfers down on this host, and says how to mend it.");
     use_house_style(app);
     app.add_option("--dir", command.directory, "Directory whose disk is measured (default: this one)")
         ->type_name("DIR");
     app.add_flag("--json", command.json, "Print one JSON object");
-    std::string psk;
-    std::string identity;
-    std::string pin;
-    std::vector<std::string> hosts;
-    if (dials) {
-        app.add_option("--psk-file", psk, "As for a transfer")->type_name("FILE");
-        app.add_option("--identity", identity, "As for a transfer")->type_name("FILE");
-        app.add_option("--pin", pin, "As for a transfer")->type_name("KEY|FILE");
-        command.ssh.add_to(app);
-        app.add_option(
-               "HOST", hosts,
-               "[USER@]HOST[:DIR]: over ssh, what is wrong there and in between; HOST:PORT or a URL: measure the "
-               "path to the udtx-recv there, as --probe-only does")
-            ->type_name("")
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
+    if (!dials) return;
+    app.add_option("--psk-file", command.psk_file, "As for a transfer")->type_name("FILE");
+    app.add_option("--identity", command.identity, "As for a transfer")->type_name("FILE");
+    app.add_option("--pin", command.pin, "As for a transfer")->type_name("KEY|FILE");
+    command.ssh.add_to(app);
+    app.add_option("HOST", command.hosts,
+                   "[USER@]HOST[:DIR]: over ssh, what is wrong there and in between; HOST:PORT or a URL: measure the "
+                   "path to the udtx-recv there, as --probe-only does")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
+                                                DoctorCommand& command) {
+    CLI::App app;
+    define_doctor(app, command, dials);
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
+    const std::vector<std::string>& hosts = command.hosts;
     if (hosts.size() > 1) return Error{ErrorCode::invalid_argument, "doctor takes one HOST at most"};
     if (!hosts.empty() && hosts.front().empty()) return Error{ErrorCode::invalid_argument, "HOST is an empty string"};
     if (!hosts.empty()) command.host = hosts.front();
@@ -45,9 +45,9 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
     const auto pass_on = [&command](const char* flag, const std::string& value) {
         if (!value.empty()) command.for_host.insert(command.for_host.end(), {flag, value});
     };
-    pass_on("--psk-file", psk);
-    pass_on("--identity", identity);
-    pass_on("--pin", pin);
+    pass_on("--psk-file", command.psk_file);
+    pass_on("--identity", command.identity);
+    pass_on("--pin", command.pin);
     return EarlyText();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/exit_codes.hpp"
 #include "common/ssh_options.hpp"
 #include "udtx/address.hpp"
@@ -38,11 +39,18 @@ struct LocalLink {
 struct DoctorCommand {
     std::string directory = ".";
     bool json = false;
+    std::string psk_file;
+    std::string identity;
+    std::string pin;
+    std::vector<std::string> hosts;  ///< as typed
+
     std::string host;  ///< for ssh, or HOST:PORT; empty: this host only
     SshOptions ssh;
     std::vector<std::string> for_host;  ///< flags for the probe
 };
-/// Help text, if that was asked for. `dials`: the tool can be given a host.
+/// `dials`: the tool can be given a host.
+void define_doctor(CLI::App& app, DoctorCommand& command, bool dials);
+/// Help text, if that was asked for.
 [[nodiscard]] Result<std::optional<std::string>> parse_doctor(std::vector<std::string> arguments, bool dials,
                                                               DoctorCommand& command);
 [[nodiscard]] std::vector<Finding> examine_host(const DoctorCommand& command);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -78,40 +79,80 @@ std::string function_name(std::string name) {
     return "_" + name;
 }
 
-std::string bash(const CLI::App& app) {
-    std::ostringstream out;
-    std::string all;
-    std::string valued;
-    std::string cases;
-    for (const Flag& flag : flags_of(app)) {
+/// "doctor" of "udtx-send doctor".
+std::string word_of(const CLI::App& subcommand) {
+    const std::string& name = subcommand.get_name();
+    return name.substr(name.rfind(' ') + 1);
+}
+
+std::vector<std::string> words_of(const Subcommands& subcommands) {
+    std::vector<std::string> words;
+    for (const auto& one : subcommands) words.push_back(word_of(*one));
+    return words;
+}
+
+std::vector<std::string> names_of(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const Flag& flag : flags_of(app)) names.insert(names.end(), flag.names.begin(), flag.names.end());
+    return names;
+}
+
+/// What may come after a flag; one name means the same in the tool and its subcommands.
+struct BashValues {
+    std::string cases;   ///< of those that have a few
+    std::string others;  ///< of those of which nothing is known
+};
+BashValues bash_values(const CLI::App& app, const Subcommands& subcommands) {
+    std::vector<Flag> flags = flags_of(app);
+    for (const auto& one : subcommands) {
+        for (Flag& flag : flags_of(*one)) flags.push_back(std::move(flag));
+    }
+    BashValues out;
+    std::set<std::string> seen;
+    for (const Flag& flag : flags) {
         for (const std::string& name : flag.names) {
-            all += (all.empty() ? "" : " ") + name;
-            if (flag.takes_value && !flag.takes_file && flag.values.empty())
-                valued += (valued.empty() ? "" : "|") + name;
-            if (!flag.values.empty())
-                cases += "        " + name + ") words=" + shell_word(in_one_line(flag.values)) + " ;;\n";
+            if (!seen.insert(name).second) continue;
+            if (!flag.values.empty()) {
+                out.cases += "        " + name + ") words=" + shell_word(in_one_line(flag.values)) + " ;;\n";
+            } else if (flag.takes_value && !flag.takes_file) {
+                out.others += (out.others.empty() ? "" : "|") + name;
+            }
         }
     }
+    return out;
+}
+
+std::string bash(const CLI::App& app, const Subcommands& subcommands) {
+    std::ostringstream out;
+    const BashValues values = bash_values(app, subcommands);
     out << function_name(app.get_name()) << "() {\n"
-        << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+        << "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= first=\n"
+        << "    local flags=" << shell_word(in_one_line(names_of(app)))
+        << "\n"
         // "--flag=value" comes in three words.
         << "    [[ $word != = ]] || word=\n"
         << "    [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
+        << "    [[ $COMP_CWORD -ne 1 ]] || first=" << shell_word(in_one_line(words_of(subcommands))) << "\n"
+        << "    case ${COMP_WORDS[1]} in\n";
+    for (const auto& one : subcommands) {
+        out << "        " << word_of(*one) << ") flags=" << shell_word(in_one_line(names_of(*one))) << " ;;\n";
+    }
+    out << "    esac\n"
         << "    case $before in\n"
-        << cases << "        " << valued << ") return ;;\n    esac\n"
+        << values.cases << "        " << values.others << ") return ;;\n    esac\n"
         << "    if [[ -n $words ]]; then\n"
         << "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
         << "    elif [[ $word == -* ]]; then\n"
-        << "        mapfile -t COMPREPLY < <(compgen -W " << shell_word(all) << " -- \"$word\")\n"
+        << "        mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$word\")\n"
         << "    else\n        compopt -o filenames\n"
-        << "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n    fi\n}\n"
+        << "        mapfile -t COMPREPLY < <(compgen -W \"$first\" -- \"$word\"; compgen -f -- \"$word\")\n    fi\n}\n"
         << "complete -F " << function_name(app.get_name()) << ' ' << app.get_name() << '\n';
     return out.str();
 }
 
-std::string zsh(const CLI::App& app) {
-    std::ostringstream out;
-    out << "#compdef " << app.get_name() << "\n_arguments -s \\\n";
+/// The words after "_arguments -s", a line each.
+std::string zsh_arguments(const CLI::App& app, const std::string& indent) {
+    std::string out;
     for (const Flag& flag : flags_of(app)) {
         for (const std::string& name : flag.names) {
             std::string spec = name;
@@ -122,17 +163,31 @@ std::string zsh(const CLI::App& app) {
             } else if (flag.takes_value) {
                 spec += flag.takes_file ? ":file:_files" : ":value:";
             }
-            out << "    " << shell_word(spec) << " \\\n";
+            out += indent + shell_word(spec) + " \\\n";
         }
     }
-    out << "    '*:file:_files'\n";
+    return out + indent + "'*:file:_files'\n";
+}
+
+std::string zsh(const CLI::App& app, const Subcommands& subcommands) {
+    std::ostringstream out;
+    out << "#compdef " << app.get_name() << "\nif (( CURRENT > 2 )); then\n    case ${words[2]} in\n";
+    for (const auto& one : subcommands) {
+        out << "        " << word_of(*one) << ")\n            shift words\n            (( CURRENT-- ))\n"
+            << "            _arguments -s \\\n"
+            << zsh_arguments(*one, "                ") << "            return ;;\n";
+    }
+    out << "    esac\nelif [[ ${words[2]} != -* ]]; then\n    compadd " << in_one_line(words_of(subcommands))
+        << "\nfi\n_arguments -s \\\n"
+        << zsh_arguments(app, "    ");
     return out.str();
 }
 
-std::string fish(const CLI::App& app) {
+/// `when`: a condition of fish.
+std::string fish_flags(const std::string& tool, const std::string& when, const CLI::App& app) {
     std::ostringstream out;
     for (const Flag& flag : flags_of(app)) {
-        out << "complete -c " << app.get_name();
+        out << "complete -c " << tool << " -n '" << when << '\'';
         for (const std::string& name : flag.names) {
             out << (name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1));
         }
@@ -144,8 +199,22 @@ std::string fish(const CLI::App& app) {
     return out.str();
 }
 
-constexpr std::array<std::pair<std::string_view, std::string (*)(const CLI::App&)>, 4> kTexts{
-    {{"man", man_page}, {"complete-bash", bash}, {"complete-zsh", zsh}, {"complete-fish", fish}}};
+std::string fish(const CLI::App& app, const Subcommands& subcommands) {
+    const std::string& tool = app.get_name();
+    const std::string in = "__fish_seen_subcommand_from ";
+    std::string out = fish_flags(tool, "not " + in + in_one_line(words_of(subcommands)), app);
+    for (const auto& one : subcommands) {
+        out += "complete -c " + tool + " -n __fish_use_subcommand -a " + word_of(*one) + " -d '" +
+               escaped(one->get_description(), "\\'") + "'\n";
+        out += fish_flags(tool, in + word_of(*one), *one);
+    }
+    return out;
+}
+
+std::string man(const CLI::App& app, const Subcommands& /*subcommands*/) { return man_page(app); }
+
+constexpr std::array<std::pair<std::string_view, std::string (*)(const CLI::App&, const Subcommands&)>, 4> kTexts{
+    {{"man", man}, {"complete-bash", bash}, {"complete-zsh", zsh}, {"complete-fish", fish}}};
 
 }  // namespace
 
@@ -155,9 +224,9 @@ std::string joined_texts(std::string_view between) {
     return out;
 }
 
-Result<std::string> generate_text(const CLI::App& app, const std::string& what) {
+Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcommands, const std::string& what) {
     for (const auto& [name, make] : kTexts) {
-        if (name == what) return make(app);
+        if (name == what) return make(app, subcommands);
     }
     return Error{ErrorCode::invalid_argument, "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ")};
 }

@@ -107,7 +107,8 @@ Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::strin
 }
 
 Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
-                                    const std::function<std::string()>& target) {
+                                    const std::function<std::string()>& target,
+                                    const std::function<Subcommands()>& subcommands) {
     OwnFlags own;
     own.add_to(app);
     Configured result;
@@ -116,7 +117,7 @@ Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> argu
     result.text = *typed;
     if (result.text) return result;
     if (!own.generate.empty()) {
-        auto text = generate_text(app, own.generate);
+        auto text = generate_text(app, subcommands(), own.generate);
         if (!text) return text.error();
         result.text = std::move(*text);
         return result;

@@ -29,9 +29,10 @@ struct Configured {
 [[nodiscard]] std::string host_of(std::string_view target);
 
 /// Parses; what is not typed comes from the environment and the files. `target` says, of an app that has parsed, whom
-/// this run dials.
+/// this run dials. `subcommands` is asked for completion.
 Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
-                                    const std::function<std::string()>& target);
+                                    const std::function<std::string()>& target,
+                                    const std::function<Subcommands()>& subcommands);
 /// The same with given layers instead of this process's environment.
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
                                      const std::function<std::string()>& target, const Layers& layers);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/doctor.hpp"
 #include "common/overwrite.hpp"
 #include "common/units.hpp"
 #include "config/parse.hpp"
@@ -30,6 +31,14 @@ From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies 
 
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
+
+constexpr const char* kVerifyFooter =
+    R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
+Each difference is a line on standard output. Not looked at: modes, times, owners and attributes, whether two names are
+one file, and what the receipt does not name.
+
+Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
+itself is damaged.)";
 
 Result<void> check_target(RecvCommand& command) {
     const std::vector<std::string>& targets = command.targets;
@@ -270,12 +279,17 @@ void define_options(CLI::App& app, RecvCommand& command) {
     app.footer(kFooter);
 }
 
+Subcommands subcommands_of_recv() {
+    return {subcommand<VerifyCommand>(define_verify),
+            subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); })};
+}
+
 Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command) {
     CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
     use_house_style(app);
     define_options(app, command);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto parsed = parse_configured(app, std::move(arguments), source);
+    const auto parsed = parse_configured(app, std::move(arguments), source, subcommands_of_recv);
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
@@ -286,6 +300,28 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     if (command.server) {
         if (const auto placed = parsed->place(*command.server); !placed) return placed.error();
     }
+    return EarlyText();
+}
+
+void define_verify(CLI::App& app, VerifyCommand& command) {
+    app.name("udtx-recv verify");
+    app.description("Compares a directory with the receipt of a transfer, block by block.");
+    use_house_style(app);
+    app.add_flag("--json", command.json, "Print one JSON object at the end");
+    app.add_option("ARGUMENTS", command.names, "RECEIPT DIR")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kVerifyFooter);
+}
+
+Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command) {
+    CLI::App app;
+    define_verify(app, command);
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    if (command.names.size() != 2) return usage("verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR");
+    command.receipt = command.names[0];
+    command.directory = command.names[1];
     return EarlyText();
 }
 

@@ -55,4 +55,18 @@ void define_options(CLI::App& app, RecvCommand& command);
 /// Fills `command`; also on errors as far as it got.
 Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command);
 
+/// verify, doctor.
+[[nodiscard]] Subcommands subcommands_of_recv();
+
+/// `udtx-recv verify RECEIPT DIR`, without the first word.
+struct VerifyCommand {
+    bool json = false;
+    std::vector<std::string> names;  ///< as typed
+
+    std::string receipt;
+    std::string directory;
+};
+void define_verify(CLI::App& app, VerifyCommand& command);
+Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command);
+
 }  // namespace udtx::apps

@@ -10,43 +10,10 @@
 #include "common/process.hpp"
 #include "common/units.hpp"
 #include "transfer/receipt/receipt_check.hpp"
+#include "udtx-recv/options.hpp"
 
 namespace udtx::apps {
 namespace {
-
-struct VerifyCommand {
-    std::string receipt;
-    std::string directory;
-    bool json = false;
-};
-
-constexpr const char* kFooter =
-    R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
-Each difference is a line on standard output. Not looked at: modes, times, owners and attributes, whether two names are
-one file, and what the receipt does not name.
-
-Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
-itself is damaged.)";
-
-Result<EarlyText> parse(std::vector<std::string> arguments, VerifyCommand& command) {
-    CLI::App app("Compares a directory with the receipt of a transfer, block by block.", "udtx-recv verify");
-    use_house_style(app);
-    std::vector<std::string> names;
-    app.add_flag("--json", command.json, "Print one JSON object at the end");
-    app.add_option("ARGUMENTS", names, "RECEIPT DIR")
-        ->type_name("")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kFooter);
-    auto parsed = parse_arguments(app, std::move(arguments));
-    if (!parsed || parsed.value()) return parsed;
-    if (names.size() != 2) {
-        return Error{ErrorCode::invalid_argument,
-                     "verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR"};
-    }
-    command.receipt = names[0];
-    command.directory = names[1];
-    return EarlyText();
-}
 
 Result<transfer::Receipt> load(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -74,7 +41,7 @@ ExitCode code_of(const transfer::CheckCounts& counts) {
 
 ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     VerifyCommand command;
-    const auto parsed = parse(std::move(arguments), command);
+    const auto parsed = parse_verify_command(std::move(arguments), command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
     const auto receipt = load(command.receipt);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/control_commands.hpp"
+#include "common/doctor.hpp"
 #include "config/parse.hpp"
 #include "multipath/scheduler.hpp"
 
@@ -172,12 +174,18 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.footer(kFooter);
 }
 
+Subcommands subcommands_of_send() {
+    return {subcommand<KeygenCommand>(define_keygen),
+            subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, true); }),
+            subcommand<CtlCommand>(define_ctl)};
+}
+
 Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command) {
     CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
     use_house_style(app);
     define_options(app, command);
     const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto parsed = parse_configured(app, std::move(arguments), target);
+    const auto parsed = parse_configured(app, std::move(arguments), target, subcommands_of_send);
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
     command.common.origins = parsed->origins;
@@ -188,18 +196,23 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     return EarlyText();
 }
 
-Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command) {
-    CLI::App app("Makes a key that both ends share, mode 0600; never overwrites.", "udtx-send keygen");
+void define_keygen(CLI::App& app, KeygenCommand& command) {
+    app.name("udtx-send keygen");
+    app.description("Makes a key that both ends share, mode 0600; never overwrites.");
     use_house_style(app);
-    std::vector<std::string> files;
     app.add_flag("--identity", command.identity, "Make an Ed25519 key pair instead: FILE and FILE.pub");
-    app.add_option("FILE", files, "Where to write the key")
+    app.add_option("FILE", command.files, "Where to write the key")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command) {
+    CLI::App app;
+    define_keygen(app, command);
     auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed || parsed.value()) return parsed;
-    if (files.size() != 1) return usage("keygen takes one file: udtx-send keygen [--identity] FILE");
-    command.file = files[0];
+    if (command.files.size() != 1) return usage("keygen takes one file: udtx-send keygen [--identity] FILE");
+    command.file = command.files[0];
     return EarlyText();
 }
 

@@ -42,11 +42,17 @@ void define_options(CLI::App& app, SendCommand& command);
 /// Fills `command`; also on errors as far as it got, so that the caller knows whether --json was given.
 Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command);
 
+/// keygen, doctor, ctl.
+[[nodiscard]] Subcommands subcommands_of_send();
+
 /// `udtx-send keygen [--identity] FILE`, without the first word.
 struct KeygenCommand {
     bool identity = false;
+    std::vector<std::string> files;  ///< as typed
+
     std::string file;
 };
+void define_keygen(CLI::App& app, KeygenCommand& command);
 Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command);
 
 }  // namespace udtx::apps

@@ -63,9 +63,31 @@ for tool in "$send" "$recv"; do
             - "$work/last.out" "$(basename "$tool")" "$words")
         [ "$offered" = "never diff always" ] || fail "after $words bash completion offers '$offered'"
     done
+    # offers WORDS WANTED: the last of the words is being typed.
+    offers() {
+        offered=$(cd "$work" && bash -c '. "$1"; compopt() { :; }; eval "COMP_WORDS=(x $3)"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "_${2//-/_}"; echo "${COMPREPLY[@]}"' \
+            - "$work/last.out" "$(basename "$tool")" "$1")
+        [ "$offered" = "$2" ] || fail "after '$1' bash completion offers '$offered'"
+    }
+    offers 'doct' doctor
+    offers 'doctor --di' --dir
+    offers 'doctor --overw' ''
+    offers 'x doct' ''
+    if [ "$tool" = "$send" ]; then
+        offers 'keyg' keygen
+        offers 'ct' ctl
+        offers 'keygen --id' --identity
+        offers 'doctor host --remote' --remote-bin
+        offers 'doctor --ssh-port ""' ''
+    else
+        offers 'veri' verify
+        offers 'verify --js' --json
+    fi
     expect 0 "$tool" --generate complete-zsh
+    grep -q "^        doctor)" "$work/last.out" || fail "zsh completion knows no doctor"
     ! command -v zsh >/dev/null || zsh -n "$work/last.out" || fail "zsh completion does not parse"
     expect 0 "$tool" --generate complete-fish
+    grep -q -- "-n __fish_use_subcommand -a doctor " "$work/last.out" || fail "fish completion knows no doctor"
     ! command -v fish >/dev/null || fish -n "$work/last.out" || fail "fish completion does not parse"
     expect 1 "$tool" --generate pdf
     said "complete-bash"

@@ -186,7 +186,7 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
 TEST_CASE("Texts made from the flags name every one of them") {
     const Rig rig;
     for (const char* what : {"man", "complete-bash", "complete-zsh", "complete-fish"}) {
-        const auto text = generate_text(rig.app, what);
+        const auto text = generate_text(rig.app, {}, what);
         REQUIRE(text);
         for (const std::string& name : setting_names(rig.app)) {
             std::string looked_for = name;
@@ -199,5 +199,5 @@ TEST_CASE("Texts made from the flags name every one of them") {
             CHECK(text->find(looked_for) != std::string::npos);
         }
     }
-    CHECK_FALSE(generate_text(rig.app, "pdf"));
+    CHECK_FALSE(generate_text(rig.app, {}, "pdf"));
 }
