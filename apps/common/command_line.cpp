@@ -1,7 +1,10 @@
 #include "common/command_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "common/text.hpp"
 
@@ -12,13 +15,28 @@
 namespace udtx::apps {
 namespace {
 
-std::vector<std::string> known_flags(const CLI::App& app) {
+constexpr const char* kNotCompressed = "what is sent is not compressed";
+/// Of rsync and scp.
+constexpr std::array<std::pair<std::string_view, const char*>, 4> kHabits{
+    {{"-z", kNotCompressed},
+     {"-C", kNotCompressed},
+     {"--compress", kNotCompressed},
+     {"--partial", "what has come of a file is kept and continued in any case"}}};
+
+std::vector<std::string> long_flags(const CLI::App& app) {
     std::vector<std::string> out;
     for (const CLI::Option* option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
-        for (const std::string& name : option->get_snames()) out.push_back("-" + name);
     }
     return out;
+}
+
+/// One letter resembles every other: there is nothing to guess.
+std::string advice_for(const CLI::App& app, const std::string& name) {
+    const auto habit = std::find_if(kHabits.begin(), kHabits.end(), [&](const auto& h) { return h.first == name; });
+    if (habit != kHabits.end()) return std::string("; ") + habit->second + ", leave it out";
+    const auto guess = name.size() > 2 ? nearest(name, long_flags(app)) : std::nullopt;
+    return guess ? "; did you mean " + *guess + "?" : "; see --help";
 }
 
 Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extras) {
@@ -28,10 +46,10 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
         return {ErrorCode::invalid_argument,
                 "unexpected argument '" + extras.front() + "'; see " + app.get_name() + " --help"};
     }
-    const std::string name = flag->substr(0, flag->find('='));
-    const auto guess = nearest(name, known_flags(app));
-    return {ErrorCode::invalid_argument,
-            "unknown flag '" + name + "'" + (guess ? "; did you mean " + *guess + "?" : "; see --help")};
+    std::string name = flag->substr(0, flag->find('='));
+    // Of letters in one word the first is the one that nobody knows.
+    if (name[1] != '-') name.resize(2);
+    return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" + advice_for(app, name)};
 }
 
 /// Defaults are known (--show-config gives them), and described in words.

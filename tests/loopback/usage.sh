@@ -9,7 +9,12 @@ wrong_recv() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
 
 wrong_send "'--rat'.*--rate" --rat 5M "$work/file" $url
 wrong_send "'--pskfile'.*--psk-file" --pskfile x "$work/file" $url
-wrong_send "'-z'" -z "$work/file" $url
+for flag in -z -C -avz -rzP --compress; do
+    wrong_send "^udtx-send: unknown flag '(-z|-C|--compress)'; what is sent is not compressed, leave it out$" "$flag" "$work/file" $url
+done
+wrong_send "^udtx-send: unknown flag '-W'; see --help$" -W "$work/file" $url
+wrong_send "^udtx-send: unknown flag '--partial'; what has come of a file is kept" --partial "$work/file" $url
+wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is no port.* -P of rsync .*needs no flag$" -avP "$work/file" host:dst
 wrong_send "'--frobnicate'" --frobnicate=3 "$work/file" $url
 wrong_send "rate 'fast'" --rate fast "$work/file" $url
 wrong_send "rate '10MB/s'" --rate 10MB/s "$work/file" $url
