@@ -17,6 +17,7 @@
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
 #include "udtx-recv/authorized_keys.hpp"
+#include "udtx-recv/refusal_log.hpp"
 #include "udtx-recv/server_report.hpp"
 #include "udtx-recv/server_watch.hpp"
 #include "udtx-recv/session.hpp"
@@ -27,8 +28,6 @@ namespace {
 
 /// After a signal: so long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kInterruptGrace = std::chrono::seconds(5);
-/// Between two lines about keys that were refused, as such or their wish; with -v all are told.
-constexpr Duration kBetweenRefusals = std::chrono::seconds(1);
 constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 1000;
@@ -69,6 +68,7 @@ class Server {
             const Instant now = io::monotonic_now();
             if (signal && !interrupt(*signal, now)) return false;
             reap();
+            refusals_.look(now);
             const auto sessions = current();
             const bool ending = interruption_.signal() != 0 || draining_since_;
             if (sessions.empty() && (ending || (run_.command.one_off && total_.transfers > 0))) return true;
@@ -81,6 +81,7 @@ class Server {
 
     /// Of the whole run: the one transfer's, or the sum.
     [[nodiscard]] FinalReport report() {
+        refusals_.finish();
         for (const auto& session : current()) add(report_of(run_.command, *session));
         if (const int signal = interruption_.signal(); signal != 0) {
             total_.code = ExitCode::interrupted;
@@ -97,8 +98,12 @@ class Server {
   private:
     std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection) {
         const std::lock_guard lock(mutex_);
-        if (closing_) return std::make_shared<RefusingHandler>(ErrorCode::interrupted, "the receiver is being stopped");
+        if (closing_) {
+            watch_.refused();
+            return std::make_shared<RefusingHandler>(ErrorCode::interrupted, "the receiver is being stopped");
+        }
         if (run_.command.one_off && accepted_) {
+            watch_.refused();
             return std::make_shared<RefusingHandler>(ErrorCode::refused,
                                                      "the receiver serves one transfer only (--one-off)");
         }
@@ -132,7 +137,7 @@ class Server {
     template <class Answer>
     Answer told(const std::string& who, Answer answer) {
         if (!answer && answer.error().code == ErrorCode::refused) {
-            tell_refusal("refused " + who + ": " + answer.error().message);
+            refusals_.tell(io::monotonic_now(), "refused " + who + ": " + answer.error().message);
         }
         return answer;
     }
@@ -180,16 +185,9 @@ class Server {
         const std::string line = "refused " + to_string(remote) + ": " + why.message;
         // A client that went away midway is no news.
         if (why.code != ErrorCode::authentication) return run_.log.detail(line);
-        tell_refusal(line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
-                                                                       : "; see --authorized-keys"));
-    }
-
-    /// Anyone may try a thousand times a second. Protocol thread.
-    void tell_refusal(const std::string& line) {
-        const Instant now = io::monotonic_now();
-        if (last_refusal_ && now - *last_refusal_ < kBetweenRefusals) return run_.log.detail(line);
-        last_refusal_ = now;
-        run_.log.warn(line);
+        refusals_.tell(io::monotonic_now(),
+                       line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
+                                                                         : "; see --authorized-keys"));
     }
 
     /// False: leave at once.
@@ -322,7 +320,7 @@ class Server {
     std::optional<Instant> draining_since_;
     Interruption interruption_;
     FinalReport total_;
-    std::optional<Instant> last_refusal_;  // protocol thread
+    RefusalLog refusals_{run_.log, run_.command.common.verbose};
 
     std::mutex mutex_;  // guards what follows
     bool closing_ = false;

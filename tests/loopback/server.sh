@@ -46,7 +46,7 @@ wait_for 0 "$receiver"
 
 # --- all senders together keep to --max-rate, and a wrong file of keys is named
 make_key
-start_recv total --max-rate 16M --metrics 0 --dir "$work/dst" --psk-file "$work/psk"
+start_recv total --max-rate 16M --metrics 0 --log "$work/total-file" --dir "$work/dst" --psk-file "$work/psk"
 metrics=$(sed -nE 's|.*metrics on http://127.0.0.1:([0-9]+)/metrics.*|\1|p' "$work/total.log")
 held=()
 for i in 1 2; do
@@ -69,6 +69,24 @@ until_true 90 shares '8e\+06' 2
 exec 5>&-
 wait_for 0 "${held[0]}"
 until_true 90 shares '1.6e\+07' 1
+# Of those who are refused within a second one is named, the others are counted.
+"$send" keygen "$work/other" 2>/dev/null
+strangers=()
+for i in 1 2 3 4 5; do
+    "$send" --psk-file "$work/other" "$work/data" "udtx://127.0.0.1:$port/" 2>"$work/other$i.err" &
+    strangers+=($!)
+    receivers+=("$!")
+done
+for stranger in "${strangers[@]}"; do wait_for 40 "$stranger"; done
+refused() {
+    awk '/: refused /{ n++ } / more were refused /{ sub(/ more were refused.*/, ""); n += $NF } END { print n + 0 }' "$1"
+}
+all_told() { [ "$(refused "$work/total.log")" -eq 5 ]; }
+until_true 20 all_told
+grep -q "more were refused" "$work/total.log" || fail "each of the refused has a line"
+shares '1.6e\+07' 1
+grep -q '^udtx_refused_total 5$' "$work/metrics" || fail "not all refusals are counted: $(grep refused "$work/metrics")"
+[ "$(refused "$work/total-file")" -eq 5 ] || fail "the file of --log does not count the refused"
 # Two TERMs with a second in between: what is under way ends, too.
 kill -TERM "$receiver"
 until_true 90 grep -q "no new transfers" "$work/total.log"
