@@ -122,7 +122,7 @@ spdlog::level::level_enum least_shown(Log::Verbosity verbosity) {
 
 }  // namespace
 
-Log::Log(const std::string& program, Terminal& terminal, Verbosity verbosity) {
+Log::Log(const std::string& program, Terminal& terminal, Verbosity verbosity) : verbosity_(verbosity) {
     auto sink = std::make_shared<TerminalSink>(terminal);
     sink->set_level(least_shown(verbosity));
     logger_ = std::make_shared<spdlog::logger>(program, std::move(sink));
@@ -145,7 +145,8 @@ Result<void> Log::add_file(const std::filesystem::path& path, std::string_view f
         return file_status();
     }
     const auto sink = std::make_shared<FileSink<FileState>>(file_, json_);
-    sink->set_level(spdlog::level::debug);
+    // -q is for the terminal only.
+    sink->set_level(verbosity_ == Verbosity::verbose ? spdlog::level::debug : spdlog::level::info);
     sink->log(spdlog::details::log_msg(logger_->name(), spdlog::level::info, escape_message(first)));
     logger_->sinks().push_back(sink);
     return file_status();

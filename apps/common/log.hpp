@@ -1,4 +1,4 @@
-// What the tools say: one line a message to standard error, and all of it with times to the file of --log.
+// What the tools say: one line a message to standard error, and with times to the file of --log.
 #pragma once
 
 #include <filesystem>
@@ -30,12 +30,13 @@ class Log {
     [[nodiscard]] Result<void> file_status() const;
 
     void error(std::string_view message);   ///< always shown
-    void warn(std::string_view message);    ///< not with -q
-    void info(std::string_view message);    ///< not with -q
+    void warn(std::string_view message);    ///< in a terminal not with -q
+    void info(std::string_view message);    ///< likewise
     void detail(std::string_view message);  ///< only with -v
 
   private:
     struct FileState;
+    Verbosity verbosity_;
     bool json_ = false;
     std::shared_ptr<FileState> file_;
     std::shared_ptr<spdlog::logger> logger_;

@@ -86,6 +86,7 @@ until_true 20 all_told
 grep -q "more were refused" "$work/total.log" || fail "each of the refused has a line"
 shares '1.6e\+07' 1
 grep -q '^udtx_refused_total 5$' "$work/metrics" || fail "not all refusals are counted: $(grep refused "$work/metrics")"
+! grep -q ' debug: ' "$work/total-file" || fail "--log has details without -v: $(grep -m 1 ' debug: ' "$work/total-file")"
 [ "$(refused "$work/total-file")" -eq 5 ] || fail "the file of --log does not count the refused"
 # Two TERMs with a second in between: what is under way ends, too.
 kill -TERM "$receiver"
