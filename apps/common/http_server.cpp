@@ -77,7 +77,8 @@ const std::shared_future<std::vector<std::string>>& names_being_found() {
 }  // namespace
 
 bool is_own_host(std::string_view host_field, std::string_view own) {
-    const std::string_view name = name_in(host_field);
+    std::string_view name = name_in(host_field);
+    if (name.ends_with('.')) name.remove_suffix(1);  // the root of all names, which may be written
     error_code not_an_address;
     (void)asio::ip::make_address(std::string(name), not_an_address);
     if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;

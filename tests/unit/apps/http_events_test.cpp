@@ -122,11 +122,16 @@ TEST_CASE("only a host's own names lead to its page") {
     CHECK(is_own_host("[::1]:8080", ""));
     CHECK(is_own_host("192.168.1.5", ""));
     CHECK(is_own_host("LocalHost:8080", ""));
+    CHECK(is_own_host("localhost.:8080", ""));
+    CHECK(is_own_host("localhost.", ""));
     CHECK(is_own_host("big.example:80", "big.example"));
+    CHECK(is_own_host("big.example.:80", "big.example"));
     CHECK(is_own_host(asio::ip::host_name() + ":80", ""));
     CHECK_FALSE(is_own_host("evil.example:80", ""));
     CHECK_FALSE(is_own_host("127.0.0.1.evil.example", ""));
     CHECK_FALSE(is_own_host("localhost.evil.example:80", "localhost"));
     CHECK_FALSE(is_own_host("", ""));
+    CHECK_FALSE(is_own_host(".", ""));
+    CHECK_FALSE(is_own_host("localhost..", ""));
     CHECK_FALSE(is_own_host("[", ""));
 }
