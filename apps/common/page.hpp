@@ -37,8 +37,8 @@ class Page {
     /// As often as one likes: true when the next sample is due.
     [[nodiscard]] virtual bool due(Duration at) const = 0;
     virtual void tick(Duration at, std::vector<Observation> transfers) = 0;
-    /// One of many has come to its end. `of`: "to 192.0.2.1:40000".
-    virtual void ended(const std::string& of, const FinalReport& report) = 0;
+    /// One of many has come to its end. `whose`: "to 192.0.2.1:40000 (bob)", of that peer.
+    virtual void ended(const std::string& peer, const std::string& whose, const FinalReport& report) = 0;
     /// The last that visitors hear; writes the report. A report that could not be written turns success into file_io.
     virtual void finish(Duration at, std::vector<Observation> transfers, FinalReport& report) = 0;
 };

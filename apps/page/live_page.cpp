@@ -113,9 +113,9 @@ void LivePage::tick(Duration at, std::vector<Observation> transfers) {
     if (server_) server_->publish(event_text(kEvent, json(false)));
 }
 
-void LivePage::ended(const std::string& of, const FinalReport& report) {
+void LivePage::ended(const std::string& peer, const std::string& whose, const FinalReport& report) {
     const std::lock_guard lock(mutex_);
-    data_.ended(of, report);
+    data_.ended(peer, whose, report);
 }
 
 void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalReport& report) {

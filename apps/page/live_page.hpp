@@ -19,7 +19,7 @@ class LivePage final : public Page {
 
     [[nodiscard]] bool due(Duration at) const override;
     void tick(Duration at, std::vector<Observation> transfers) override;
-    void ended(const std::string& of, const FinalReport& report) override;
+    void ended(const std::string& peer, const std::string& whose, const FinalReport& report) override;
     void finish(Duration at, std::vector<Observation> transfers, FinalReport& report) override;
 
   private:

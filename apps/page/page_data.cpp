@@ -100,11 +100,12 @@ std::string PageData::label_of(const Observation& seen, const PathStats& path) c
     return to_string(path.remote) + (seen.stats->paths.size() > 1 ? ", " + number : "");
 }
 
-void PageData::ended(const std::string& of, const FinalReport& report) {
+void PageData::ended(const std::string& peer, const std::string& whose, const FinalReport& report) {
     ++ended_count_;
     JsonWriter json;
     json.begin_object();
-    json.key("peer").string(of);
+    json.key("peer").string(peer);
+    json.key("whose").string(whose);
     json.key("code").number(static_cast<int>(report.code));
     json.key("reason").string(to_string(report.code));
     json.key("error").string(report.error);

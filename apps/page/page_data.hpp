@@ -33,8 +33,8 @@ class PageData {
     void look(Duration at, std::vector<Observation> transfers);
     /// Takes a sample of it.
     void sample();
-    /// One of many has come to its end.
-    void ended(const std::string& of, const FinalReport& report);
+    /// One of many has come to its end. `whose`: the peer and what else is known of it.
+    void ended(const std::string& peer, const std::string& whose, const FinalReport& report);
     /// There is no more to come.
     void over(const FinalReport& report);
 

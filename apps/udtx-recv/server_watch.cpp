@@ -65,7 +65,7 @@ void ServerWatch::ended(const Session& session, const FinalReport& report) {
     if (report.code != ExitCode::ok) ++failed_;
     bytes_ += report.outcome.sent_bytes;
     if (!page_) return;
-    if (!command_.one_off) return page_->ended(session.direction(), report);
+    if (!command_.one_off) return page_->ended(session.peer(), session.direction(), report);
     last_ = session.observed();
     last_->progress = report.progress;
 }

@@ -67,7 +67,7 @@ function drawEnded(state) {
     byId('ended-count').textContent = formatCount(state.ended_count) +
       (state.ended_count > state.ended.length ? ', the last ' + state.ended.length + ' here' : '');
     drawTable('ended', state.ended, [
-      ['', 'words', (e) => e.peer],
+      ['', 'words', (e) => e.whose],
       ['after', '', (e) => formatClock(e.at)],
       ['result', 'words', (e) => (e.code === 0 ? 'ok' : e.reason)],
       ['files', '', (e) => formatCount(e.files)],

@@ -147,10 +147,12 @@ TEST_CASE("a thousand senders: sums of all, few of them one by one, lines that g
     for (int i = 0; i < 100; ++i) {
         page.look(Duration(3s) + i * 1s, {transfer_from("10.0.1.1:" + std::to_string(i), 1.0)});
         page.sample();
-        page.ended("10.0.1.1:" + std::to_string(i), {});
+        const std::string peer = "10.0.1.1:" + std::to_string(i);
+        page.ended(peer, "to " + peer + " (bob)", {});
     }
     CHECK(count_of(page.json(false), "\"reason\"") == PageData::kMaxEnded);
     CHECK(has(page.json(false), R"("ended_count":100)"));
+    CHECK(has(page.json(false), R"("peer":"10.0.1.1:99","whose":"to 10.0.1.1:99 (bob)")"));
     const std::string last = page.json(false);
     const std::size_t from = last.find("\"labels\"");
     CHECK(count_of(last.substr(from, last.find('}', from) - from), "\":\"") == PageData::kMaxLabels);
