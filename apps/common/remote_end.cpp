@@ -86,13 +86,19 @@ class RemoteEnd::Dialogue {
         for (;;) {
             auto block = next_block();
             if (!block) return block.error();
-            if (block->has_value()) return std::move(**block);
+            if (block->has_value()) {
+                port_told_ = child_->line_came();
+                return std::move(**block);
+            }
             if (const auto signal = signals_.wait(milliseconds(100))) {
                 return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) +
                                                          " before " + start_.target.host + " was ready"};
             }
         }
     }
+
+    /// When the first block was complete here.
+    [[nodiscard]] std::chrono::system_clock::time_point port_told() const { return port_told_; }
 
     /// The second: what it says to the request.
     [[nodiscard]] const Result<std::optional<BootstrapFields>>& answer() {
@@ -186,6 +192,7 @@ class RemoteEnd::Dialogue {
     SignalWatch& signals_;
     BootstrapFieldReader reader_;
     bool greeted_ = false;
+    std::chrono::system_clock::time_point port_told_;
     Result<std::optional<BootstrapFields>> answer_{std::nullopt};
     bool heard_ = false;
 
@@ -228,6 +235,8 @@ RemoteEnd::RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials
       addresses_(std::move(addresses)) {}
 
 RemoteEnd::~RemoteEnd() = default;
+
+std::chrono::system_clock::time_point RemoteEnd::replied_at() const { return dialogue_->port_told(); }
 
 Result<std::optional<BootstrapFields>> RemoteEnd::answer() { return dialogue_->answer(); }
 

@@ -1,6 +1,7 @@
 // The other side of a transfer, started over the user's ssh. Our end of docs/ssh.md.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ class RemoteEnd {
     [[nodiscard]] const Credentials& credentials() const noexcept { return credentials_; }
     /// What came with the port.
     [[nodiscard]] const BootstrapFields& reply() const noexcept { return reply_; }
+    /// When that came, by the wall clock here.
+    [[nodiscard]] std::chrono::system_clock::time_point replied_at() const;
     /// To be dialled in turn.
     [[nodiscard]] const std::vector<Address>& addresses() const noexcept { return addresses_; }
     /// What the other side said to the request, if it has by now. An error: it will not serve it, or has gone without

@@ -121,9 +121,15 @@ Result<void> SshChild::write(std::string_view text) {
 std::optional<std::string> SshChild::next_line() {
     const std::lock_guard lock(mutex_);
     if (lines_.empty()) return std::nullopt;
-    std::string line = std::move(lines_.front());
+    std::string line = std::move(lines_.front().text);
+    line_came_ = lines_.front().came;
     lines_.pop_front();
     return line;
+}
+
+std::chrono::system_clock::time_point SshChild::line_came() const {
+    const std::lock_guard lock(mutex_);
+    return line_came_;
 }
 
 bool SshChild::ended() const {
@@ -153,7 +159,8 @@ void SshChild::read_until_stopped() {
             if (!more) entries[0].fd = -1;
             {
                 const std::lock_guard lock(mutex_);
-                split_lines(out, [this](std::string_view line) { lines_.emplace_back(line); });
+                const auto now = std::chrono::system_clock::now();
+                split_lines(out, [&](std::string_view line) { lines_.push_back({std::string(line), now}); });
                 at_end_ = !more;
             }
             callbacks_.news();

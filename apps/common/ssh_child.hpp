@@ -38,6 +38,8 @@ class SshChild {
     Result<void> write(std::string_view text);
     /// Of its standard output.
     [[nodiscard]] std::optional<std::string> next_line();
+    /// When the line came that next_line() gave last.
+    [[nodiscard]] std::chrono::system_clock::time_point line_came() const;
     /// Its standard output has ended, and all lines of it were taken.
     [[nodiscard]] bool ended() const;
     /// Closes its standard input and waits until it exits; asks it to with SIGTERM after `patience`. What a shell would
@@ -62,7 +64,12 @@ class SshChild {
     std::optional<PromptTcp> tcp_;  // until it says a line; reader's thread
 
     mutable std::mutex mutex_;  // guards what follows
-    std::deque<std::string> lines_;
+    struct Line {
+        std::string text;
+        std::chrono::system_clock::time_point came;
+    };
+    std::deque<Line> lines_;
+    std::chrono::system_clock::time_point line_came_;
     bool at_end_ = false;
 
     std::thread reader_;

@@ -11,18 +11,16 @@
 
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
-#include "common/dial_url.hpp"
-#include "common/explain.hpp"
 #include "common/json_writer.hpp"
 #include "common/landing.hpp"
 #include "common/probe_job.hpp"
 #include "common/process.hpp"
-#include "common/remote_end.hpp"
 #include "common/transfer_watch.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
+#include "udtx-send/send_route.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -80,52 +78,27 @@ void write_path(JsonWriter& json, const PathStats& path) {
     json.key("sent_packets").number(path.sent_packets).end_object();
 }
 
-struct Route {
-    Credentials credentials;
-    std::vector<Address> addresses;
-    std::unique_ptr<RemoteEnd> remote{};          ///< over ssh: it lives as long as the probe
-    std::chrono::system_clock::time_point met{};  ///< when that had answered
-};
-
-Result<Route> find_route(const SendRun& run) {
-    const SendCommand& command = run.command;
-    if (!command.remote) {
-        auto credentials = dialling_credentials(command.common, command.pin);
-        if (!credentials) return credentials.error();
-        auto addresses = addresses_of(command.url, command.common.addresses);
-        if (!addresses) return addresses.error();
-        return Route{std::move(*credentials), std::move(*addresses)};
-    }
-    // As for files into the home directory, of which none will come.
-    RemoteStart start{"udtx-recv", *command.remote, command.ssh, command.common.addresses, {}};
-    start.request.add("shape", std::string(to_string(SourceShape::several)));
-    start.request.add("destination", "");
-    start.request.add("transfer", "0");
-    for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
-    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
-    if (!remote) return remote.error();
-    const auto now = std::chrono::system_clock::now();
-    return Route{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote), now};
+/// As for files into the home directory, of which none will come.
+BootstrapFields request_for_nothing() {
+    BootstrapFields request;
+    request.add("shape", std::string(to_string(SourceShape::several)));
+    request.add("destination", "");
+    request.add("transfer", "0");
+    return request;
 }
 
-DialContext context_of(const SendCommand& command, const Route& route, bool connected) {
-    const TransportConfig config = command.transport();
-    if (route.remote) return context_over_ssh(*route.remote, command.remote->host, connected, config);
-    return {command.url, connected, !command.pin.empty(), config.handshake_timeout, {}, false};
-}
-
-Error explained(const SendCommand& command, const Route& route, const Error& error, bool connected) {
+Error explained(const SendCommand& command, const SendRoute& route, const Error& error, bool connected) {
     // Over ssh something listens there for sure: what refuses datagrams is on the way.
     const bool blocked = route.remote && !connected && error.code == ErrorCode::network;
     return {blocked ? ErrorCode::udp_blocked : error.code, explain(error, context_of(command, route, connected))};
 }
 
 /// What the other side told over ssh was on its way for half a round trip.
-std::optional<Duration> clock_ahead(const Route& route, const std::optional<ConnectionStats>& stats) {
+std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<ConnectionStats>& stats) {
     const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
     if (!told || *told > kFarthestClock) return std::nullopt;
     const Duration on_its_way = stats && !stats->paths.empty() ? stats->paths.front().min_rtt / 2 : Duration();
-    const auto here = std::chrono::duration_cast<std::chrono::nanoseconds>(route.met.time_since_epoch());
+    const auto here = route.remote->replied_at().time_since_epoch();
     return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;
 }
 
@@ -138,7 +111,7 @@ PathProbe probe_path(const SendRun& run) {
         probe.error = error;
         return probe;
     };
-    const auto route = find_route(run);
+    const auto route = find_route(run, request_for_nothing());
     if (!route) return fail(route.error());
     const std::string peer = command.remote ? command.remote->host : authority(command.url);
     auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer},

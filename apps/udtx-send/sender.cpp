@@ -9,14 +9,11 @@
 #include "common/attempt_report.hpp"
 #include "common/descriptors.hpp"
 #include "common/dial_handler.hpp"
-#include "common/dial_url.hpp"
-#include "common/explain.hpp"
 #include "common/landing.hpp"
 #include "common/plan_listing.hpp"
 #include "common/process.hpp"
 #include "common/receipt.hpp"
 #include "common/reconnect.hpp"
-#include "common/remote_end.hpp"
 #include "common/show_report.hpp"
 #include "common/supervisor.hpp"
 #include "common/transfer_watch.hpp"
@@ -26,6 +23,7 @@
 #include "io/path_plan.hpp"
 #include "transfer/send_job.hpp"
 #include "udtx-send/send_options.hpp"
+#include "udtx-send/send_route.hpp"
 #include "udtx-send/sources.hpp"
 
 namespace udtx::apps {
@@ -52,44 +50,23 @@ transfer::SendOptions what_to_send(const SendCommand& command, const std::vector
     return options;
 }
 
-/// Where the receiver is, and what is shared with it.
-struct Route {
-    Credentials credentials;
-    std::vector<Address> addresses;
-    std::unique_ptr<RemoteEnd> remote;  ///< over ssh: it lives as long as the transfer
-};
-
-Result<Route> route_by_url(const SendCommand& command) {
-    auto credentials = dialling_credentials(command.common, command.pin);
-    if (!credentials) return credentials.error();
-    auto addresses = addresses_of(command.url, command.common.addresses);
-    if (!addresses) return addresses.error();
-    return Route{std::move(*credentials), std::move(*addresses), nullptr};
-}
-
-Result<Route> route_by_ssh(const SendRun& run, const std::vector<std::string>& sources) {
-    const SendCommand& command = run.command;
-    RemoteStart start{"udtx-recv", *command.remote, command.ssh, command.common.addresses, {}};
+/// Of the receiver that is started over ssh.
+BootstrapFields request_for(const SendCommand& command, const std::vector<std::string>& sources) {
+    BootstrapFields request;
     // Where some of the sources are missing, what was asked for still counts.
     const SourceShape shape = command.sources.size() == 1 ? shape_of(sources) : SourceShape::several;
-    start.request.add("shape", std::string(to_string(shape)));
-    start.request.add("destination", command.remote->path);
-    start.request.add("transfer", std::to_string(number_of(command, sources, where_of(command))));
-    if (command.tree.dry_run) start.request.add("dry-run", "1");
+    request.add("shape", std::string(to_string(shape)));
+    request.add("destination", command.remote->path);
+    request.add("transfer", std::to_string(number_of(command, sources, where_of(command))));
+    if (command.tree.dry_run) request.add("dry-run", "1");
     if (!command.tree.names) {
-        for (std::string& name : names_of(sources)) start.request.add("name", std::move(name));
+        for (std::string& name : names_of(sources)) request.add("name", std::move(name));
     }
-    for (std::string& argument : command.common.for_other_side()) start.request.add("argument", std::move(argument));
-    auto remote = RemoteEnd::start(std::move(start), run.log, run.terminal, run.signals);
-    if (!remote) return remote.error();
-    if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty()) {
-        run.log.detail(command.remote->host + ": " + advice);
-    }
-    return Route{(*remote)->credentials(), (*remote)->addresses(), std::move(*remote)};
+    return request;
 }
 
 /// Takes what the far end over ssh has said by now. False: it will not serve us.
-bool listen_to(const Route& route, transfer::SendJob& job) {
+bool listen_to(const SendRoute& route, transfer::SendJob& job) {
     if (!route.remote) return true;
     const auto answer = route.remote->answer();
     const bool fresh = answer && answer->has_value() && !(*answer)->get("fresh").empty();
@@ -98,21 +75,10 @@ bool listen_to(const Route& route, transfer::SendJob& job) {
 }
 
 /// Why the far end over ssh does not serve us, if that is why there is no connection.
-std::optional<Error> refusal(const Route& route, const DialHandler& dial, const Supervisor& supervisor) {
+std::optional<Error> refusal(const SendRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
     if (!route.remote || dial.connected() || supervisor.given_up()) return std::nullopt;
     const auto answer = route.remote->await_answer();
     return answer ? std::nullopt : std::optional(answer.error());
-}
-
-DialContext context_of(const SendRun& run, const Route& route, const DialHandler& dial) {
-    const TransportConfig config = run.command.common.transport();
-    if (route.remote) return context_over_ssh(*route.remote, run.command.remote->host, dial.connected(), config);
-    DialContext context;
-    context.url = run.command.url;
-    context.connected = dial.connected();
-    context.identity = !run.command.pin.empty();
-    context.patience = config.handshake_timeout;
-    return context;
 }
 
 /// Of a run, over all its connections.
@@ -123,7 +89,7 @@ struct Sending {
     LeaveSender leave;
 };
 
-FinalReport make_report(const Sending& sending, const Route& route, const Supervisor& supervisor,
+FinalReport make_report(const Sending& sending, const SendRoute& route, const Supervisor& supervisor,
                         const DialHandler& dial, const transfer::SendJob& job) {
     const SendCommand& command = sending.run.command;
     AttemptFacts facts{command.common, DataEnd::sender};
@@ -131,7 +97,7 @@ FinalReport make_report(const Sending& sending, const Route& route, const Superv
     facts.dry_run = command.tree.dry_run;
     facts.congestion = command.common.congestion_in_use();
     facts.missing = sending.sources.failed;
-    facts.context = [&] { return context_of(sending.run, route, dial); };
+    facts.context = [&] { return context_of(command, route, dial.connected()); };
     return attempt_report(std::move(facts), *sending.watch, supervisor, dial, job);
 }
 
@@ -147,7 +113,7 @@ transfer::SendOptions what_to_send(const Sending& sending) {
 }
 
 /// One connection's worth of a transfer.
-Attempt send_over(const Sending& sending, const Route& route) {
+Attempt send_over(const Sending& sending, const SendRoute& route) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
     TransferWatch& watch = *sending.watch;
@@ -219,7 +185,8 @@ Attempt send_over(const Sending& sending, const Route& route) {
 Attempt attempt(const Sending& sending, bool again) {
     const SendRun& run = sending.run;
     const auto route = make_while_watched(*sending.watch, again, [&] {
-        return run.command.remote ? route_by_ssh(run, sending.sources.usable) : route_by_url(run.command);
+        return find_route(run,
+                          run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
     });
     if (route) return send_over(sending, *route);
     return not_begun(run.command.common, *sending.watch, route.error(), end_of(route.error()));

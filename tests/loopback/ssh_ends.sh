@@ -139,6 +139,16 @@ grep -q "^MEND  disk of $work/none: " "$work/last.out" || fail "the far end's di
 far_program late "'$recv' \"\$@\" | sed -u 's/^clock .*/clock 1700000000000000000/'"
 expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$work/late" --dir "$work" far
 grep -A 1 "^MEND  clocks: that of far is .* behind" "$work/last.out" | grep -q "timedatectl" || fail "the clocks"
+# What ssh -G takes is no time that the other clock is behind.
+mkdir "$work/slow"
+cat >"$work/slow/ssh" <<EOF
+#!/bin/bash
+case " \$* " in *" -G "*) sleep 1.7 ;; esac
+exec ssh "\$@"
+EOF
+chmod +x "$work/slow/ssh"
+expect 0 "$send" doctor --ssh "'$work/slow/ssh' -F '$ssh_config'" --remote-bin "$recv" --dir "$work" far
+grep -q "^good  clocks: less than 1 s apart" "$work/last.out" || fail "the clocks: $(grep clocks "$work/last.out")"
 start_recv doctor-hole --psk-file "$work/psk" --dir "$work/dst"
 kill -STOP "$receiver"
 far_program hole "'$recv' \"\$@\" | sed -u 's/^port .*/port $port/'"
