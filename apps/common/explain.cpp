@@ -46,7 +46,7 @@ DialContext context_over_ssh(RemoteEnd& remote, const std::string& host, bool co
 }
 
 std::string explain(const Error& error, const DialContext& context) {
-    const std::string where = authority(context.url) + "/udp";
+    const std::string where = context.targets.empty() ? authority(context.url) + "/udp" : context.targets;
     const std::string port = std::to_string(context.url.port);
     if (error.code == ErrorCode::authentication) {
         return "authentication with " + where + " failed: " + error.message +

@@ -13,6 +13,7 @@ namespace udtx::apps {
 
 struct DialContext {
     Url url;
+    std::string targets{};  ///< who is dialled, where that is not `url`
     bool connected = false;
     bool identity = false;  ///< pinned keys instead of a shared one
     Duration patience{};    ///< how long the handshake was waited for

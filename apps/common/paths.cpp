@@ -1,5 +1,6 @@
 #include "common/paths.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -83,6 +84,10 @@ Result<void> PathOptions::check() {
     for (const std::string& text : texts) {
         auto path = parse_path(text);
         if (!path) return path.error();
+        const bool twice = std::any_of(requests.begin(), requests.end(), [&](const PathRequest& other) {
+            return other.local == path->local && other.remote == path->remote;
+        });
+        if (twice) return usage(text, "there is such a path already; each has another LOCAL or another REMOTE");
         requests.push_back(std::move(*path));
     }
     if (failover() && requests.size() < 2) return wrong("--multipath failover needs two --path at least");
@@ -105,6 +110,21 @@ Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Ad
         plans.push_back(*plan);
     }
     return plans;
+}
+
+std::string PathOptions::targets(const Url& url) const {
+    std::vector<std::string> all;
+    for (const PathRequest& path : requests) {
+        Url target = url;
+        if (!path.remote.empty()) target.host = path.remote;
+        all.push_back(authority(target) + "/udp");
+    }
+    if (all.empty()) return authority(url) + "/udp";
+    std::string text;
+    for (auto one = all.begin(); one != all.end(); ++one) {
+        if (std::find(all.begin(), one, *one) == one) text += (text.empty() ? "" : ", ") + *one;
+    }
+    return text;
 }
 
 }  // namespace udtx::apps

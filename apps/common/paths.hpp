@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/url.hpp"
 #include "io/resolve.hpp"
 #include "proto/path_context.hpp"
 #include "udtx/address.hpp"
@@ -34,6 +35,8 @@ struct PathOptions {
     /// What to dial: the paths that were asked for, or else the other side's addresses.
     [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan(const std::vector<Address>& addresses,
                                                                  io::AddressChoice choice) const;
+    /// For messages: the hosts and ports that are dialled for `url`, "big.example:7011/udp".
+    [[nodiscard]] std::string targets(const Url& url) const;
 };
 
 }  // namespace udtx::apps

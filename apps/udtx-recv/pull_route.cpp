@@ -152,6 +152,7 @@ DialContext context_of(const RecvCommand& command, const PullRoute& route, const
     if (route.remote) return context_over_ssh(*route.remote, route.peer, dial.connected(), config);
     DialContext context;
     context.url = *command.server;
+    context.targets = command.paths.targets(*command.server);
     context.connected = dial.connected();
     context.identity = !command.pin.empty();
     context.patience = config.handshake_timeout;

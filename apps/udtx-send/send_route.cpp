@@ -36,6 +36,7 @@ DialContext context_of(const SendCommand& command, const SendRoute& route, bool 
     if (route.remote) return context_over_ssh(*route.remote, command.remote->host, connected, config);
     DialContext context;
     context.url = command.url;
+    context.targets = command.paths.targets(command.url);
     context.connected = connected;
     context.identity = !command.pin.empty();
     context.patience = config.handshake_timeout;

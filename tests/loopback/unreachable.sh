@@ -12,6 +12,9 @@ said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
 expect 10 "$send" --path 127.0.0.1 --path 127.0.0.2 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 said "nothing answers on 127.0.0.1:$port/udp.*udtx-recv"
 
+expect 10 "$send" --path 127.0.0.1,127.0.0.3 --path 127.0.0.2 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+said "nothing answers on 127.0.0.3:$port/udp, 127.0.0.1:$port/udp: start udtx-recv"
+
 # A stopped receiver looks like a firewall that drops everything.
 start_recv silent --dir "$work/dst" --psk-file "$work/psk"
 kill -STOP "$receiver"

@@ -32,6 +32,36 @@ std::string error_of(const std::string& text, const std::vector<Address>& remote
 
 }  // namespace
 
+TEST_CASE("a path is given once") {
+    const auto checked = [](std::vector<std::string> texts) {
+        PathOptions paths;
+        paths.texts = std::move(texts);
+        return paths.check();
+    };
+    for (const char* again : {"eth0", "eth0,weight=2"}) {
+        const auto twice = checked({"eth0", "eth1", again});
+        REQUIRE_FALSE(twice.ok());
+        CHECK(twice.error().message.find(std::string("--path ") + again + ": there is such a path") == 0);
+    }
+    CHECK_FALSE(checked({"eth0,10.0.0.1", "eth0,10.0.0.1"}).ok());
+    CHECK(checked({"eth0,10.0.0.1", "eth0,10.0.0.2", "eth0", "eth1"}).ok());
+}
+
+TEST_CASE("messages name who is dialled") {
+    const auto targets = [](std::vector<std::string> texts) {
+        PathOptions paths;
+        paths.texts = std::move(texts);
+        REQUIRE(paths.check().ok());
+        Url url;
+        url.host = "big.example";
+        url.port = 7000;
+        return paths.targets(url);
+    };
+    CHECK(targets({}) == "big.example:7000/udp");
+    CHECK(targets({"eth0", "eth1,weight=2"}) == "big.example:7000/udp");
+    CHECK(targets({"eth0", "eth1,fd00::1", "eth2,fd00::1"}) == "big.example:7000/udp, [fd00::1]:7000/udp");
+}
+
 TEST_CASE("--path is LOCAL[,REMOTE][,weight=N]") {
     const auto whole = parse_path("wan0,203.0.113.9,weight=2.5");
     REQUIRE(whole);
