@@ -62,14 +62,20 @@ class StartedSender {
     std::shared_ptr<JobApp<transfer::ReceiveJob>> receiver;
 };
 
+/// A file to be sent, and a place that holds another.
+struct SmallFile : TemporaryDirectory {
+    SmallFile() {
+        write_file(*this / "small", "x");
+        fs::create_directory(*this / "dst");
+        write_file(*this / "dst/other", "so that there is something to ask about");
+    }
+};
+
 }  // namespace
 
 TEST_CASE("to a place where nothing stands all is sent before the receiver has said a word") {
     for (const bool fresh : {true, false}) {
-        const TemporaryDirectory temp;
-        write_file(temp / "small", "x");
-        fs::create_directory(temp / "dst");
-        write_file(temp / "dst/other", "so that there is something to ask about");
+        const SmallFile temp;
         Scenario s(symmetric(fresh ? "nothing stands there" : "who knows what stands there", line(0)));
         TransferRig rig(s, {.sources = {(temp / "small").string()}, .destination = "", .fresh = fresh},
                         {.directory = (temp / "dst").string()});
@@ -88,10 +94,7 @@ TEST_CASE("to a place where nothing stands all is sent before the receiver has s
 
 TEST_CASE("a receiver that expects nothing here gets all of it for its first word, and is done when it has it") {
     for (const bool fresh : {true, false}) {
-        const TemporaryDirectory temp;
-        write_file(temp / "small", "x");
-        fs::create_directory(temp / "dst");
-        write_file(temp / "dst/other", "so that there is something to ask about");
+        const SmallFile temp;
         Scenario s(symmetric(fresh ? "fetched to where nothing stands" : "fetched", line(0)));
         StartedSender pull(s, (temp / "small").string(), (temp / "dst").string(), fresh);
         bool silent = false;

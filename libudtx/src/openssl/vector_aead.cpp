@@ -61,6 +61,20 @@ class WholeNonce {
     __m128i bytes_;
 };
 
+/// A packet as the library takes it; `packet` holds at least header and tag.
+struct Parts {
+    Parts(std::span<std::byte> packet, std::size_t header_bytes)
+        : header(as_uchar(packet.data())),
+          payload(header + header_bytes),
+          payload_bytes(packet.size() - header_bytes - crypto::kTagBytes),
+          tag(payload + payload_bytes) {}
+
+    std::uint8_t* header;
+    std::uint8_t* payload;
+    std::size_t payload_bytes;
+    std::uint8_t* tag;
+};
+
 class VectorAesGcm final : public crypto::Aead {
   public:
     VectorAesGcm(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
@@ -72,22 +86,18 @@ class VectorAesGcm final : public crypto::Aead {
 
     void seal(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
         assert(packet.size() >= header_bytes + crypto::kTagBytes);
-        std::uint8_t* const data = as_uchar(packet.data());
-        std::uint8_t* const payload = data + header_bytes;
-        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
-        IMB_AES256_GCM_ENC(&manager_, &key_, &context_, payload, payload, payload_bytes, WholeNonce(nonce).data(), data,
-                           header_bytes, payload + payload_bytes, crypto::kTagBytes);
+        const Parts p(packet, header_bytes);
+        IMB_AES256_GCM_ENC(&manager_, &key_, &context_, p.payload, p.payload, p.payload_bytes, WholeNonce(nonce).data(),
+                           p.header, header_bytes, p.tag, crypto::kTagBytes);
     }
 
     bool open(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
         if (packet.size() < header_bytes + crypto::kTagBytes) return false;
-        std::uint8_t* const data = as_uchar(packet.data());
-        std::uint8_t* const payload = data + header_bytes;
-        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
+        const Parts p(packet, header_bytes);
         std::array<std::uint8_t, crypto::kTagBytes> tag{};
-        IMB_AES256_GCM_DEC(&manager_, &key_, &context_, payload, payload, payload_bytes, WholeNonce(nonce).data(), data,
-                           header_bytes, tag.data(), tag.size());
-        return CRYPTO_memcmp(tag.data(), payload + payload_bytes, tag.size()) == 0;
+        IMB_AES256_GCM_DEC(&manager_, &key_, &context_, p.payload, p.payload, p.payload_bytes, WholeNonce(nonce).data(),
+                           p.header, header_bytes, tag.data(), tag.size());
+        return CRYPTO_memcmp(tag.data(), p.tag, tag.size()) == 0;
     }
 
   private:
@@ -111,24 +121,20 @@ class VectorChaCha final : public crypto::Aead {
 
     void seal(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
         assert(packet.size() >= header_bytes + crypto::kTagBytes);
-        std::uint8_t* const data = as_uchar(packet.data());
-        std::uint8_t* const payload = data + header_bytes;
-        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
-        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), data, header_bytes);
-        IMB_CHACHA20_POLY1305_ENC_UPDATE(&manager_, key_.data(), &context_, payload, payload, payload_bytes);
-        IMB_CHACHA20_POLY1305_ENC_FINALIZE(&manager_, &context_, payload + payload_bytes, crypto::kTagBytes);
+        const Parts p(packet, header_bytes);
+        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), p.header, header_bytes);
+        IMB_CHACHA20_POLY1305_ENC_UPDATE(&manager_, key_.data(), &context_, p.payload, p.payload, p.payload_bytes);
+        IMB_CHACHA20_POLY1305_ENC_FINALIZE(&manager_, &context_, p.tag, crypto::kTagBytes);
     }
 
     bool open(const crypto::Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) override {
         if (packet.size() < header_bytes + crypto::kTagBytes) return false;
-        std::uint8_t* const data = as_uchar(packet.data());
-        std::uint8_t* const payload = data + header_bytes;
-        const std::size_t payload_bytes = packet.size() - header_bytes - crypto::kTagBytes;
+        const Parts p(packet, header_bytes);
         std::array<std::uint8_t, crypto::kTagBytes> tag{};
-        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), data, header_bytes);
-        IMB_CHACHA20_POLY1305_DEC_UPDATE(&manager_, key_.data(), &context_, payload, payload, payload_bytes);
+        IMB_CHACHA20_POLY1305_INIT(&manager_, key_.data(), &context_, WholeNonce(nonce).data(), p.header, header_bytes);
+        IMB_CHACHA20_POLY1305_DEC_UPDATE(&manager_, key_.data(), &context_, p.payload, p.payload, p.payload_bytes);
         IMB_CHACHA20_POLY1305_DEC_FINALIZE(&manager_, &context_, tag.data(), tag.size());
-        return CRYPTO_memcmp(tag.data(), payload + payload_bytes, tag.size()) == 0;
+        return CRYPTO_memcmp(tag.data(), p.tag, tag.size()) == 0;
     }
 
   private:
