@@ -197,6 +197,12 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
         last_low_ = feedback.now;
         return;
     }
+    // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause.
+    if (loss_.total() > kMaxThinning) {
+        phase_ = Phase::steady;
+        last_low_ = feedback.now;
+        return;
+    }
     if (crowded_since_) return;
     rate_ = std::min(rate_ * std::exp2(2.0 * dt / rtt), capacity());
     if (rate_ < capacity()) {
