@@ -1,17 +1,14 @@
-#include "transfer/tree_writer.hpp"
+#include "tree_writer_rig.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "test/catch.hpp"
-#include "test/temporary_directory.hpp"
-#include "transfer/names.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -19,76 +16,7 @@ using namespace udtx::test;
 
 namespace {
 
-/// A tree writer on a temporary directory, fed as a receiver would feed it.
-struct Rig {
-    explicit Rig(bool keep = false) : preserve(keep) { open(); }
-
-    void open() {
-        auto root = ConfinedDir::open(temp.path().string());
-        TreeWriterCallbacks callbacks;
-        callbacks.delivered = [this](const Commit& c) {
-            const std::lock_guard lock(mutex);
-            delivered.push_back(c.path());
-        };
-        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error& error) {
-            const std::lock_guard lock(mutex);
-            failed.push_back(path);
-            codes.push_back(error.code);
-        };
-        callbacks.fatal = [](const Error&) {};
-        writer.emplace(std::move(root).value(), TreeWriterOptions{preserve, HashAlgorithm::xxh3_128, 1}, callbacks);
-    }
-
-    static Digest hash(const std::string& text) {
-        Hasher hasher(HashAlgorithm::xxh3_128);
-        hasher.update(std::as_bytes(std::span(text)));
-        return hasher.finish();
-    }
-    std::uint64_t entry(EntryType type, const std::string& path, std::uint64_t size = 0,
-                        const std::string& target = "") {
-        message::Entry m;
-        m.index = next++;
-        m.type = type;
-        m.path = split_path(path);
-        m.mode = mode;
-        m.mtime_ns = 1'000'000'000'000'000'001;
-        m.size = size;
-        m.whole = type == EntryType::file;
-        m.target = target;
-        writer->begin_entry(m);
-        return m.index;
-    }
-    void piece(std::uint64_t index, const std::string& content) {
-        Piece p{index, 0, 0, content.size(), 0};
-        writer->write_piece({p, Chunk::copy_of(std::as_bytes(std::span(content)))});
-    }
-    void digests(std::uint64_t index, const std::string& content) {
-        writer->check_digests({index, 0, {hash(content)}});
-    }
-    void end(std::uint64_t index, const std::string& content, FileStatus status = FileStatus::ok) {
-        FileDigest digest(HashAlgorithm::xxh3_128, content.size());
-        if (!content.empty()) digest.add(0, content.size(), hash(content));
-        writer->end_file({index, status, digest.finish()}, content.empty() ? 0 : 1);
-    }
-    void file(const std::string& path, const std::string& content) {
-        const std::uint64_t index = entry(EntryType::file, path, content.size());
-        if (!content.empty()) {
-            piece(index, content);
-            digests(index, content);
-        }
-        end(index, content);
-    }
-
-    TemporaryDirectory temp;
-    bool preserve;
-    std::mutex mutex;
-    std::vector<std::string> delivered;
-    std::vector<std::string> failed;
-    std::vector<ErrorCode> codes;
-    std::uint64_t next = 0;
-    std::uint32_t mode = 0755;
-    std::optional<TreeWriter> writer;
-};
+using Rig = TreeWriterRig;
 
 /// Root may write anywhere: what rights are about is seen by an ordinary user only.
 class AsOrdinaryUser {
@@ -370,60 +298,6 @@ TEST_CASE("a sparse file keeps its holes and its size") {
     REQUIRE(::stat((rig.temp / "sparse").c_str(), &st) == 0);
     CHECK(static_cast<std::uint64_t>(st.st_size) == m.size);
     CHECK(st.st_blocks < 1024);
-}
-
-TEST_CASE("the first piece of a file counts as written when it is known that the file goes on") {
-    const std::string first(kPieceBytes, 'a');
-    const auto begin = [&first](Rig& rig) {
-        message::Entry m;
-        m.path = {"long"};
-        m.mode = 0644;
-        m.size = first.size() + 5;
-        rig.writer->begin_entry(m);
-        rig.piece(0, first);
-        rig.digests(0, first);
-    };
-    const auto piece = [](Rig& rig, std::uint64_t ordinal, const std::string& content) {
-        rig.writer->write_piece({{0, ordinal, ordinal * kPieceBytes, content.size(), 0},
-                                 Chunk::copy_of(std::as_bytes(std::span(content)))});
-    };
-    SECTION("it was there") {
-        Rig rig;
-        write_file(rig.temp / "long", first + "12345");
-        const struct timespec at[2] = {};
-        REQUIRE(::utimensat(AT_FDCWD, (rig.temp / "long").c_str(), static_cast<const struct timespec*>(at), 0) == 0);
-        begin(rig);
-        rig.writer->end_file({0, FileStatus::kept, {}}, 1);
-        piece(rig, 0, first);  // had its data come later
-        CHECK(rig.writer->written() == 0);
-        static_cast<void>(rig.writer->finish());
-        CHECK(rig.writer->written() == 0);
-    }
-    SECTION("it goes on") {
-        Rig rig;
-        begin(rig);
-        CHECK(rig.writer->written() == 0);
-        piece(rig, 1, "12345");
-        CHECK(rig.writer->written() == kPieceBytes + 5);
-    }
-    SECTION("its pieces come in another order") {
-        Rig rig;
-        message::Entry m;
-        m.path = {"long"};
-        m.mode = 0644;
-        m.size = first.size() + 5;
-        rig.writer->begin_entry(m);
-        piece(rig, 1, "12345");
-        CHECK(rig.writer->written() == 5);
-        piece(rig, 0, first);
-        CHECK(rig.writer->written() == kPieceBytes + 5);
-    }
-    SECTION("it is cut off") {
-        Rig rig;
-        begin(rig);
-        rig.writer->abandon();
-        CHECK(rig.writer->written() == kPieceBytes);
-    }
 }
 
 TEST_CASE("many small files are committed in groups and all arrive") {

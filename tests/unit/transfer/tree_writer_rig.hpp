@@ -1,0 +1,89 @@
+// A tree writer on a temporary directory, fed as a receiver would feed it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/temporary_directory.hpp"
+#include "transfer/names.hpp"
+#include "transfer/tree_writer.hpp"
+
+namespace udtx::transfer {
+
+using test::TemporaryDirectory;
+
+struct TreeWriterRig {
+    explicit TreeWriterRig(bool keep = false) : preserve(keep) { open(); }
+
+    void open() {
+        auto root = ConfinedDir::open(temp.path().string());
+        TreeWriterCallbacks callbacks;
+        callbacks.delivered = [this](const Commit& c) {
+            const std::lock_guard lock(mutex);
+            delivered.push_back(c.path());
+        };
+        callbacks.failed = [this](std::uint64_t, const std::string& path, const Error& error) {
+            const std::lock_guard lock(mutex);
+            failed.push_back(path);
+            codes.push_back(error.code);
+        };
+        callbacks.fatal = [](const Error&) {};
+        writer.emplace(std::move(root).value(), TreeWriterOptions{preserve, HashAlgorithm::xxh3_128, 1}, callbacks);
+    }
+
+    static Digest hash(const std::string& text) {
+        Hasher hasher(HashAlgorithm::xxh3_128);
+        hasher.update(std::as_bytes(std::span(text)));
+        return hasher.finish();
+    }
+    std::uint64_t entry(EntryType type, const std::string& path, std::uint64_t size = 0,
+                        const std::string& target = "") {
+        message::Entry m;
+        m.index = next++;
+        m.type = type;
+        m.path = split_path(path);
+        m.mode = mode;
+        m.mtime_ns = 1'000'000'000'000'000'001;
+        m.size = size;
+        m.whole = type == EntryType::file;
+        m.target = target;
+        writer->begin_entry(m);
+        return m.index;
+    }
+    void piece(std::uint64_t index, const std::string& content) {
+        Piece p{index, 0, 0, content.size(), 0};
+        writer->write_piece({p, Chunk::copy_of(std::as_bytes(std::span(content)))});
+    }
+    void digests(std::uint64_t index, const std::string& content) {
+        writer->check_digests({index, 0, {hash(content)}});
+    }
+    void end(std::uint64_t index, const std::string& content, FileStatus status = FileStatus::ok) {
+        FileDigest digest(HashAlgorithm::xxh3_128, content.size());
+        if (!content.empty()) digest.add(0, content.size(), hash(content));
+        writer->end_file({index, status, digest.finish()}, content.empty() ? 0 : 1);
+    }
+    void file(const std::string& path, const std::string& content) {
+        const std::uint64_t index = entry(EntryType::file, path, content.size());
+        if (!content.empty()) {
+            piece(index, content);
+            digests(index, content);
+        }
+        end(index, content);
+    }
+
+    TemporaryDirectory temp;
+    bool preserve;
+    std::mutex mutex;
+    std::vector<std::string> delivered;
+    std::vector<std::string> failed;
+    std::vector<ErrorCode> codes;
+    std::uint64_t next = 0;
+    std::uint32_t mode = 0755;
+    std::optional<TreeWriter> writer;
+};
+
+}  // namespace udtx::transfer
