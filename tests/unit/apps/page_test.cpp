@@ -152,7 +152,7 @@ TEST_CASE("a thousand senders: sums of all, few of them one by one, lines that g
     }
     CHECK(count_of(page.json(false), "\"reason\"") == PageData::kMaxEnded);
     CHECK(has(page.json(false), R"("ended_count":100)"));
-    CHECK(has(page.json(false), R"("peer":"10.0.1.1:99","whose":"to 10.0.1.1:99 (bob)")"));
+    CHECK(has(page.json(false), R"x("peer":"10.0.1.1:99","whose":"to 10.0.1.1:99 (bob)")x"));
     const std::string last = page.json(false);
     const std::size_t from = last.find("\"labels\"");
     CHECK(count_of(last.substr(from, last.find('}', from) - from), "\":\"") == PageData::kMaxLabels);
