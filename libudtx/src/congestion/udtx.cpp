@@ -96,6 +96,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.persistent_timeout && phase_ != Phase::blind) {
         rate_ = std::min(rate_, mtr_.mtr() / 8.0);
         phase_ = Phase::ramp;
+        first_ramp_ = false;
         compete_.leave();
         trial_.abandon();
         at_line_since_.reset();
@@ -197,8 +198,9 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
         last_low_ = feedback.now;
         return;
     }
-    // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause.
-    if (loss_.total() > kMaxThinning) {
+    // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause. What a
+    // time-out lost is none.
+    if (first_ramp_ && loss_.total() > kMaxThinning) {
         phase_ = Phase::steady;
         last_low_ = feedback.now;
         return;

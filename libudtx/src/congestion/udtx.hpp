@@ -94,6 +94,7 @@ class Udtx final : public CongestionController {
     std::optional<Instant> updated_;
     Instant sent_;
     Instant started_;                       // of the ramp
+    bool first_ramp_ = true;                // no time-out yet
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
     std::optional<Instant> crowded_since_;  // ramp: q > q_h
     Instant low_since_;                     // q < 0.15 q_h since
