@@ -48,7 +48,7 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
     }
     std::string name = flag->substr(0, flag->find('='));
     // Of letters in one word the first is the one that nobody knows.
-    if (name[1] != '-') name.resize(2);
+    if (name.size() > 2 && name[1] != '-' && static_cast<unsigned char>(name[1]) < 0x80) name.resize(2);
     return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" + advice_for(app, name)};
 }
 

@@ -48,7 +48,10 @@ Result<Landing> renamed(const std::string& destination) {
 }
 
 Result<Landing> made(const std::string& destination, bool with_parents, bool dry_run) {
-    if (dry_run) return Landing{};
+    if (dry_run) {
+        if (const auto beside = renamed(destination); !with_parents && !beside) return beside.error();
+        return Landing{};
+    }
     std::error_code error;
     if (with_parents) {
         fs::create_directories(destination, error);

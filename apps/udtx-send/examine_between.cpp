@@ -10,6 +10,7 @@ constexpr PortRange kExamplePorts{60000, 60010};
 constexpr unsigned kUsualMtu = 1500;
 /// What encapsulation by one tunnel leaves of it.
 constexpr unsigned kTunnelMtu = 1400;
+constexpr unsigned kSearchStep = 32;  // by which the search for the largest datagram may stay below the MTU
 constexpr Duration kClocksApart = std::chrono::seconds(1);
 
 std::string open_ports(PortRange ports) {
@@ -42,7 +43,7 @@ Finding largest_packet(const PathStats& path, const std::optional<LocalLink>& li
     Finding finding{mtu >= kTunnelMtu, "path MTU: " + std::to_string(mtu) + " (datagrams of " +
                                            format_count(path.datagram_bytes) + " bytes pass)"};
     if (finding.good) return finding;
-    if (link && link->mtu < kTunnelMtu) {
+    if (link && link->mtu < kTunnelMtu && link->mtu <= mtu + kSearchStep) {
         finding.what += ", the MTU of " + link->name + " here is " + format_count(link->mtu);
         finding.remedy = "raise it, unless it is a tunnel through a line that carries no more: sudo ip link set " +
                          link->name + " mtu " + std::to_string(kUsualMtu);

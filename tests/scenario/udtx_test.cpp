@@ -146,11 +146,11 @@ TEST_CASE("udtx among its own: ten that start within two seconds are not taken f
 TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its start is not left in it") {
     // The base that it sees is a full queue, and no delay explains its losses: only trials do, after the start.
     for (const auto& [rtt, seed] : {std::pair<Duration, std::uint64_t>{100ms, 29U}, {200ms, 18U}}) {
-        if (size_scale() < 1.0) return;
         FlowRig rig(line(100, rtt, 0.1, seed, 10, 1s));
         rig.run_for(29s);
         INFO(rig.table(19s, 29s));
         CHECK(rig.jain(19s, 29s) > 0.98);
+        if (size_scale() < 1.0) return;
     }
 }
 

@@ -87,6 +87,8 @@ void Connection::make_congestion_controller(PathContext& p) {
     assert(made.ok() && "TransportConfig was not checked");
     p.congestion = std::move(made).value();
     p.stretch_acks.reset();
+    p.ack_interval = {};
+    p.acked_span = {};
     if (config_.regenerate_acks && p.congestion->counts_acks()) p.stretch_acks.emplace();
 }
 

@@ -123,6 +123,7 @@ void Connection::keep_back(Instant now, PathContext& p) {
     const auto told = p.stretch_acks->on_ack(now, *largest, {fb.acked_bytes, fb.acked_packets}, stretched);
     fb.acked_bytes = told.bytes;
     fb.acked_packets = told.packets;
+    if (outcome_.acked.empty()) fb.largest_acked = *largest;  // a time-out tells what was kept back
     fb.largest_acked -= std::min<PacketNumber>(fb.largest_acked, p.stretch_acks->kept_back().packets);
 }
 

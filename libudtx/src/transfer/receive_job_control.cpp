@@ -287,7 +287,8 @@ Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
-    if (m.status == FileStatus::kept || m.status == FileStatus::skipped) {
+    const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
+    if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
         report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= current_->announced; });
     }
     current_.reset();

@@ -157,6 +157,8 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     end_file(file, send_extents(file));
 }
 
+// One piece may have gone ahead of the word that the file is there: in vain. What the receiver gave up after more
+// counts.
 void SourceReader::end_file(OpenFile& file, FileStatus status) {
     flush_digests(file);
     message::FileEnd end{file.index, status, {}};
@@ -171,8 +173,8 @@ void SourceReader::end_file(OpenFile& file, FileStatus status) {
     packer_.message(end);
     const bool told = options_.owner || options_.attributes;
     if (status == FileStatus::kept && told) send_meta(file.entry, file.fd.get(), Others::go);
-    const bool in_vain = status == FileStatus::kept || status == FileStatus::skipped;
-    const std::uint64_t counts = in_vain ? 0 : file.sent;
+    const bool ends_early = status == FileStatus::kept || status == FileStatus::skipped;
+    const std::uint64_t counts = ends_early && file.sent <= kPieceBytes ? 0 : file.sent;
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += counts - file.entry.data_bytes; });
 }
 

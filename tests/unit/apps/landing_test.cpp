@@ -61,6 +61,15 @@ TEST_CASE("what does not exist is the new name of the one thing that comes") {
     CHECK(contents->rename.empty());
 }
 
+TEST_CASE("a dry run finds no place where the real one would find none, and makes nothing") {
+    const udtx::test::TemporaryDirectory root;
+    const std::string parent = root.path().string();
+    CHECK(find_landing(parent + "/deep/new/", SourceShape::contents, 1, true).ok());
+    CHECK(find_landing(parent + "/new", SourceShape::contents, 1, true).ok());
+    CHECK_FALSE(find_landing(parent + "/no/new", SourceShape::contents, 1, true).ok());
+    CHECK(fs::is_empty(root.path()));
+}
+
 TEST_CASE("a file is replaced by a file only") {
     const udtx::test::TemporaryDirectory root;
     const std::string file = (root.path() / "file").string();
