@@ -129,4 +129,15 @@ Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> argu
     return configured;
 }
 
+Result<Configured> parse_checked(CLI::App& app, std::vector<std::string> arguments,
+                                 const std::function<std::string()>& target,
+                                 const std::function<Subcommands()>& subcommands, Origins& origins,
+                                 const std::function<Result<void>()>& check) {
+    auto parsed = parse_configured(app, std::move(arguments), target, subcommands);
+    if (!parsed || parsed->text) return parsed;
+    origins = parsed->origins;
+    if (const auto checked = check(); !checked) return with_short_name(app, origins.attribute(checked.error()));
+    return parsed;
+}
+
 }  // namespace udtx::apps

@@ -33,7 +33,12 @@ struct Configured {
 Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
                                     const std::function<std::string()>& target,
                                     const std::function<Subcommands()>& subcommands);
-/// The same with given layers instead of this process's environment.
+/// The same, then `check` of the command that was filled. `origins` is where its values came from; an error names it.
+Result<Configured> parse_checked(CLI::App& app, std::vector<std::string> arguments,
+                                 const std::function<std::string()>& target,
+                                 const std::function<Subcommands()>& subcommands, Origins& origins,
+                                 const std::function<Result<void>()>& check);
+/// The first with given layers instead of this process's environment.
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,
                                      const std::function<std::string()>& target, const Layers& layers);
 

@@ -289,13 +289,10 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     use_house_style(app);
     define_options(app, command);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto parsed = parse_configured(app, std::move(arguments), source, subcommands_of_recv);
+    const auto parsed = parse_checked(app, std::move(arguments), source, subcommands_of_recv, command.common.origins,
+                                      [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
-    command.common.origins = parsed->origins;
-    if (const auto checked = check(app, command); !checked) {
-        return with_short_name(app, command.common.origins.attribute(checked.error()));
-    }
     if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
     if (command.server) {
         if (const auto placed = parsed->place(*command.server); !placed) return placed.error();

@@ -185,13 +185,10 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     use_house_style(app);
     define_options(app, command);
     const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto parsed = parse_configured(app, std::move(arguments), target, subcommands_of_send);
+    const auto parsed = parse_checked(app, std::move(arguments), target, subcommands_of_send, command.common.origins,
+                                      [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;
-    command.common.origins = parsed->origins;
-    if (const auto checked = check(app, command); !checked) {
-        return with_short_name(app, command.common.origins.attribute(checked.error()));
-    }
     if (const auto placed = parsed->place(command.url); !placed) return placed.error();
     return EarlyText();
 }
