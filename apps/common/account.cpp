@@ -38,19 +38,24 @@ transfer::Progress Account::whole(transfer::Progress now) const {
 transfer::Outcome Account::whole(transfer::Outcome now) const {
     if (!carried_) return now;
     const transfer::Outcome& before = outcome_;
+    const transfer::SentEarlier ours = std::exchange(now.sent_earlier, {});
     // Delivered earlier: this connection finds them proven, and counts them itself, or the same already, or in the way.
-    const std::uint64_t counted = std::min({before.files, now.kept_files, now.files});
+    // By their names, where there are names; else by how many there were.
+    const std::uint64_t counted = std::min(before.files, std::max(ours.files, std::min(now.kept_files, now.files)));
     const std::uint64_t uncounted = before.files - counted;
-    take_from(now.skipped, take_from(now.unchanged, uncounted + before.links));
-    now.files += uncounted;
+    take_from(now.skipped, take_from(now.unchanged, uncounted + ours.stood_files + before.links));
+    now.files = std::max(before.files, now.files + uncounted + ours.stood_files);
     now.links += before.links;
     now.directories = std::max(now.directories, before.directories);
-    now.bytes += before.bytes - std::min({before.bytes, now.kept_file_bytes, now.bytes});
+    const std::uint64_t counted_bytes = std::max(ours.bytes, std::min(now.kept_file_bytes, now.bytes));
+    now.bytes += before.bytes - std::min(before.bytes, counted_bytes) + ours.stood_bytes;
+    now.bytes = std::max(before.bytes, now.bytes);
     now.erased += before.erased;
     // As in the progress: what came over an earlier connection was sent by this command, told or not.
     const std::uint64_t kept = now.kept_bytes - std::min(now.kept_bytes, before.kept_bytes);
     const std::uint64_t again = std::min(kept, std::max(before.sent_bytes, progress_.bytes_sent));
-    const std::uint64_t earlier = uncounted > 0 ? std::max(again, before.sent_bytes) : again;
+    const bool by_count = uncounted > 0 && ours.files == 0;
+    const std::uint64_t earlier = by_count ? std::max(again, before.sent_bytes) : again + ours.stood_data;
     now.sent_bytes = std::max(before.sent_bytes, earlier + now.sent_bytes);
     now.kept_bytes = before.kept_bytes + (kept - again);
     return now;

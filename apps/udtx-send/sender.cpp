@@ -86,6 +86,7 @@ struct Sending {
     const SendRun& run;
     const CheckedSources& sources;
     std::unique_ptr<TransferWatch>& watch;
+    transfer::SentNames& sent;
     LeaveSender leave;
 };
 
@@ -143,6 +144,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     std::atomic<bool> done{false};
     transfer::SendOptions options = what_to_send(sending);
     options.receipt = receipt->get();
+    if (command.resumable() && !command.tree.dry_run) options.sent = &sending.sent;
     auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;
         run.signals.wake();
@@ -224,7 +226,8 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     const Duration patience = command.common.timeout.value_or(kDefaultPatience);
     auto watch = watch_push(run, patience);
     if (!watch) return never_began(command.common, watch.error());
-    const Sending sending{run, sources, *watch, leave};
+    transfer::SentNames sent;
+    const Sending sending{run, sources, *watch, sent, leave};
     FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **watch},
                                      [&](bool again) { return attempt(sending, again); });
     (*watch)->finish(report);

@@ -98,6 +98,40 @@ diff -r "$work/many" "$work/fresh/many" || fail "not the same"
 counts=$(for field in reconnects files bytes unchanged resumed_bytes sent_bytes; do json_field "$work/many.json" "$field"; done | tr '\n' ' ')
 [ "$counts" = "1 200 40000000 0 0 40000000 " ] || fail "reconnects, files, bytes, unchanged, resumed and sent bytes are $counts"
 
+# Files with holes, of which a receiver that was killed cannot prove that it brought them, count once, too; told or not.
+mkdir "$work/holes" "$work/sparse"
+for i in $(seq 42); do
+    head -c 1200000 "$work/file" >"$work/holes/f$i"
+    [ $((i % 3)) -ne 0 ] || { truncate -s 3145728 "$work/holes/f$i" && head -c 204800 "$work/file" >>"$work/holes/f$i"; }
+done
+listen_for_holes() {
+    "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/sparse" 2>"$work/holes.log" &
+    receiver=$!
+    receivers+=("$receiver")
+}
+kill -KILL "$receiver"
+wait_for 137 "$receiver"
+listen_for_holes
+until_true 60 grep -q listening "$work/holes.log"
+"$send" --timeout 12 --rate 60M --json --psk-file "$work/psk" "$work/holes" "udtx://127.0.0.1:$port/" >"$work/holes.json" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+for least in 12 28; do
+    arrived() { [ "$(find "$work/sparse/holes" -name 'f*' 2>/dev/null | wc -l)" -ge $least ]; }
+    until_true 120 arrived
+    kill -KILL "$receiver"
+    wait_for 137 "$receiver"
+    listen_for_holes
+done
+wait_for 0 "$sender"
+diff -r "$work/holes" "$work/sparse/holes" || fail "not the same"
+counts=$(for field in files bytes unchanged resumed_bytes; do json_field "$work/holes.json" "$field"; done | tr '\n' ' ')
+[ "$counts" = "42 $((28 * 1200000 + 14 * 3350528)) 0 0 " ] || fail "with holes files, bytes, unchanged and resumed bytes are $counts"
+# A hole begins and ends where the file system's blocks do: a block and a block less a file.
+sent=$(json_field "$work/holes.json" sent_bytes)
+least=$((28 * 1200000 + 14 * 1404800))
+[ "$sent" -ge "$least" ] && [ "$sent" -le $((least + 14 * 8192)) ] || fail "$sent bytes were sent, not $least"
+
 # Nobody comes back: patience ends, and the line says both.
 rm -rf "$work/dst"
 mkdir "$work/dst"

@@ -50,6 +50,16 @@ struct FailedFile {
 /// Failures beyond so many are only counted.
 inline constexpr std::size_t kMaxListedFailures = 1000;
 
+/// Sender: regular files that an earlier connection of the same transfer had sent.
+struct SentEarlier {
+    std::uint64_t files = 0;  ///< that this connection has come to
+    std::uint64_t bytes = 0;  ///< their apparent sizes
+    /// Of them, those that the receiver counts as `unchanged` or `skipped`, and not among `files`.
+    std::uint64_t stood_files = 0;
+    std::uint64_t stood_bytes = 0;
+    std::uint64_t stood_data = 0;  ///< what was sent of them
+};
+
 struct Outcome {
     /// ok: everything was delivered and confirmed. partial: some files were not (see failed). Otherwise what ended it.
     Result<void> status;
@@ -64,9 +74,10 @@ struct Outcome {
     std::uint64_t kept_file_bytes = 0;  ///< of `bytes`: theirs
     std::uint64_t unchanged = 0;        ///< files and links that were the same already; not among `files`
     std::uint64_t skipped = 0;          ///< those that stood there and were not to be overwritten; not among `files`
-    std::uint64_t erased = 0;           ///< entries that --delete took away
-    bool continues = false;             ///< the same command, run again, sends only what is missing
-    bool exact = false;                 ///< the receiver's last word; before that the sender knows "at least"
+    SentEarlier sent_earlier{};
+    std::uint64_t erased = 0;  ///< entries that --delete took away
+    bool continues = false;    ///< the same command, run again, sends only what is missing
+    bool exact = false;        ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures

@@ -122,14 +122,16 @@ void SendJob::start_threads() {
         threads_.emplace_back([this] { pipe_->run(); });
         return;
     }
+    if (options_.sent != nullptr) options_.sent->begin_connection();
     auto rules = this->rules();
     const bool hard_links = options_.scan.hard_links;
     scanner_.emplace(roots_, scanned_, report_, std::move(options_.scan));
-    reader_.emplace(roots_,
-                    ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
-                                options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
-                                options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, hard_links},
-                    scanned_, outgoing_, waker_, report_, answers_);
+    reader_.emplace(
+        roots_,
+        ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
+                    options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
+                    options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent, hard_links},
+        scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     threads_.emplace_back([this] { scanner_->run(); });
     threads_.emplace_back([this] { reader_->run(); });

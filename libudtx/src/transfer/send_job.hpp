@@ -44,6 +44,7 @@ struct SendOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     Role role = Role::client;                 ///< our end of the connection: the dialling one opens the control stream
     int stream_fd = 0;                        ///< not closed by the job
+    SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
     bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
     bool fresh = false;                       ///< as SendJob::presume_fresh()

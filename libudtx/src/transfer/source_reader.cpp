@@ -58,9 +58,16 @@ void SourceReader::send(const Candidate& candidate) {
     const bool special = (entry.mode & 07000U) != 0 && entry.type != EntryType::hard_link;
     if (options_.preserve && special && special_bits_++ == 0) first_special_ = entry.path;
     if (entry.type != EntryType::file) return options_.dry_run ? plan_unread(candidate) : send_unread(entry);
+    if (sent_earlier(entry)) {
+        report_.edit([&](Progress&, Outcome& outcome) {
+            ++outcome.sent_earlier.files;
+            outcome.sent_earlier.bytes += entry.size;
+        });
+    }
     if (may_begin(candidate)) return send_file(entry, {}, candidate.query);
     RemoteHolding holding = holding_of(candidate);
     const bool same = holding.has == Holding::same;
+    if (same || holding.has == Holding::exists) note_standing(entry);
     const bool told = options_.announce_all || options_.owner || options_.attributes || answers_.announce_all();
     if (same && !options_.dry_run && told) {
         return send_kept(entry, holding.has);
@@ -73,6 +80,20 @@ void SourceReader::send(const Candidate& candidate) {
     if (options_.dry_run) return plan_file(entry, std::move(holding));
     return holding.has == Holding::file ? send_kept(entry, holding.has)
                                         : send_file(entry, std::move(holding), std::nullopt);
+}
+
+std::optional<std::uint64_t> SourceReader::sent_earlier(const ScannedEntry& entry) const {
+    return options_.sent != nullptr ? options_.sent->earlier(entry.path) : std::nullopt;
+}
+
+void SourceReader::note_standing(const ScannedEntry& entry) {
+    const auto sent = sent_earlier(entry);
+    if (!sent) return;
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.sent_earlier.stood_files;
+        outcome.sent_earlier.stood_bytes += entry.size;
+        outcome.sent_earlier.stood_data += *sent;
+    });
 }
 
 void SourceReader::announce_unread(const ScannedEntry& entry) {
@@ -140,7 +161,10 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     const bool whole = !sparse && size <= kSentExtentBytes && holding.pieces.empty() && !query;
     OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding),
                   query};
-    if (same_content(file)) return send_kept(entry, Holding::all_pieces);
+    if (same_content(file)) {
+        note_standing(entry);
+        return send_kept(entry, Holding::all_pieces);
+    }
     message::Entry m;
     m.index = next_index_++;
     m.path = split_path(entry.path);
@@ -165,9 +189,16 @@ void SourceReader::end_file(OpenFile& file, FileStatus status) {
     if (status == FileStatus::ok) {
         end.digest = file.digest.finish();
         root_.add(file.index, end.digest);
+        if (options_.sent != nullptr) options_.sent->add(file.entry.path, file.sent);
     } else if (status == FileStatus::kept) {
-        if (file.holding.has == Holding::file) count_kept(file.entry.size, 0);
-    } else if (status != FileStatus::skipped) {
+        if (file.holding.has == Holding::file) {
+            count_kept(file.entry.size, 0);
+        } else {
+            note_standing(file.entry);
+        }
+    } else if (status == FileStatus::skipped) {
+        if (file.holding.has == Holding::exists) note_standing(file.entry);
+    } else {
         fail(file.entry.path, status, file.error);
     }
     packer_.message(end);

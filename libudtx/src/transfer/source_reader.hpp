@@ -16,6 +16,7 @@
 #include "transfer/outgoing.hpp"
 #include "transfer/resume_answers.hpp"
 #include "transfer/scanner.hpp"
+#include "transfer/sent_names.hpp"
 #include "transfer/source_tree.hpp"
 
 namespace udtx::transfer {
@@ -31,6 +32,7 @@ struct ReadOptions {
     std::vector<message::Rules> rules{};
     bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
     bool tell_plan = false;     ///< the receiver asked for the dry run, and is told
+    SentNames* sent = nullptr;  ///< of all connections; outlives the reader
     bool hard_links = false;    ///< other names of a file come as such
 };
 
@@ -53,6 +55,10 @@ class SourceReader {
         std::optional<std::uint64_t> query;
     };
     void send(const Candidate& candidate);
+    /// So many bytes of it, by an earlier connection.
+    [[nodiscard]] std::optional<std::uint64_t> sent_earlier(const ScannedEntry& entry) const;
+    /// It is at the receiver, which does not count it as delivered by this connection.
+    void note_standing(const ScannedEntry& entry);
     void send_unread(const ScannedEntry& entry);
     /// ENTRY of a directory or a link.
     void announce_unread(const ScannedEntry& entry);

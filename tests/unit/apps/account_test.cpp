@@ -93,6 +93,30 @@ TEST_CASE("what a later connection finds proven, and counts itself, counts once"
     CHECK(outcome.kept_bytes == 0);
 }
 
+TEST_CASE("files that an earlier connection sent are known by name, whatever the receiver makes of them") {
+    Account account;
+    transfer::Outcome lost;
+    lost.files = 38;  // told; 40 had been delivered
+    lost.bytes = lost.sent_bytes = 3800;
+    account.carry(progress(3800, 4100, 0, 4200), lost);
+
+    // Of the 40, 30 are proven, 6 stand there the same, and 4 are sent once more.
+    transfer::Outcome outcome;
+    outcome.files = 36;
+    outcome.bytes = 3600;
+    outcome.kept_files = 30;
+    outcome.kept_file_bytes = outcome.kept_bytes = 3000;
+    outcome.unchanged = 6;
+    outcome.sent_bytes = 600;
+    outcome.sent_earlier = {.files = 40, .bytes = 4000, .stood_files = 6, .stood_bytes = 600, .stood_data = 550};
+    outcome = account.whole(outcome);
+    CHECK(outcome.files == 42);
+    CHECK(outcome.bytes == 4200);
+    CHECK(outcome.unchanged == 0);
+    CHECK(outcome.kept_bytes == 0);
+    CHECK(outcome.sent_bytes == 4150);
+}
+
 TEST_CASE("what a crash of the receiver took back is not counted twice") {
     Account account;
     account.carry(progress(400, 450, 0, 1000), {});
