@@ -4,8 +4,8 @@ from dataclasses import dataclass
 import figures
 from topology import LineSpec
 
-# Of a line's bits: datagrams of 1,472 bytes carry 1,434 of a stream and take 1,500 of the line.
-PAYLOAD = 1434.0 / 1500.0
+# Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+PAYLOAD = 1441.0 / 1500.0
 NEVER = 99.0  # s, where something is awaited in vain
 EVERYONE = ("udtx", "mptcp", "mpquic", "alone", "tcp")
 ALL_PATHS = ("udtx", "mptcp", "mpquic")

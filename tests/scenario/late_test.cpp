@@ -10,8 +10,8 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,434 of a stream and take 1,500 of the line.
-constexpr double kPayload = 1434.0 / 1500.0;
+/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+constexpr double kPayload = 1441.0 / 1500.0;
 
 const LinkParams kFifty{.bits_per_second = 50'000'000, .delay = 5ms, .queue_bytes = 125'000};
 const LinkParams kFast{.bits_per_second = 100'000'000, .delay = 5ms, .queue_bytes = 250'000};
@@ -75,7 +75,7 @@ TEST_CASE("an ordered stream fills two equal paths") {
 TEST_CASE("an ordered stream fills two paths of 10 and 20 ms through a small receive window") {
     // 280 datagrams: what both have on their way, the gap and the way back of the credit take 270 at 200 Mbit/s.
     TransportConfig config;
-    config.stream_window = config.connection_window = 280 * 1434;
+    config.stream_window = config.connection_window = 280 * 1441;
     LinkParams later = kFast;
     later.delay = 10ms;
     MultipathRig rig({.name = "10 and 20 ms", .lines = {kFast, later}, .client = config, .server = config});

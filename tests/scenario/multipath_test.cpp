@@ -8,8 +8,8 @@ using namespace udtx::sim;
 namespace {
 
 const LinkParams kLine{.bits_per_second = 40'000'000, .delay = 10ms, .queue_bytes = 100'000};
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,434 of a stream and take 1,500 of the line.
-constexpr double kPayload = 1434.0 / 1500.0;
+/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+constexpr double kPayload = 1441.0 / 1500.0;
 
 double goodput(std::uint64_t bytes, Duration time) { return static_cast<double>(bytes) * 8.0 / to_seconds(time); }
 

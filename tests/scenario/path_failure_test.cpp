@@ -10,7 +10,7 @@ using namespace udtx::sim;
 namespace {
 
 const LinkParams kLine{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 50'000};
-constexpr double kPayload = 1434.0 / 1500.0;
+constexpr double kPayload = 1441.0 / 1500.0;
 
 std::ptrdiff_t count_of(const Session& session, PathState state, std::uint8_t id) {
     return std::ranges::count_if(

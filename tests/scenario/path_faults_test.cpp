@@ -10,8 +10,8 @@ using namespace udtx::sim;
 
 namespace {
 
-/// Of a line's bits: datagrams of 1,472 bytes carry 1,434 of a stream and take 1,500 of the line.
-constexpr double kPayload = 1434.0 / 1500.0;
+/// Of a line's bits: datagrams of 1,472 bytes carry 1,441 of a stream and take 1,500 of the line.
+constexpr double kPayload = 1441.0 / 1500.0;
 constexpr std::uint64_t kEndless = 1ULL << 36U;
 
 const LinkParams kLine{.bits_per_second = 20'000'000, .delay = 10ms, .queue_bytes = 50'000};

@@ -55,6 +55,11 @@ std::vector<std::uint64_t> some_seeds(std::uint64_t n) {
     return seeds;
 }
 
+Spread spread(std::vector<double> values) {
+    std::ranges::sort(values);
+    return {.least = values.front(), .median = values.at(values.size() / 2), .most = values.back()};
+}
+
 struct FlowRig::Flow {
     FlowSpec spec;
     std::unique_ptr<SimHost> client;

@@ -103,6 +103,15 @@ struct QueueDelay {
 /// 1 to n; in builds that sanitizers slow down only 1.
 [[nodiscard]] std::vector<std::uint64_t> some_seeds(std::uint64_t n);
 
+/// Of one figure over several seeds: a single run is chance.
+struct Spread {
+    double least = 0.0;
+    double median = 0.0;
+    double most = 0.0;
+};
+
+[[nodiscard]] Spread spread(std::vector<double> values);
+
 class FlowRig {
   public:
     static constexpr Duration kSample = std::chrono::milliseconds(10);

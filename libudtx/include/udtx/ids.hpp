@@ -7,11 +7,14 @@
 
 namespace udtx {
 
-/// Connection id: 8 opaque bytes chosen at random by the end that receives packets carrying it.
+/// Connection id, chosen at random by the end that receives packets carrying it. What an end chooses for itself is at
+/// most kMaxChosenId, so that data packets carry 4 bytes of it; the name that a client makes up for a server which has
+/// not spoken yet has 8.
 struct ConnectionId {
     std::uint64_t value = 0;
     friend constexpr auto operator<=>(ConnectionId, ConnectionId) noexcept = default;
 };
+inline constexpr std::uint64_t kMaxChosenId = 0xffffffff;
 
 /// A path within a connection; part of the AEAD nonce. The first path is 0.
 struct PathId {

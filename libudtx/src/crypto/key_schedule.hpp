@@ -14,7 +14,7 @@
 namespace udtx::crypto {
 
 /// TLS exporter label of the secret that SessionKeys is made from.
-inline constexpr const char* kPacketKeysLabel = "EXPORTER-udtx-1 packet keys";
+inline constexpr const char* kPacketKeysLabel = "EXPORTER-udtx-2 packet keys";
 
 /// What an AEAD bears (RFC 9001, section 6.6 and appendix B).
 struct KeyLimits {

@@ -12,12 +12,12 @@
 namespace udtx::crypto {
 namespace {
 
-constexpr std::string_view kLabelPrefix = "udtx1 ";
+constexpr std::string_view kLabelPrefix = "udtx2 ";
 
-// The first 20 bytes of SHA-256("udtx-1 initial salt"). Another wire version takes another salt, so that its handshake
+// The first 20 bytes of SHA-256("udtx-2 initial salt"). Another wire version takes another salt, so that its handshake
 // packets do not authenticate under this one.
-constexpr std::array<std::uint8_t, 20> kInitialSalt = {0x5a, 0xce, 0xe3, 0x8a, 0x3b, 0xa2, 0x51, 0x33, 0xad, 0xaf,
-                                                       0x3d, 0x31, 0xc3, 0xe0, 0x38, 0x5a, 0x0b, 0xe4, 0x0b, 0xc2};
+constexpr std::array<std::uint8_t, 20> kInitialSalt = {0x06, 0xc1, 0x7f, 0xef, 0xe8, 0xea, 0x7b, 0xbd, 0x85, 0xb1,
+                                                       0x4f, 0xe3, 0x9f, 0x99, 0x1d, 0xfd, 0xbf, 0x75, 0x90, 0x90};
 
 // Handshake packets count up from 0 on path 0, so this nonce is never theirs.
 constexpr PathId kRetryPath{0xff};

@@ -25,7 +25,7 @@ using PacketKeyPtr = std::shared_ptr<const PacketKey>;
 /// iv xor (path id as 32-bit big endian || packet number as 64-bit big endian).
 [[nodiscard]] Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept;
 
-/// HKDF-Expand with the info of HKDF-Expand-Label (RFC 8446, section 7.1), an empty context and labels "udtx1 <label>":
+/// HKDF-Expand with the info of HKDF-Expand-Label (RFC 8446, section 7.1), an empty context and labels "udtx2 <label>":
 /// output length as u16, label length as u8, label, 0.
 void expand_label(Provider& provider, const Secret& secret, std::string_view label, std::span<std::byte> out);
 

@@ -20,8 +20,8 @@ Endpoint::~Endpoint() {
 void Endpoint::listen(std::size_t max_connections) { max_connections_ = max_connections; }
 
 ConnectionId Endpoint::fresh_id() {
-    ConnectionId id{deps_.rng->next_u64()};
-    while (connections_.contains(id)) id = ConnectionId{deps_.rng->next_u64()};
+    ConnectionId id{deps_.rng->next_u64() & kMaxChosenId};
+    while (connections_.contains(id)) id = ConnectionId{deps_.rng->next_u64() & kMaxChosenId};
     return id;
 }
 

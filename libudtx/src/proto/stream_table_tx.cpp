@@ -84,11 +84,9 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet, std
     if (packet.range_count == recovery::kMaxRanges || out.room() == 0) return false;
     auto piece = s.send.next(out.room(), new_credit(), from);
     if (!piece) return false;
-    const std::size_t header = wire::stream_header_bytes(s.id, piece->offset, out.room());
-    if (out.room() <= header) return false;
-    piece->cut(out.room() - header);
     const auto room = wire::write_stream_header(out, s.id, piece->offset, piece->length, piece->fin);
-    if (!room.written || room.payload.size() != piece->length) return false;
+    if (!room.written) return false;
+    piece->cut(room.payload.size());
     s.send.copy(piece->offset, room.payload);
     s.send.on_sent(*piece);
     if (piece->again) {
@@ -180,11 +178,9 @@ std::uint64_t StreamTable::fill_copy(const SentRange& range, wire::Writer& out, 
     if (s == nullptr) return end;
     const Range piece = s->send.unacked(range.offset, range.length);
     if (piece.size() == 0) return end;
-    const std::size_t header = wire::stream_header_bytes(s->id, piece.begin, out.room());
-    if (packet.range_count == recovery::kMaxRanges || out.room() <= header) return piece.begin;
-    const std::uint64_t length = std::min<std::uint64_t>(piece.size(), out.room() - header);
-    const bool fin = s->send.end_sent() && piece.begin + length == s->send.written();
-    const auto room = wire::write_stream_header(out, s->id, piece.begin, length, fin);
+    if (packet.range_count == recovery::kMaxRanges) return piece.begin;
+    const bool fin = s->send.end_sent() && piece.end == s->send.written();
+    const auto room = wire::write_stream_header(out, s->id, piece.begin, piece.size(), fin);
     if (!room.written) return piece.begin;
     s->send.copy(piece.begin, room.payload);
     counters_.bytes_resent += room.payload.size();
@@ -192,7 +188,7 @@ std::uint64_t StreamTable::fill_copy(const SentRange& range, wire::Writer& out, 
     sent = range;
     sent.offset = piece.begin;
     sent.length = static_cast<std::uint32_t>(room.payload.size());
-    sent.fin = fin;
+    sent.fin = room.fin;
     sent.copy = true;
     packet.retransmission = true;
     packet.ack_eliciting = true;

@@ -22,6 +22,7 @@ namespace udtx::wire {
 
 /// Writes a STREAM frame header for up to `length` bytes and returns the room for the payload, shortened to what
 /// fits. Nothing is written when not even one byte (or, for length 0, the header) fits. The caller fills `payload`.
+/// The end of `out` must be the end of the packet: a frame that reaches it carries no length.
 struct StreamRoom {
     std::span<std::byte> payload;
     bool written = false;
@@ -29,8 +30,5 @@ struct StreamRoom {
 };
 [[nodiscard]] StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, std::size_t length,
                                              bool fin);
-
-/// Bytes of a STREAM frame's header when frame and payload together have `room`; for packing decisions.
-[[nodiscard]] std::size_t stream_header_bytes(StreamId id, std::uint64_t offset, std::size_t room = 65535) noexcept;
 
 }  // namespace udtx::wire

@@ -18,6 +18,8 @@ enum class FrameType : std::uint8_t {
     ack = 0x02,
     crypto = 0x03,
     ack_timed = 0x04,
+    stream_to_end = 0x06,
+    stream_to_end_fin = 0x07,
     stream = 0x08,
     stream_fin = 0x09,
     max_data = 0x0a,

@@ -96,10 +96,13 @@ Result<Frame> read_crypto(Reader& in) {
     return Frame(frame);
 }
 
-Result<Frame> read_stream(Reader& in, bool fin) {
+Result<Frame> read_stream(Reader& in, bool to_end, bool fin) {
     StreamFrame frame;
     frame.fin = fin;
-    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.offset) || !read_data(in, frame.data)) {
+    if (!read_stream_id(in, frame.id) || !read_varint(in, frame.offset)) return malformed("STREAM truncated");
+    if (to_end) {
+        frame.data = *in.bytes(in.remaining());
+    } else if (!read_data(in, frame.data)) {
         return malformed("STREAM truncated");
     }
     if (beyond_last_offset(frame.offset, frame.data.size())) return malformed("STREAM offset too large");
@@ -207,10 +210,14 @@ Result<Frame> read_frame(Reader& in, AckFrame& scratch) {
             return read_ack(in, scratch);
         case FrameType::crypto:
             return read_crypto(in);
+        case FrameType::stream_to_end:
+            return read_stream(in, true, false);
+        case FrameType::stream_to_end_fin:
+            return read_stream(in, true, true);
         case FrameType::stream:
-            return read_stream(in, false);
+            return read_stream(in, false, false);
         case FrameType::stream_fin:
-            return read_stream(in, true);
+            return read_stream(in, false, true);
         case FrameType::max_streams:
             return read_max_streams(in);
         case FrameType::max_data:

@@ -124,25 +124,25 @@ bool write_ack(Writer& out, const AckFrame& frame) { return put_or_rewind(out, f
 StreamRoom write_stream_header(Writer& out, StreamId id, std::uint64_t offset, std::size_t length, bool fin) {
     assert(id.value <= kVarintMax && offset <= kVarintMax && length <= kVarintMax - offset);
     const std::size_t before_length = 1 + varint_bytes(id.value) + varint_bytes(offset);
-    if (out.room() < before_length + 1 + (length > 0 ? 1 : 0)) return {};
-    // The length field is chosen for what could fit, before the field itself takes its bytes from that: it may come
-    // out one size too large at the border, never too small.
+    if (out.room() < before_length) return {};
     const std::size_t room = out.room() - before_length;
-    const std::size_t field = varint_bytes(std::min(length, room));
+    const bool to_end = length >= room;
+    // A length that does not fit behind its own field is cut, and the field may come out one size too large for it.
+    const std::size_t field = to_end ? 0 : varint_bytes(length);
     if (room < field + (length > 0 ? 1 : 0)) return {};
     const std::size_t payload = std::min(length, room - field);
 
     StreamRoom result{{}, true, fin && payload == length};
-    put_type(out, result.fin ? FrameType::stream_fin : FrameType::stream);
+    if (to_end) {
+        put_type(out, result.fin ? FrameType::stream_to_end_fin : FrameType::stream_to_end);
+    } else {
+        put_type(out, result.fin ? FrameType::stream_fin : FrameType::stream);
+    }
     out.varint(id.value);
     out.varint(offset);
-    out.padded_varint(payload, field);
+    if (!to_end) out.padded_varint(payload, field);
     result.payload = out.reserve(payload);
     return result;
-}
-
-std::size_t stream_header_bytes(StreamId id, std::uint64_t offset, std::size_t room) noexcept {
-    return 1 + varint_bytes(id.value) + varint_bytes(offset) + varint_bytes(room);
 }
 
 }  // namespace udtx::wire

@@ -13,6 +13,8 @@ constexpr std::uint8_t kPairSecond = 0x10;
 constexpr std::uint8_t kShortReserved = 0x0f;
 constexpr std::uint8_t kLongReserved = 0x4f;
 constexpr unsigned kTypeShift = 4;
+constexpr unsigned kNumberBits = 24;  // of the packet number in a short header, behind the path id
+constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 
 // What follows the ids in each type. false: malformed.
 bool parse_after_ids(Reader& in, LongHeader& header) {
@@ -58,6 +60,8 @@ std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram)
     header.type = static_cast<LongType>((flags >> kTypeShift) & 3U);
     if ((flags & kLongReserved) != 0) return std::nullopt;
     if (negotiation != (header.type == LongType::version_negotiation)) return std::nullopt;
+    const bool chosen = header.type == LongType::hello || header.type == LongType::handshake;
+    if (chosen && header.source.value > kMaxChosenId) return std::nullopt;
     if (!parse_after_ids(in, header)) return std::nullopt;
     header.header_bytes = in.position();
     return header;
@@ -69,9 +73,10 @@ std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagra
     const std::uint8_t flags = *in.u8();
     if ((flags & (kLongForm | kFixedBit | kShortReserved)) != kFixedBit) return std::nullopt;
     ShortHeader header;
-    header.destination = ConnectionId{*in.u64()};
-    header.path = PathId{*in.u8()};
-    header.packet_number = *in.u32();
+    header.destination = ConnectionId{*in.u32()};
+    const std::uint32_t path_and_number = *in.u32();
+    header.path = PathId{static_cast<std::uint8_t>(path_and_number >> kNumberBits)};
+    header.packet_number = path_and_number & kNumberMask;
     header.key_phase = (flags & kKeyPhase) != 0;
     header.pair_second = (flags & kPairSecond) != 0;
     return header;
@@ -97,16 +102,15 @@ std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> o
     Writer w(out);
     w.u8(static_cast<std::uint8_t>(kFixedBit | (header.key_phase ? kKeyPhase : 0) |
                                    (header.pair_second ? kPairSecond : 0)));
-    w.u64(header.destination.value);
-    w.u8(header.path.value);
-    w.u32(header.packet_number);
+    w.u32(static_cast<std::uint32_t>(header.destination.value));
+    w.u32(std::uint32_t{header.path.value} << kNumberBits | (header.packet_number & kNumberMask));
     return w.size();
 }
 
 PacketNumber expand_packet_number(std::uint32_t truncated, PacketNumber expected) noexcept {
-    constexpr PacketNumber window = 1ULL << 32U;
+    constexpr PacketNumber window = 1ULL << kNumberBits;
     constexpr PacketNumber half = window / 2;
-    const PacketNumber candidate = (expected & ~(window - 1)) | truncated;
+    const PacketNumber candidate = (expected & ~(window - 1)) | (truncated & kNumberMask);
     if (candidate + half <= expected && candidate < kVarintMax + 1 - window) return candidate + window;
     if (candidate > expected + half && candidate >= window) return candidate - window;
     return candidate;

@@ -11,10 +11,10 @@
 
 namespace udtx::wire {
 
-inline constexpr std::uint32_t kVersion = 0x75647801;  // "udx" 1
+inline constexpr std::uint32_t kVersion = 0x75647802;  // "udx" 2
 inline constexpr std::size_t kTagBytes = 16;
-inline constexpr std::size_t kShortHeaderBytes = 14;  // flags 1, connection id 8, path 1, packet number 4
-inline constexpr std::size_t kLongHeaderBytes = 21;   // flags 1, version 4, destination id 8, source id 8
+inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
+inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8
 inline constexpr std::size_t kMinInitialDatagram = 1200;
 inline constexpr std::size_t kMaxTokenBytes = 128;
 
@@ -38,7 +38,7 @@ struct LongHeader {
 struct ShortHeader {
     ConnectionId destination;
     PathId path;
-    std::uint32_t packet_number = 0;  ///< low 32 bits
+    std::uint32_t packet_number = 0;  ///< low 24 bits; the writer drops what lies above
     bool key_phase = false;
     bool pair_second = false;  ///< left back to back after the packet with the number before (packet pair)
 };
@@ -48,7 +48,7 @@ struct ShortHeader {
 }
 
 /// nullopt: not a packet of ours (too short for its tag, fixed bit clear, reserved bit set, unknown type, token too
-/// long). Of a long header with another version than kVersion only version, ids and header_bytes are meaningful;
+/// long, source id that no short header could carry). Of a long header with another version than kVersion only version, ids and header_bytes are meaningful;
 /// its type reads as hello.
 [[nodiscard]] std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram);
@@ -58,7 +58,7 @@ struct ShortHeader {
 std::size_t write_long_header(const LongHeader& header, std::span<std::byte> out);
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out);
 
-/// The full packet number nearest to `expected` with these low 32 bits (RFC 9000, appendix A.3).
+/// The full packet number nearest to `expected` with these low 24 bits (RFC 9000, appendix A.3).
 [[nodiscard]] PacketNumber expand_packet_number(std::uint32_t truncated, PacketNumber expected) noexcept;
 
 }  // namespace udtx::wire

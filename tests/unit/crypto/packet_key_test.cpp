@@ -43,33 +43,33 @@ TEST_CASE("F18 initial keys follow from the first destination id") {
     SpyProvider provider;
     const InitialKeys keys = derive_initial(provider, ConnectionId{0x8394c8f03e515708});
     REQUIRE(provider.keys.size() == 2);
-    CHECK(provider.keys[0] == "1ac899947c414776169fe6dd47d13a639adbb083f2b38e0ed17feec2c4627e24");
-    CHECK(to_hex(keys.client.iv) == "5b059bc5d4de1a12feddcfcc");
-    CHECK(provider.keys[1] == "59103159da0ea7380345e05eb8a8b858e7f501c811629f2991589b7ff4581ebd");
-    CHECK(to_hex(keys.server.iv) == "6a3ce02735d5e37d27747074");
+    CHECK(provider.keys[0] == "00ee8c495339c8a97cce4c1e677222dc116e3daeca234d5b1deaaa8cd42f19b8");
+    CHECK(to_hex(keys.client.iv) == "336cead13a72af2d1eab8ca4");
+    CHECK(provider.keys[1] == "bac12bf57427bbe8bcb3232a0e6af41e8189f910755d890fd729d70f33ebafd8");
+    CHECK(to_hex(keys.server.iv) == "80346cf5ec6f14b2c21a37c9");
 }
 
 TEST_CASE("F18 session keys of both directions and their next generations") {
     SpyProvider provider;
     const SessionKeys keys(provider, Cipher::aes_256_gcm, Role::client, test::counting_secret());
     REQUIRE(provider.keys.size() == 4);
-    CHECK(provider.keys[0] == "afbaecd4bed391e656fbefbdd57b15994bcfbfe7b017f8ca38ea4657b1dffab5");
-    CHECK(provider.keys[1] == "b9c90f41c900d5968f0e731c0fddb8ef1bd3fea0779037edbfdf4c13c83d7393");
-    CHECK(provider.keys[2] == "38fe8f19906db1b47d0d380f567785f972787677e1d3337df940d54c83f4050c");
-    CHECK(provider.keys[3] == "40010a30d0724de9e90538da12adf5a5c71a8b3459ad76beafacc05fdf294f64");
+    CHECK(provider.keys[0] == "5a7d43866f888ec35f8066c764284967773492e35d45d174792ddc7733093f85");
+    CHECK(provider.keys[1] == "e53858ba5681f852b2ecf0fde8a98137055de4521c77844deca3c41c46998973");
+    CHECK(provider.keys[2] == "aa2e10916d5d58c5005d7b6a6c6fe076b92f4d2b968f30c3f0ffdd2e6c172ee8");
+    CHECK(provider.keys[3] == "a11c96d1f306d61d3b14a8e72ddc0d5dd6b5aab34730d357d01250318d3dd643");
 }
 
 TEST_CASE("F18 the nonce is the IV xor path id and packet number") {
     Nonce iv{};
-    const auto bytes = from_hex("b5d2a5b50bca07b2a839fa54");
+    const auto bytes = from_hex("2c663ef4313aeca1977415a7");
     std::copy(bytes.begin(), bytes.end(), iv.begin());
-    CHECK(to_hex(make_nonce(iv, PathId{3}, 0x123456789a)) == "b5d2a5b60bca07a09c6f82ce");
+    CHECK(to_hex(make_nonce(iv, PathId{3}, 0x123456789a)) == "2c663ef7313aecb3a3226d3d");
     CHECK(to_hex(make_nonce(iv, PathId{0}, 0)) == to_hex(iv));
 }
 
 TEST_CASE("F18 a sealed packet, byte by byte") {
-    const std::string aes = "4c6e523dbefa4f9409ccef00a3c392148ac91fa06f3de748d79dabfb5f";
-    const std::string chacha = "b02f3f9754fd33cec29f9c54d907d5804e6fd1cb3f93779fde3cebb83b";
+    const std::string aes = "10af60d17781cee6d9ad1a1e69f40ac934010499aab8e35d9892cb32b5";
+    const std::string chacha = "cbfd3210876e3cd12cd91d4f5d95b0500d5e682f198613a4f0b67619bd";
     for (const Cipher cipher : {Cipher::aes_256_gcm, Cipher::chacha20_poly1305}) {
         openssl::OpensslProvider provider;
         SessionKeys keys(provider, cipher, Role::client, test::counting_secret());

@@ -13,9 +13,9 @@ void check_agreement(TlsPair& pair) {
     CHECK(pair.offered == from_text("client parameters"));
     CHECK(to_hex(pair.client->peer_parameters()) == to_hex(from_text("server parameters")));
     CHECK(to_hex(pair.server->peer_parameters()) == to_hex(from_text("client parameters")));
-    const auto one = pair.client->export_secret("EXPORTER-udtx-1 packet keys");
-    const auto two = pair.server->export_secret("EXPORTER-udtx-1 packet keys");
-    const auto other = pair.server->export_secret("EXPORTER-udtx-1 something else");
+    const auto one = pair.client->export_secret("EXPORTER-udtx-2 packet keys");
+    const auto two = pair.server->export_secret("EXPORTER-udtx-2 packet keys");
+    const auto other = pair.server->export_secret("EXPORTER-udtx-2 something else");
     REQUIRE(one.ok());
     REQUIRE(two.ok());
     REQUIRE(other.ok());
