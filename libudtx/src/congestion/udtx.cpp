@@ -36,9 +36,11 @@ constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that fou
 constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drains that failed before are forgotten
 
 // ACKs
-constexpr double kAckPackets = 64.0;  // recovery::AckTracker::kPacketsPerAck
-constexpr double kUsualHold = 1.2;    // intervals from one to the next
-constexpr double kSparseHold = 2.5;   // of what they are farther apart than usual: some of few are lost
+constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
+constexpr double kUsualHold = 1.2;     // intervals from one to the next
+constexpr double kSparseHold = 2.0;    // intervals: of few, one may be lost
+constexpr double kPush = 0.02;         // a round trip, beyond what the line is believed to carry,
+constexpr double kSparsePush = 0.005;  // and where the queue that this makes is heard of late
 
 }  // namespace
 
@@ -256,7 +258,7 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
         gain_ = 0.05;
     }
     if (to_seconds(feedback.now - low_since_) <= 1.2 * rtt + to_seconds(kSynInterval)) return;
-    gain_ = doubtful || rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : 0.02;
+    gain_ = doubtful || rate_ < capacity() ? std::min(0.25, gain_ * std::exp(dt / (4.0 * rtt))) : push();
     rate_ *= std::pow(1.0 + gain_, dt / rtt);
 }
 
@@ -321,10 +323,11 @@ bool Udtx::acks_are_sparse() const { return acks_.sparse(); }
 
 double Udtx::ack_interval() const { return acks_are_sparse() ? acks_.mean() : to_seconds(kSynInterval); }
 
+double Udtx::push() const { return acks_are_sparse() ? kSparsePush : kPush; }
+
 double Udtx::longest_hold() const {
-    const double usual = kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
-    if (!acks_are_sparse()) return usual;
-    return std::max(usual, kSparseHold * (acks_.mean() - to_seconds(kSynInterval)));
+    if (acks_are_sparse()) return kSparseHold * acks_.mean();
+    return kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
 }
 
 std::uint64_t Udtx::window() const {
@@ -338,8 +341,9 @@ std::uint64_t Udtx::window() const {
         const double most = longest_hold();
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
-        bytes = trial_.factor() * rate_ * (delay_.base_rtt() + delay_.noise() + equilibrium_delay() + held + slack) +
-                4.0 * datagram_bytes_;
+        const double back = acks_are_sparse() ? delay_.way_back() : 0.0;
+        const double loop = delay_.base_rtt() + delay_.noise() + equilibrium_delay() + back;
+        bytes = trial_.factor() * rate_ * (loop + held + slack) + 4.0 * datagram_bytes_;
         // An ACK that packets bring forth takes so many of them, whatever the queue; else all wait for its timer.
         const double whole = (kAckPackets + 2.0) * datagram_bytes_;
         if (whole < rate_ * to_seconds(kSynInterval)) bytes = std::max(bytes, whole);

@@ -71,6 +71,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double packet_time() const;  // Lp
     [[nodiscard]] bool acks_are_sparse() const;
     [[nodiscard]] double ack_interval() const;
+    [[nodiscard]] double push() const;
     [[nodiscard]] double longest_hold() const;
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent

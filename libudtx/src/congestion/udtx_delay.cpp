@@ -10,6 +10,7 @@ constexpr double kDeadZone = 0.4e-3;     // s: timers, interrupts, own bursts
 constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our own pair
 constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
+constexpr double kWayBackWeight = 0.25;  // of a new sample
 }  // namespace
 
 void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
@@ -20,6 +21,7 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     }
     if (feedback.arrivals.empty()) return;
     take_arrivals(feedback, packet_time, jitter);
+    take_way_back(feedback);
     last_lows_.add(feedback.now, queue_);
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
@@ -30,6 +32,14 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     updated_ = feedback.now;
     const double tau = std::max(kSmoothingRtts * base_rtt_, 1e-3);
     smoothed_ += (1.0 - std::exp(-dt / tau)) * (queue_ - smoothed_);
+}
+
+void UdtxDelay::take_way_back(const CongestionFeedback& feedback) {
+    if (!feedback.rtt_sample || !feedback.one_way_delay) return;
+    const double there = to_seconds(*feedback.one_way_delay - *base_);
+    // A peer that stood still is no queue: a wait of more than a round trip is not believed.
+    const double waited = std::clamp(to_seconds(*feedback.rtt_sample) - base_rtt_ - there, 0.0, base_rtt_);
+    way_back_ += kWayBackWeight * (waited - way_back_);
 }
 
 double UdtxDelay::dead_zone(double packet_time) { return std::max(kDeadZone, kDeadPackets * packet_time); }
@@ -96,7 +106,7 @@ void UdtxDelay::forget_base() {
     hold_ = false;
     full_.reset();
     base_.reset();
-    queue_ = smoothed_ = highest_ = 0.0;
+    queue_ = smoothed_ = highest_ = way_back_ = 0.0;
 }
 
 }  // namespace udtx::congestion

@@ -29,6 +29,8 @@ class UdtxDelay {
     [[nodiscard]] double noise() const noexcept { return noise_.height(); }
     /// Largest q of the last 5 s, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
+    /// What acknowledgements wait on their way back, smoothed; seconds.
+    [[nodiscard]] double way_back() const noexcept { return way_back_; }
     /// Smallest RTT of the last 10 s (rb), seconds.
     [[nodiscard]] double base_rtt() const noexcept { return base_rtt_; }
     /// Base one-way delay; only differences mean anything.
@@ -60,6 +62,7 @@ class UdtxDelay {
     static constexpr Duration kHighestLife = std::chrono::seconds(5);
 
     [[nodiscard]] std::optional<double> above_base(std::optional<Duration> delay) const;
+    void take_way_back(const CongestionFeedback& feedback);
     void take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter);
 
     SlidingExtreme<Duration, std::less<>> bases_{kBaseLife};
@@ -74,6 +77,7 @@ class UdtxDelay {
     std::optional<Duration> base_;
     JitterNoise noise_;
     double base_rtt_ = 0.0;
+    double way_back_ = 0.0;
     double queue_ = 0.0;
     double smoothed_ = 0.0;
     double highest_ = 0.0;
