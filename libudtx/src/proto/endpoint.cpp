@@ -40,7 +40,7 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
     if (ways.size() == 1) {
         ways.clear();
     } else {
-        std::ranges::rotate(ways, ways.begin() + 1);  // the first one comes last, for its second turn
+        std::rotate(ways.begin(), ways.begin() + 1, ways.end());  // the first one comes last, for its second turn
     }
     return add(now, {.role = Role::client,
                      .local = fresh_id(),

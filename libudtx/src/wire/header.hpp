@@ -48,8 +48,8 @@ struct ShortHeader {
 }
 
 /// nullopt: not a packet of ours (too short for its tag, fixed bit clear, reserved bit set, unknown type, token too
-/// long, source id that no short header could carry). Of a long header with another version than kVersion only version, ids and header_bytes are meaningful;
-/// its type reads as hello.
+/// long, source id that no short header could carry). Of a long header with another version than kVersion only version,
+/// ids and header_bytes are meaningful; its type reads as hello.
 [[nodiscard]] std::optional<LongHeader> parse_long_header(std::span<const std::byte> datagram);
 [[nodiscard]] std::optional<ShortHeader> parse_short_header(std::span<const std::byte> datagram);
 
