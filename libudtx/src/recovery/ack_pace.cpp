@@ -9,6 +9,7 @@ namespace {
 constexpr Duration kSlowHandshake = std::chrono::milliseconds(1250);  // a padded packet at 8 kbit/s
 constexpr double kTrustRate = 5.0;   // packets/s after such a one, beyond those that have earned it
 constexpr double kDrainShare = 0.2;  // of what comes through, while the queue that we made drains
+constexpr double kFewRate = 8.0;     // packets/s: no more, and a way back that carried many has no queue of ours
 constexpr double kFallen = 0.9;      // of what was sent: when less comes through, a queue grows or overflows
 constexpr double kNearCapacity = 0.85;
 constexpr double kGrowth = 1.05;          // a round, when the bound is felt and nothing stands in the way
@@ -166,6 +167,7 @@ void AckPace::end_round(const Fate& fate) {
 }
 
 void AckPace::consider_queue(Instant now, double came, double offered) {
+    if (state_ == State::open && offered < kFewRate * packet_bytes_) return;
     const Duration queue = round_->least_queue;
     const bool full = limited() && rate_ > kNearCapacity * capacity_;
     if (came < kFallen * offered || full) {

@@ -157,6 +157,21 @@ TEST_CASE("ack pace: a queue that others keep is left to them after a trial") {
     CHECK(run.sent_bytes - before > 0.9 * 4.0 * 125.0 * kOnLine);
 }
 
+TEST_CASE("ack pace: so few that they fill no way back have no bound, whatever they wait for") {
+    Run run({.bytes_per_second = 1e6});
+    run.until(5s);
+    REQUIRE(run.pace.open());
+    // What is asked for comes twice a second, and its delay rises with every one, as on a line that others fill.
+    Instant now = Instant(6s);
+    for (int i = 0; i < 40; ++i) {
+        run.pace.on_sent(now, kBytes);
+        const Duration delay = 30ms + i * 60ms;
+        run.pace.on_fate({.now = now + delay + 50ms, .sent = now, .delay = delay, .packets = 1, .bytes = kBytes});
+        CHECK(run.pace.open());
+        now += 500ms;
+    }
+}
+
 TEST_CASE("ack pace: a way back that has become wider is found out") {
     Run narrow({.bytes_per_second = 6000.0});
     narrow.until(12s);
