@@ -177,36 +177,6 @@ TEST_CASE("a file over a clean and a bloated path ends within 5 % of what both c
     CHECK(taken <= 1.05 * ideal);
 }
 
-TEST_CASE("an ordered stream learns to do without a path that flaps, and takes one back that was away once") {
-    MultipathRig alone({.name = "alone", .lines = {kFast}});
-    const Bulk single = alone.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
-    const auto received_in = [](Scenario& s, const Bulk& bulk, Duration time) {
-        const std::uint64_t before = bulk.receiver->received();
-        s.run_for(time);
-        return mbps(bulk.receiver->received() - before, time);
-    };
-    alone.scenario().run_for(5s);
-    const double without = received_in(alone.scenario(), single, 8s);
-    for (const bool once : {false, true}) {
-        LinkParams other = kSlow;
-        other.blackouts = {{.from = 1500ms, .length = 500ms, .period = once ? 0s : 1s}};
-        MultipathRig rig({.name = once ? "away once" : "1 Hz flap", .lines = {kFast, other}});
-        Scenario& s = rig.scenario();
-        const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
-        s.run_for(once ? 3500ms : 5s);
-        double sum = 0.0;
-        double worst = without;
-        for (int i = 0; i < 32; ++i) {
-            const double now = received_in(s, bulk, 250ms);
-            sum += now / 32;
-            worst = std::min(worst, now);
-        }
-        INFO(sum << ", at least " << worst << ", against " << without << " alone");
-        CHECK(sum >= (once ? without + 5.0 : 0.999 * without));
-        if (!once) CHECK(worst >= 0.97 * without);  // no quarter of a second in which it waits for the other path
-    }
-}
-
 TEST_CASE("print the figures of docs/multipath.md", "[.table]") {
     const auto print = [](RigSetup setup, StreamKind kind, std::vector<Duration> marks,
                           const std::function<void(MultipathRig&)>& script = {}) {

@@ -160,6 +160,8 @@ class Connection {
     void enter(PathContext& p, PathState state);
     void tell_path(const PathContext& p, bool unreachable);
     void activate(Instant now, PathContext& p);
+    void note_failure(Instant now, PathContext& p);
+    [[nodiscard]] bool fails(Instant now, const PathContext& p) const;
     void suspend(Instant now, PathContext& p);
     void suspend_silent(Instant now);
     void revive(Instant now, PathContext& p, std::uint32_t proven_bytes);

@@ -129,14 +129,31 @@ void Connection::activate(Instant now, PathContext& p) {
     suspend_silent(now);
 }
 
+/// One silence is one failure, however often it is noted.
+void Connection::note_failure(Instant now, PathContext& p) {
+    if (p.failed_at && *p.failed_at >= p.last_received) return;
+    const Duration apart = p.failed_at ? now - *p.failed_at : PathContext::kUnrest;
+    p.probation = apart < PathContext::kUnrest ? std::max(2 * apart, PathContext::kLeastProbation) : Duration::zero();
+    p.failed_at = now;
+    p.steady_from = now + p.probation;
+}
+
+/// At a probe time-out: the path has become silent, and not for want of something to answer (a datagram that asks
+/// for the size of the path may be too large), nor because all have.
+bool Connection::fails(Instant now, const PathContext& p) const {
+    const auto silence = [now](const PathContext& q) { return now - q.last_received; };
+    const bool another = std::ranges::any_of(paths_.all(), [&](const auto& q) { return silence(*q) < kLeastSilence; });
+    if (!another || silence(p) < kLeastSilence) return false;
+    std::uint64_t asked = 0;
+    p.recovery.for_each_in_flight([&asked](const auto& packet) { asked += packet.mtu_probe ? 0 : 1; });
+    return asked >= (now < p.steady_from ? 1 : PathContext::kFailureDatagrams);
+}
+
 // All that is in flight moves to the other paths at once. The controller hears of a time-out, once, and of no losses:
 // that a path is silent says nothing about its queue.
 void Connection::suspend(Instant now, PathContext& p) {
     ++p.suspensions;
-    const bool again = p.suspended_at && now - *p.suspended_at < PathContext::kUnrest;
-    p.suspended_at = now;
-    p.probation = again ? std::clamp(2 * p.probation, PathContext::kFirstProbation, PathContext::kLongestProbation)
-                        : Duration::zero();
+    note_failure(now, p);
     const bool told = p.recovery.in_timeout();
     p.probes = 0;
     p.train_left = 0;

@@ -136,6 +136,7 @@ void Connection::on_path_timeout(Instant now, PathContext& p) {
         return;
     }
     ++p.probe_timeouts;
+    if (fails(now, p)) note_failure(now, p);
     p.probes = PathContext::kProbes;
     // The tail is sent again rather than a bare PING: if it was lost, nothing else would tell (RFC 9002,
     // section 6.2.4).

@@ -221,7 +221,8 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
             plan.from = cargo.pick->from;
             plan.duplicate = cargo.pick->duplicate;
         }
-        const bool opens = allowed && !follows && wants && cargo.data && pair_opens_here(now, p);
+        // Behind a duplicate fresh bytes would leave on a path that is to have none.
+        const bool opens = allowed && !follows && wants && cargo.data && !plan.duplicate && pair_opens_here(now, p);
         if ((opens || follows) && i > 0) break;
         if (opens) {
             const std::uint32_t most = train_due(now, p) ? kMaxTrain : 2U;

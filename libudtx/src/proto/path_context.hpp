@@ -89,12 +89,12 @@ struct PathContext {
     Instant revival_at{};
     Duration revival_wait{};
 
-    /// A path that was suspended twice in a minute is unsteady for so long after its return, and twice as long after
-    /// each further time.
-    static constexpr Duration kUnrest = std::chrono::minutes(1);
-    static constexpr Duration kFirstProbation = std::chrono::seconds(2);
-    static constexpr Duration kLongestProbation = std::chrono::seconds(8);
-    std::optional<Instant> suspended_at;
+    /// A path that failed twice in a minute is unsteady until it has gone without for twice as long as the two were
+    /// apart. So many datagrams that get no answer are a failure; of fewer, chance may have taken all.
+    static constexpr Duration kUnrest = std::chrono::seconds(10);
+    static constexpr Duration kLeastProbation = std::chrono::seconds(5);
+    static constexpr std::uint64_t kFailureDatagrams = 4;
+    std::optional<Instant> failed_at;
     Duration probation{};
     Instant steady_from{};
 
