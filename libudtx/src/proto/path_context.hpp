@@ -89,7 +89,7 @@ struct PathContext {
     Instant revival_at{};
     Duration revival_wait{};
 
-    /// A path that failed twice in a minute is unsteady until it has gone without for twice as long as the two were
+    /// A path that failed twice within kUnrest is unsteady until it has gone without for twice as long as the two were
     /// apart. So many datagrams that get no answer are a failure; of fewer, chance may have taken all.
     static constexpr Duration kUnrest = std::chrono::seconds(10);
     static constexpr Duration kLeastProbation = std::chrono::seconds(5);
