@@ -181,8 +181,8 @@ class RemoteEnd::Dialogue {
             return complaints_.find(words) != std::string::npos;
         });
         return {refused ? ErrorCode::authentication : ErrorCode::network,
-                (refused ? "ssh was not let in by " : "ssh could not connect to ") + host + "; try: ssh " +
-                    start_.target.login()};
+                (refused ? "ssh was not let in by " : "ssh could not connect to ") + host +
+                    "; try: " + login_command(start_.options, start_.target)};
     }
 
     RemoteStart start_;

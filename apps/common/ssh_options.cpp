@@ -1,6 +1,8 @@
 #include "common/ssh_options.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "common/bootstrap_port.hpp"
@@ -138,11 +140,27 @@ std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget&
         // As scp does: what the user's configuration has for logins only must not get in the way.
         words.insert(words.end(), {"-x", "-T", "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",
                                    "-oRemoteCommand=none", "-oForwardAgent=no"});
+        if (options.patience) {
+            const auto whole = std::chrono::ceil<std::chrono::seconds>(*options.patience);
+            words.push_back("-oConnectTimeout=" + std::to_string(std::max<std::int64_t>(whole.count(), 1)));
+        }
         words.emplace_back("--");
     }
     words.push_back(target.login());
     words.push_back(std::move(line));
     return words;
+}
+
+std::string login_command(const SshOptions& options, const SshTarget& target) {
+    constexpr auto kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+    std::vector<std::string> words = beginning(options);
+    words.push_back(target.login());
+    std::string line;
+    for (const std::string& word : words) {
+        const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+        line += (line.empty() ? "" : " ") + (plain ? word : quoted_for_shell(word));
+    }
+    return line;
 }
 
 std::vector<std::string> query_command(const SshOptions& options, const SshTarget& target) {

@@ -11,6 +11,7 @@
 #include "common/ssh_target.hpp"
 #include "io/resolve.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 
 namespace udtx::apps {
 
@@ -24,6 +25,7 @@ struct SshOptions {
 
     std::vector<std::string> command;  ///< of --ssh, taken apart
     PortRange udp_ports;
+    std::optional<Duration> patience;  ///< --timeout: for ssh to reach the host and agree on keys, not for a password
 
     void add_to(CLI::App& app);
     /// What says how to log in, and which program there is meant.
@@ -48,6 +50,8 @@ Result<std::vector<std::string>> split_command(const std::string& text);
 /// What starts `program` at the other side. Nothing secret is in it.
 [[nodiscard]] std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target,
                                                       io::AddressChoice addresses, const std::string& program);
+/// What the user may type to see for himself how ssh fares.
+[[nodiscard]] std::string login_command(const SshOptions& options, const SshTarget& target);
 /// Asks OpenSSH what it makes of host name and configuration, without connecting.
 [[nodiscard]] std::vector<std::string> query_command(const SshOptions& options, const SshTarget& target);
 

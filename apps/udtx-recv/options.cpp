@@ -185,6 +185,7 @@ Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& comma
 Result<void> check(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
+    command.ssh.patience = command.common.timeout;
     if (asks_to_pull(command.targets)) return take_sources(app, command);
     if (const auto checked = check_flags_of_server(app, command); !checked) return checked;
     if (!command.tree.overwrite_text.empty()) {

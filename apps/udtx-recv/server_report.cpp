@@ -14,6 +14,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.outcome = session.job().result();
     report.outcome.exact = session.done();
     report.progress = session.job().progress();
+    report.dry_run = report.outcome.dry_run;
     report.elapsed = session.elapsed();
     report.stats = session.final_stats();
     report.limits = session.observed().limits;

@@ -116,6 +116,7 @@ Result<void> check_paths(SendCommand& command) {
 Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto checked = command.common.check(); !checked) return checked;
     if (const auto checked = command.ssh.check(); !checked) return checked;
+    command.ssh.patience = command.common.timeout;
     if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;

@@ -186,14 +186,18 @@ std::string to_json(const PathProbe& probe) {
     probe.error ? json.string(probe.error->message) : json.null();
     json.key("handshake_ms");
     probe.handshake ? json.number(to_seconds(*probe.handshake) * 1e3) : json.null();
-    json.key("reached_bps").number(probe.reached.bps());
+    json.key("reached_bps");
+    probe.handshake ? json.number(probe.reached.bps()) : json.null();
     json.key("limited_by");
     probe.limits.empty() ? json.null() : json.string(name_of(probe.limits.front().limit));
-    json.key("cipher").string(probe.stats ? probe.stats->cipher : "");
-    json.key("cc").string(probe.stats ? probe.stats->congestion : "");
+    const bool measured = probe.handshake && probe.stats;
+    json.key("cipher");
+    measured ? json.string(probe.stats->cipher) : json.null();
+    json.key("cc");
+    measured ? json.string(probe.stats->congestion) : json.null();
     json.key("buffer_advice").string(probe.buffer_advice);
     json.key("paths").begin_array();
-    for (std::size_t i = 0; probe.stats && i < probe.stats->paths.size(); ++i) write_path(json, probe.stats->paths[i]);
+    for (std::size_t i = 0; measured && i < probe.stats->paths.size(); ++i) write_path(json, probe.stats->paths[i]);
     json.end_array().end_object();
     return json.text();
 }

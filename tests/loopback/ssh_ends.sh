@@ -159,3 +159,11 @@ expect 0 "$send" --probe-only --json "${ssh[@]}" --remote-bin "$recv" far:
 [ "$(json_field "$work/last.out" reached_bps | cut -d. -f1)" -gt 1000000 ] || fail "the line was not measured"
 expect 12 "$send" doctor "${ssh[@]}" --remote-bin "$work/none" --dir "$work" far
 said "not found on far; install it or name it with --remote-bin"
+
+# --- a port that takes the connection and says nothing: --timeout bounds that, and the remedy is what was typed
+python3 -c 'import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(120)' >"$work/silent" &
+receivers+=($!)
+until_true 60 test -s "$work/silent"
+expect 10 timeout 60 "$send" --ssh "ssh -F none" -P "$(cat "$work/silent")" --timeout 1 "$work/file" 127.0.0.1:
+said "ssh could not connect to 127.0.0.1; try: ssh -F none -p $(cat "$work/silent") 127.0.0.1"

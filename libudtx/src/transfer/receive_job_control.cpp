@@ -172,8 +172,9 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     }
     offer_ = m;
     probe_ = m.mode == TransferMode::probe;
-    report_.edit([&](Progress& progress, Outcome&) {
+    report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
+        outcome.dry_run = m.dry_run;
         if (m.mode == TransferMode::stream) progress.files_total = 1;
     });
     start_worker();

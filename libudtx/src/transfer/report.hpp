@@ -77,6 +77,7 @@ struct Outcome {
     SentEarlier sent_earlier{};
     std::uint64_t erased = 0;  ///< entries that --delete took away
     bool continues = false;    ///< the same command, run again, sends only what is missing
+    bool dry_run = false;      ///< nothing was done: what is counted would have been
     bool exact = false;        ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;

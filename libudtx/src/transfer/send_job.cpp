@@ -79,8 +79,9 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
         return end(now, connection, written.error());
     }
-    report_.edit([this](Progress& progress, Outcome&) {
+    report_.edit([this](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
+        outcome.dry_run = options_.dry_run;
         if (stream_) progress.files_total = 1;
     });
     start_threads();

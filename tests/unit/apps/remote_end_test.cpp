@@ -74,6 +74,35 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
                                    "~/bin/udtx-recv --bootstrap"});
 }
 
+TEST_CASE("the remedy is ssh with all that it was called with") {
+    const SshTarget target{"me", "far", "x"};
+    SshOptions options;
+    REQUIRE(options.check().ok());
+    CHECK(login_command(options, target) == "ssh me@far");
+    options.port_text = "2222";
+    options.identity = "id file";
+    options.command_text = "ssh -F other/config";
+    REQUIRE(options.check().ok());
+    CHECK(login_command(options, target) == "ssh -F other/config -p 2222 -i 'id file' me@far");
+}
+
+TEST_CASE("--timeout bounds the time that OpenSSH has to reach the host, and no other ssh's") {
+    const SshTarget target{"", "far", "x"};
+    SshOptions options;
+    REQUIRE(options.check().ok());
+    const auto told = [&] {
+        for (const std::string& word : remote_command(options, target, io::AddressChoice::any, "udtx-recv")) {
+            if (word.starts_with("-oConnectTimeout=")) return word.substr(17);
+        }
+        return std::string();
+    };
+    CHECK(told().empty());
+    options.patience = std::chrono::milliseconds(1500);
+    CHECK(told() == "2");
+    options.command = {"plink"};
+    CHECK(told().empty());
+}
+
 TEST_CASE("which port the other side opens stands in its command line") {
     for (const io::AddressChoice addresses :
          {io::AddressChoice::any, io::AddressChoice::v4_only, io::AddressChoice::v6_only}) {
