@@ -76,6 +76,8 @@ void Supervisor::give_up(Instant now, ErrorCode code, std::string reason) {
 }
 
 void Supervisor::watch(Instant now, const transfer::Progress& progress) {
+    // The end of a connection that was lost is no progress.
+    if (progress.phase == transfer::Phase::done) return;
     const auto& limit = setup_.options.timeout;
     const Duration idle = stall_.idle(now - start_, progress);
     last_moved_ = now - idle;

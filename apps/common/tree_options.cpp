@@ -1,6 +1,8 @@
 #include "common/tree_options.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -19,7 +21,9 @@ Result<std::string> read_all(const std::string& name, const std::string& option)
     if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
     std::ifstream file(name, std::ios::binary);
     std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) return usage(option + ": cannot read '" + escape_for_terminal(name) + "'");
+    if (!file.is_open() || file.bad()) {
+        return usage(option + ": cannot read '" + escape_for_terminal(name) + "': " + std::strerror(errno));
+    }
     return text;
 }
 

@@ -9,8 +9,9 @@ namespace udtx::apps {
 namespace {
 
 void line(std::ostream& out, const std::string& key, const std::string& value, const std::string& origin) {
-    out << std::left << std::setw(17) << key << ' ' << std::setw(27) << (value.empty() ? "(not set)" : value) << " # "
-        << origin << '\n';
+    // What has no value is a comment, so that the rest is a file of settings.
+    out << std::left << std::setw(17) << (value.empty() ? "# " + key : key) << ' ' << std::setw(27)
+        << (value.empty() ? "(not set)" : value) << " # " << origin << '\n';
 }
 
 /// As a file would say it.

@@ -136,14 +136,18 @@ least=$((28 * 1200000 + 14 * 1404800))
 rm -rf "$work/dst"
 mkdir "$work/dst"
 start_recv alone --psk-file "$work/psk" --dir "$work/dst"
-"$send" --timeout 4 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+"$send" --timeout 8 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
 sender=$!
 receivers+=("$sender")
 until_true 120 begun
 kill -KILL "$receiver"
+killed=$(date +%s%N)
 wait_for 137 "$receiver"
 wait_for 30 "$sender"
-said "silent.*the same command continues from here; nothing moved for 4.*s while reconnecting"
+said "silent.*the same command continues from here; nothing moved for 8.*s while reconnecting"
+# From the last progress on, not from the loss that is noticed after half of it.
+waited=$((($(date +%s%N) - killed) / 1000000))
+[ "$waited" -lt 11000 ] || fail "given up after $waited ms"
 
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd

@@ -33,6 +33,9 @@ for line in '^hostname +127.0.0.1' "^rate +50M +# $config:6" '^cc +udt +# UDTX_C
     '^mtu +auto +# default'; do
     grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line'"
 done
+sed 's/ *#.*//' "$work/last.out" >"$work/shown"
+expect 0 "$send" --config "$work/shown" --show-config -p x udtx://store/
+grep -qE "^rate +50M +# $work/shown:" "$work/last.out" || fail "what --show-config gave is no file of settings"
 expect 0 "$recv" --show-config
 grep -qE '^authorized-keys +/of/the/other/tool' "$work/last.out" || fail "udtx-recv --show-config"
 

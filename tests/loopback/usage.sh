@@ -37,7 +37,7 @@ wrong_send "--probe-only" --probe-only "$work/file" $url
 wrong_send "--overwrite: 'often'.*never, diff, always" --overwrite often "$work/file" $url
 wrong_send "--links.*exclude each other" --links --no-links "$work/file" $url
 wrong_send "--from0 goes with --files-from" -0 "$work/file" $url
-wrong_send "--files-from: cannot read '$work/none'" --files-from "$work/none" "$work/dst" $url
+wrong_send "--files-from: cannot read '$work/none': No such file or directory" --files-from "$work/none" "$work/dst" $url
 printf '../outside\n' >"$work/names"
 wrong_send "'../outside' leads out" --files-from "$work/names" "$work/dst" $url
 wrong_send "--files-from takes one SRC" --files-from "$work/names" "$work/dst" "$work/file" $url

@@ -181,6 +181,8 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
     CHECK(has("verbose", "yes", "command line"));
     CHECK(has("json", "no", "default"));
     CHECK(has("mtu", "auto", "default"));
+    CHECK(text.find("\n# bwlimit ") != std::string::npos);  // not set
+    CHECK(text.find("\nbwlimit ") == std::string::npos);
 }
 
 TEST_CASE("Texts made from the flags name every one of them") {
