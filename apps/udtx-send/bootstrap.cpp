@@ -157,7 +157,6 @@ ExitCode send_by_bootstrap(const std::vector<std::string>& arguments) {
     if (!job) return channel.refuse(job.error());
     const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
     transfer->listen();
-    (*job)->read_ahead();
     channel.answer(answer_for(*assignment));
     (*transport)->start();
     const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));

@@ -35,8 +35,7 @@ bool comes_to_be(Scenario& s, const fs::path& path) {
 /// As over ssh: who receives dials, and the sender knows beforehand what to send.
 class StartedSender {
   public:
-    StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh,
-                  bool ahead = false) {
+    StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh) {
         transfer::SendOptions what{.sources = {source}, .destination = ""};
         what.role = Role::server;
         what.found = transfer::message::Sources{transfer::SourceShape::file, {}};
@@ -50,7 +49,6 @@ class StartedSender {
         auto send = transfer::SendJob::create(std::move(what), [this] { sent = true; });
         auto receive = transfer::ReceiveJob::create(std::move(where), [this] { received = true; });
         REQUIRE((send.ok() && receive.ok()));
-        read_ahead = ahead && has_read(**send, fresh);
         sender = std::make_shared<JobApp<transfer::SendJob>>(std::move(*send));
         receiver = std::make_shared<JobApp<transfer::ReceiveJob>>(std::move(*receive));
         s.server().listen(1, [this](proto::Connection&) { return sender; });
@@ -58,23 +56,10 @@ class StartedSender {
         s.client().pump();
     }
 
-    bool read_ahead = false;
     std::atomic<bool> sent{false};
     std::atomic<bool> received{false};
     std::shared_ptr<JobApp<transfer::SendJob>> sender;
     std::shared_ptr<JobApp<transfer::ReceiveJob>> receiver;
-
-  private:
-    /// Nobody has dialled. Where something may stand, the file itself waits for the receiver's word.
-    static bool has_read(transfer::SendJob& job, bool fresh) {
-        job.read_ahead();
-        const auto reads = [&] {
-            const auto seen = job.progress();
-            return seen.totals_final && (!fresh || !seen.current_name.empty());
-        };
-        for (int i = 0; i < 5000 && !reads(); ++i) std::this_thread::sleep_for(1ms);
-        return reads();
-    }
 };
 
 /// A file to be sent, and a place that holds another.
@@ -104,22 +89,6 @@ TEST_CASE("to a place where nothing stands all is sent before the receiver has s
         SIM_REQUIRE(s, rig.run(s, 600s));
         SIM_CHECK(s, rig.sender->job().result().status.ok());
         SIM_CHECK(s, rig.receiver->job().result().files == 1);
-    }
-}
-
-TEST_CASE("over ssh what was asked for is read before the receiver has dialled") {
-    for (const bool fresh : {true, false}) {
-        const SmallFile temp;
-        Scenario s(symmetric("read ahead", line(0)));
-        StartedSender pull(s, (temp / "small").string(), (temp / "dst").string(), fresh, true);
-        SIM_CHECK(s, pull.read_ahead);
-        for (int i = 0; i < 5000 && !(pull.sent && pull.received); ++i) {
-            s.run_for(20ms);
-            std::this_thread::sleep_for(1ms);
-        }
-        SIM_CHECK(s, pull.sender->job().result().status.ok());
-        SIM_CHECK(s, pull.sender->job().result().sent_bytes == 1);
-        SIM_CHECK(s, read_file(temp / "dst/small") == "x");
     }
 }
 

@@ -33,7 +33,7 @@ void TappedProvider::on_seal(std::size_t key, const std::shared_ptr<crypto::Aead
                              std::span<std::byte> packet) {
     const auto header = wire::parse_short_header(packet);
     if (!header) return;
-    // Numbers of simulated connections stay below 2^32, so that the header's bits are the number; what remains of the
+    // Numbers of simulated connections stay below 2^24, so that the header's bits are the number; what remains of the
     // nonce without them is the IV.
     const PacketNumber number = header->packet_number;
     last_aead_ = aead;

@@ -24,7 +24,7 @@ class TappedProvider final : public crypto::Provider {
     struct Sealing {
         std::size_t key = 0;
         wire::ShortHeader header;
-        PacketNumber number = 0;  ///< as it stands in the nonce: the low 32 bits are the header's
+        PacketNumber number = 0;  ///< as it stands in the nonce: the low 24 bits are the header's
         std::span<std::byte> payload;
     };
     using Tap = std::function<void(const Sealing&)>;

@@ -116,7 +116,6 @@ std::vector<message::Rules> SendJob::rules() const {
 }
 
 void SendJob::start_threads() {
-    if (!threads_.empty()) return;
     if (options_.fresh) presume_fresh();
     if (stream_) {
         pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);

@@ -66,9 +66,6 @@ class SendJob final : public Job {
     /// Before the first event: what was read of the control stream already.
     void begin_with(MessageReader read) { incoming_ = std::move(read); }
 
-    /// Before the first event: what is known to be wanted is read while the receiver's handshake is under way.
-    void read_ahead() { start_threads(); }
-
     /// Any thread. Nothing of this transfer stands at the receiver: nothing is asked, and all of it sent. Were it not
     /// so, that would cost bytes: what stands there is then replaced as by any other run.
     void presume_fresh();
@@ -86,7 +83,6 @@ class SendJob final : public Job {
     SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
-    /// Once.
     void start_threads();
     /// No more is read; the threads end soon.
     void stop_reading();
