@@ -19,6 +19,14 @@ transfer::Progress progress(std::uint64_t done, std::uint64_t sent, std::uint64_
     return p;
 }
 
+/// Delivered and sent by a connection that is lost, of a transfer of `total` bytes.
+void lose(Account& account, std::uint64_t files, std::uint64_t bytes, std::uint64_t sent, std::uint64_t total) {
+    transfer::Outcome lost;
+    lost.files = files;
+    lost.bytes = lost.sent_bytes = bytes;
+    account.carry(progress(bytes, sent, 0, total), lost);
+}
+
 ConnectionStats stats(std::uint64_t received, std::uint64_t in_flight, Duration rtt = 20ms) {
     ConnectionStats s;
     s.paths.resize(1);
@@ -73,10 +81,7 @@ TEST_CASE("a second connection goes on with the account of the first") {
 
 TEST_CASE("what a later connection finds proven, and counts itself, counts once") {
     Account account;
-    transfer::Outcome lost;
-    lost.files = 4;
-    lost.bytes = lost.sent_bytes = 400;
-    account.carry(progress(400, 560, 0, 1000), lost);
+    lose(account, 4, 400, 560, 1000);
 
     // 150 more had been written and not been told, of them one file.
     transfer::Outcome outcome;
@@ -95,10 +100,7 @@ TEST_CASE("what a later connection finds proven, and counts itself, counts once"
 
 TEST_CASE("files that an earlier connection sent are known by name, whatever the receiver makes of them") {
     Account account;
-    transfer::Outcome lost;
-    lost.files = 38;  // told; 40 had been delivered
-    lost.bytes = lost.sent_bytes = 3800;
-    account.carry(progress(3800, 4100, 0, 4200), lost);
+    lose(account, 38, 3800, 4100, 4200);  // that is what was told; 40 had been delivered
 
     // Of the 40, 30 are proven, 6 stand there the same, and 4 are sent once more.
     transfer::Outcome outcome;
