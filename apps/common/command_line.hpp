@@ -2,13 +2,16 @@
 // known one, and nothing is printed or ended from in here.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 
@@ -20,16 +23,6 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
 
 /// What a first word such as "doctor" makes of a tool: name, description and flags of each, for completion.
 using Subcommands = std::vector<std::shared_ptr<const CLI::App>>;
-template <class Command, class Define>
-std::shared_ptr<const CLI::App> subcommand(Define define) {
-    struct Both {
-        Command command;
-        CLI::App app;
-    };
-    const auto both = std::make_shared<Both>();
-    define(both->app, both->command);
-    return {both, &both->app};
-}
 
 /// "--udp-port: ..." becomes "-O/--udp-port: ...": the user may have typed either.
 [[nodiscard]] Error with_short_name(const CLI::App& app, Error error);

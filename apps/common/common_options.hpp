@@ -1,7 +1,6 @@
 // What both tools let the user set.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,6 +18,10 @@
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

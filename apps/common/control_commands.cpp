@@ -1,5 +1,6 @@
 #include "common/control_commands.hpp"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "common/process.hpp"

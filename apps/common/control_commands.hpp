@@ -11,6 +11,10 @@
 #include "common/log.hpp"
 #include "common/rate_governor.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace udtx::apps {
 
 /// Both outlive the handler.

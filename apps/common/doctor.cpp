@@ -1,5 +1,6 @@
 #include "common/doctor.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <utility>

@@ -11,6 +11,10 @@
 #include "udtx/address.hpp"
 #include "udtx/result.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace udtx::apps {
 
 struct Finding {

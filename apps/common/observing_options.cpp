@@ -1,5 +1,6 @@
 #include "common/observing_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "common/page.hpp"

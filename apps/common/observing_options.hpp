@@ -1,12 +1,15 @@
 // What the user wants to see of a transfer beside the progress line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "io/resolve.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

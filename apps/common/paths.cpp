@@ -1,5 +1,6 @@
 #include "common/paths.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,7 +1,6 @@
 // --path as it was typed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,10 @@
 #include "udtx/address.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

@@ -1,5 +1,7 @@
 #include "common/rate_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "common/units.hpp"
 
 namespace udtx::apps {

@@ -1,13 +1,16 @@
 // Rates as the user gives them, beside --rate: rsync's --bwlimit, a schedule, a rate for the whole host.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "common/schedule.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

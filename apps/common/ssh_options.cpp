@@ -1,5 +1,6 @@
 #include "common/ssh_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>

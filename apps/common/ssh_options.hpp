@@ -1,7 +1,6 @@
 // How the other side is started: the flags for ssh, and the command line that they make.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,10 @@
 #include "io/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

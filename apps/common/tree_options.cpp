@@ -1,5 +1,6 @@
 #include "common/tree_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

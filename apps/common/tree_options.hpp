@@ -1,7 +1,6 @@
 // What of a tree is sent, and what is done about what is there already.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,10 @@
 #include "common/plan_listing.hpp"
 #include "transfer/send_job.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

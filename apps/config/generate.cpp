@@ -1,5 +1,6 @@
 #include "config/generate.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>

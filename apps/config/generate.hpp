@@ -1,11 +1,14 @@
 // Manual page and shell completion, made from the definitions that --help is made from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "common/command_line.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

@@ -1,5 +1,6 @@
 #include "config/layers.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -1,13 +1,16 @@
 // Which value a flag takes that was not typed: the environment's, else the user's file's, else the system's.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "config/config_file.hpp"
 #include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

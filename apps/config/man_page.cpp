@@ -1,5 +1,6 @@
 #include "config/man_page.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
 #include <string_view>

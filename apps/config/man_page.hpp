@@ -1,8 +1,11 @@
 // A manual page in roff (man(7)).
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

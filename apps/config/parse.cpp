@@ -1,5 +1,6 @@
 #include "config/parse.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <optional>

@@ -1,7 +1,6 @@
 // Command line, environment and configuration files together, and the texts made from the definitions of the flags.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,10 @@
 #include "common/origins.hpp"
 #include "common/url.hpp"
 #include "config/layers.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

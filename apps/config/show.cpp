@@ -1,5 +1,6 @@
 #include "config/show.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iomanip>
 #include <sstream>

@@ -1,11 +1,14 @@
 // --show-config: every setting with its value and where that comes from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "config/layers.hpp"
 #include "config/parse.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace udtx::apps {
 

@@ -1,5 +1,6 @@
 #include "udtx-recv/mode_flags.hpp"
 
+#include <CLI/CLI.hpp>
 #include <string>
 
 namespace udtx::apps {

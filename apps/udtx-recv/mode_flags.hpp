@@ -3,6 +3,10 @@
 
 #include "udtx-recv/options.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace udtx::apps {
 
 /// invalid_argument names a typed flag that would do nothing. What a file or the environment sets is for both.

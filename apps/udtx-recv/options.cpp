@@ -1,5 +1,6 @@
 #include "udtx-recv/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "common/doctor.hpp"
 #include "common/overwrite.hpp"
+#include "common/subcommand.hpp"
 #include "common/units.hpp"
 #include "config/parse.hpp"
 #include "udtx-recv/mode_flags.hpp"

@@ -15,6 +15,10 @@
 #include "io/resolve.hpp"
 #include "transfer/pull_request.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace udtx::apps {
 
 struct RecvCommand {

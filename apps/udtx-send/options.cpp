@@ -1,5 +1,6 @@
 #include "udtx-send/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "common/control_commands.hpp"
 #include "common/doctor.hpp"
+#include "common/subcommand.hpp"
 #include "config/parse.hpp"
 #include "multipath/scheduler.hpp"
 

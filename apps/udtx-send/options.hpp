@@ -13,6 +13,10 @@
 #include "common/tree_options.hpp"
 #include "common/url.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace udtx::apps {
 
 struct SendCommand {
