@@ -129,8 +129,20 @@ void Connection::activate(Instant now, PathContext& p) {
     suspend_silent(now);
 }
 
+namespace {
+
+/// Datagrams that the peer should have answered; one that asks for the size of the path may be too large.
+std::uint64_t unanswered(const PathContext& p) {
+    std::uint64_t asked = 0;
+    p.recovery.for_each_in_flight([&asked](const auto& packet) { asked += packet.mtu_probe ? 0 : 1; });
+    return asked;
+}
+
+}  // namespace
+
 /// One silence is one failure, however often it is noted.
 void Connection::note_failure(Instant now, PathContext& p) {
+    if (unanswered(p) >= PathContext::kFailureDatagrams) p.each_counts_until = now + PathContext::kEachCounts;
     if (p.failed_at && *p.failed_at >= p.last_received) return;
     const Duration apart = p.failed_at ? now - *p.failed_at : PathContext::kUnrest;
     p.probation = apart < PathContext::kUnrest ? std::max(2 * apart, PathContext::kLeastProbation) : Duration::zero();
@@ -138,15 +150,14 @@ void Connection::note_failure(Instant now, PathContext& p) {
     p.steady_from = now + p.probation;
 }
 
-/// At a probe time-out: the path has become silent, and not for want of something to answer (a datagram that asks
-/// for the size of the path may be too large), nor because all have.
+/// At a probe time-out: the path has become silent, not for want of something to answer, and not because all have.
 bool Connection::fails(Instant now, const PathContext& p) const {
-    const auto silence = [now](const PathContext& q) { return now - q.last_received; };
-    const bool another = std::ranges::any_of(paths_.all(), [&](const auto& q) { return silence(*q) < kLeastSilence; });
-    if (!another || silence(p) < kLeastSilence) return false;
-    std::uint64_t asked = 0;
-    p.recovery.for_each_in_flight([&asked](const auto& packet) { asked += packet.mtu_probe ? 0 : 1; });
-    return asked >= (now < p.steady_from ? 1 : PathContext::kFailureDatagrams);
+    const auto heard = [now](const PathContext& q) { return now - q.last_received < kLeastSilence; };
+    const bool another =
+        std::ranges::any_of(paths_.all(), [&](const auto& q) { return q->state == PathState::active && heard(*q); });
+    if (!another || heard(p)) return false;
+    const bool each = now < p.steady_from && now < p.each_counts_until;
+    return unanswered(p) >= (each ? 1 : PathContext::kFailureDatagrams);
 }
 
 // All that is in flight moves to the other paths at once. The controller hears of a time-out, once, and of no losses:

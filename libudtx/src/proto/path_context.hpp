@@ -90,11 +90,15 @@ struct PathContext {
     Duration revival_wait{};
 
     /// A path that failed twice within kUnrest is unsteady until it has gone without for twice as long as the two were
-    /// apart. So many datagrams that get no answer are a failure; of fewer, chance may have taken all.
+    /// apart. So many datagrams that get no answer are a failure; of fewer, chance may have taken all. An unsteady path
+    /// carries hardly more than one at a time: there each counts, but only for kEachCounts after a failure beyond
+    /// doubt, or random loss would leave a path out for good.
     static constexpr Duration kUnrest = std::chrono::seconds(10);
     static constexpr Duration kLeastProbation = std::chrono::seconds(5);
+    static constexpr Duration kEachCounts = std::chrono::seconds(20);
     static constexpr std::uint64_t kFailureDatagrams = 4;
     std::optional<Instant> failed_at;
+    Instant each_counts_until{};
     Duration probation{};
     Instant steady_from{};
 
