@@ -68,7 +68,8 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
     const bool told = status == 0 || status == static_cast<int>(ExitCode::file_io);
     if (told && !text.empty()) return FarEnd{std::move(text), static_cast<ExitCode>(status)};
     if (status == kSshFailed)
-        return Error{ErrorCode::network, "ssh could not connect to " + target.host + "; try: ssh " + target.login()};
+        return Error{ErrorCode::network,
+                     "ssh could not connect to " + target.host + "; try: " + login_command(ssh, target)};
     if (status == kNotFound)
         return Error{ErrorCode::protocol,
                      "udtx-recv was not found on " + target.host + "; install it or name it with --remote-bin"};

@@ -70,7 +70,7 @@ expect 12 "$send" "${ssh[@]}" --remote-bin false "$work/file" far:
 said "false --bootstrap' on far ended with code 1"
 expect 10 "$send" "${ssh[@]}" -P 1 "$work/file" far:
 said "^ssh: connect to host 127.0.0.1 port 1: "
-said "ssh could not connect to far"
+said "ssh could not connect to far; try: ssh -F .* -p 1 far$"
 ssh-keygen -q -t ed25519 -N '' -f "$work/stranger"
 sed /IdentityFile/d "$ssh_config" >"$work/strange_config"
 expect 40 "$send" --ssh "ssh -F '$work/strange_config' -i '$work/stranger'" "$work/file" far:

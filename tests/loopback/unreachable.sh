@@ -22,6 +22,9 @@ expect 42 "$send" --timeout 1 --psk-file "$work/psk" "$work/file" "udtx://127.0.
 said "blocked"
 expect 42 "$send" --probe-only --json --timeout 1 --psk-file "$work/psk" "udtx://127.0.0.1:$port/"
 [ "$(json_field "$work/last.out" limited_by)" = null ] || fail "a limit of a line that nothing came through: $(cat "$work/last.out")"
+for field in reached_bps cipher cc; do
+    [ "$(json_field "$work/last.out" "$field")" = null ] || fail "$field of nothing: $(cat "$work/last.out")"
+done
 kill -CONT "$receiver"
 
 expect 10 "$send" --psk-file "$work/psk" "$work/file" "udtx://no-such-host.invalid:7011/"
