@@ -70,11 +70,12 @@ Result<Layers> process_layers(const std::string& named_file) {
 }  // namespace
 
 Result<void> Configured::place(Url& url) const {
-    if (!host_name.empty()) url.host = host_name;
-    if (port.empty() || url.port_given) return {};
-    const auto number = parse_port(port);
+    if (!host_name.values.empty()) url.host = host_name.values.front();
+    if (port.values.empty() || url.port_given) return {};
+    const auto number = parse_port(port.values.front());
     if (!number) {
-        return Error{ErrorCode::invalid_argument, "Port '" + port + "' of a Host block is no number from 1 to 65535"};
+        return Error{ErrorCode::invalid_argument,
+                     "Port '" + port.values.front() + "' is no number from 1 to 65535 (set by " + port.origin + ")"};
     }
     url.port = *number;
     return {};
@@ -100,10 +101,8 @@ Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::strin
     all.insert(all.end(), arguments.begin(), arguments.end());
     const auto parsed = parse_arguments(app, all);
     if (!parsed) return result.origins.attribute(parsed.error());
-    const Chosen name = find_setting(layers, "hostname", host);
-    const Chosen port = find_setting(layers, "port", host);
-    if (!name.values.empty()) result.host_name = name.values.front();
-    if (!port.values.empty()) result.port = port.values.front();
+    result.host_name = find_setting(layers, "hostname", host);
+    result.port = find_setting(layers, "port", host);
     return result;
 }
 

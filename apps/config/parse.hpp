@@ -21,8 +21,8 @@ struct Configured {
     EarlyText text = {};              ///< what --help, --show-config and --generate print
     std::vector<Chosen> chosen = {};  ///< what was not typed
     Origins origins = {};
-    std::string host_name = {};  ///< HostName of the host's block: the address to dial for this host; may be empty
-    std::string port = {};       ///< Port likewise
+    Chosen host_name = {};  ///< HostName of the host's block: the address to dial for this host; may have no value
+    Chosen port = {};       ///< Port likewise
 
     /// HostName and Port where `url` is a name to look up; a port that was typed stays.
     [[nodiscard]] Result<void> place(Url& url) const;

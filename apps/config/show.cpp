@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 namespace udtx::apps {
@@ -38,8 +39,9 @@ std::string show_config(const CLI::App& app, const Configured& configured, const
     std::ostringstream out;
     for (const ConfigFile& file : layers.files) out << "# read: " << file.name << '\n';
     if (layers.files.empty()) out << "# no configuration file was read\n";
-    if (!configured.host_name.empty()) line(out, "hostname", configured.host_name, "Host block");
-    if (!configured.port.empty()) line(out, "port", configured.port, "Host block");
+    for (const auto& [key, set] : {std::pair("hostname", &configured.host_name), std::pair("port", &configured.port)}) {
+        if (!set->values.empty()) line(out, key, set->values.front(), set->origin);
+    }
     for (const std::string& key : setting_names(app)) {
         const CLI::Option& option = *app.get_option("--" + key);
         for (const std::string& value : values_of(option)) line(out, key, value, origin_of(option, configured));

@@ -47,7 +47,9 @@ void ServerWatch::stop() {
 
 void ServerWatch::tick(Instant now, Duration since_start, const Sessions& sessions, Duration protocol) {
     const Rate total = rates_.update(now, !sessions.empty());
-    const Rate share = sessions.empty() ? total : total * (1.0 / static_cast<double>(sessions.size()));
+    // Who stands still leaves their share to the others until they go on.
+    const auto moving = std::ranges::count_if(sessions, [](const auto& session) { return !session->stands_still(); });
+    const Rate share = moving == 0 ? total : total * (1.0 / static_cast<double>(moving));
     for (const auto& session : sessions) {
         session->keep_below(std::min(command_.common.rate, share));
         session->look(now, protocol);

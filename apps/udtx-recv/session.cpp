@@ -48,8 +48,10 @@ std::optional<ConnectionStats> Session::final_stats() const {
 void Session::look(Instant now, Duration protocol) {
     if (sends()) observer_.become(DataEnd::sender);
     const transfer::ReceiveJob* receiver = job_->receiver();
+    const transfer::Progress progress = job_->progress();
+    idle_ = stall_.idle(now - start_, progress);
     observer_.look({.at = now - start_,
-                    .progress = job_->progress(),
+                    .progress = progress,
                     .stats = final_stats(),
                     .protocol = protocol,
                     .process = process_time(),
@@ -101,7 +103,7 @@ void Session::watch(Instant now, std::optional<Duration> patience) {
     if (aborted_) {
         // The sender had its time to hear what was delivered and to close.
         if (now >= aborted_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
-    } else if (patience && stall_.idle(now - start_, job_->progress()) >= *patience) {
+    } else if (patience && idle_ >= *patience) {
         abort(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(*patience));
     }
 }

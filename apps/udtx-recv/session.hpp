@@ -47,11 +47,13 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     // --- one thread, not the protocol thread
     /// `protocol`: what the protocol thread has needed so far.
     void look(Instant now, Duration protocol);
+    /// look() saw nothing move for some time: its peer waits for something, or is gone without a word.
+    [[nodiscard]] bool stands_still() const noexcept { return idle_ >= std::chrono::seconds(5); }
     /// The transfer is to keep to this rate from now on, or to that of its key where that is less.
     void keep_below(Rate rate);
     /// Ends the transfer in good order; watch() sees to it that it does end.
     void abort(Instant now, ErrorCode code, const std::string& reason);
-    /// Ends the transfer when nothing has moved for `patience`.
+    /// Ends the transfer when look() saw nothing move for `patience`.
     void watch(Instant now, std::optional<Duration> patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -75,6 +77,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     Rate cap_;  // as the job knows it
     Observer observer_;
     StallWatch stall_;
+    Duration idle_{};
     std::optional<Error> aborted_;  // why
     Instant aborted_at_{};
     bool closed_ = false;

@@ -56,8 +56,13 @@ for i in 1 2; do
     receivers+=("$!")
 done
 exec 5>"$work/held1" 6>"$work/held2"
-echo begin >&5
-echo begin >&6
+# Who stands still for some seconds gives up their share.
+feed() { while echo more; do sleep 0.3; done 2>/dev/null; }
+feed >&5 5>&- 6>&- &
+first=$!
+feed >&6 5>&- 6>&- &
+second=$!
+receivers+=("$first" "$second")
 shares() {
     exec 8<>"/dev/tcp/127.0.0.1/$metrics"
     printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
@@ -66,6 +71,11 @@ shares() {
     [ "$(grep -cE "^udtx_transfer_cap_bits_per_second\{.*\} $1\$" "$work/metrics")" -eq "$2" ]
 }
 until_true 90 shares '8e\+06' 2
+kill -STOP "$first"
+until_true 90 shares '1.6e\+07' 2
+kill -CONT "$first"
+until_true 90 shares '8e\+06' 2
+kill "$first"
 exec 5>&-
 wait_for 0 "${held[0]}"
 until_true 90 shares '1.6e\+07' 1
@@ -96,6 +106,7 @@ kill -TERM "$receiver"
 wait_for 130 "$receiver"
 wait_for 130 "${held[1]}"
 exec 6>&-
+kill "$second" 2>/dev/null || true
 [ -z "$(ls "$work/run/udtx")" ] || fail "sockets were left behind"
 
 echo "wirte $(cat "$work/carol.pub")" >"$work/wrong"

@@ -29,7 +29,7 @@ expect 1 "$send" --config "$work/nowhere" "$work/file" udtx://store/
 said "no file .*nowhere"
 
 UDTX_CC=udt expect 0 "$send" --show-config -p x udtx://store/
-for line in '^hostname +127.0.0.1' "^rate +50M +# $config:6" '^cc +udt +# UDTX_CC' '^preserve +yes +# command line' \
+for line in "^hostname +127.0.0.1 +# $config:" "^port +$port +# $config:5" "^rate +50M +# $config:6" '^cc +udt +# UDTX_CC' '^preserve +yes +# command line' \
     '^mtu +auto +# default'; do
     grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line'"
 done

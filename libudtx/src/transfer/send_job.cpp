@@ -290,7 +290,9 @@ Result<void> SendJob::handle(const message::Confirm& m) {
     });
     if (damaged_ > 0) {
         report_.warn("receiver: " + std::to_string(damaged_) +
-                     " pieces of the earlier run were not on disk as they were written; they were sent again");
+                     (damaged_ == 1
+                          ? " piece of the earlier run was not on disk as it was written and was sent again"
+                          : " pieces of the earlier run were not on disk as they were written and were sent again"));
     }
     // It says how much it deleted, and why not otherwise goes without saying.
     const bool errors = m.totals.failures != 0 || finish_->unsent != 0;
