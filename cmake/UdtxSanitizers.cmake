@@ -9,6 +9,8 @@ if(UDTX_SANITIZE)
     if(UDTX_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         add_compile_options(-Wno-tsan)
     endif()
+    # What runs little is compiled in half the time without optimising: the tools and the tests themselves.
+    set(UDTX_SELDOM_RUN -O0)
     # Container checks of libstdc++ (subscripts, empty optionals) come cheap in builds that look for bugs anyway.
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()

@@ -62,8 +62,11 @@ struct Flapping {
         s.run_for(time);
         return static_cast<double>(rig_.path(1).delivered_bytes - before) * 8e-6 / to_seconds(time);
     }
-    void steady() {
-        rig_.change(1, [](LinkParams& p) { p.blackouts.clear(); });
+    void steady(double loss = 0.0) {
+        rig_.change(1, [loss](LinkParams& p) {
+            p.blackouts.clear();
+            p.loss = loss;
+        });
     }
 
   private:
@@ -113,5 +116,22 @@ TEST_CASE("a path that was dark once is used at once, one that flapped within se
         often.steady();
         often.s.run_for(10s);
         CHECK(often.carried(1s) >= 5.0);
+    }
+}
+
+TEST_CASE("a path that flapped and then loses at random is not left out for ever") {
+    for (const Flaps& flaps : {Flaps{100ms, 500ms, 1s}, Flaps{100ms, 200ms, 1s}}) {
+        for (const double loss : {0.05, 0.1}) {
+            for (const Duration from : {1500ms, 1800ms, 2100ms, 2400ms}) {
+                if (size_scale() < 1.0 && from > 1500ms) continue;
+                Flapping line(flaps, from);
+                line.s.run_for(8s);
+                line.steady(loss);
+                line.s.run_for(45s);
+                const double after = line.carried(5s);
+                INFO(flaps.length / 1ms << " ms, " << loss << ", from " << from / 1ms << ": " << after << " Mbit/s");
+                CHECK(after >= 5.0);
+            }
+        }
     }
 }

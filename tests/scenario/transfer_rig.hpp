@@ -38,7 +38,10 @@ class JobApp final : public App {
     }
     void on_wake(Instant now, proto::Connection& connection) override {
         armed_ = false;
-        if (woken_->exchange(false)) {
+        if (*woken_ && !heard_at_) heard_at_ = now + late_;
+        if (heard_at_ && now >= *heard_at_) {
+            heard_at_.reset();
+            *woken_ = false;
             job_->on_wake(now, connection);
         } else {
             std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -53,6 +56,8 @@ class JobApp final : public App {
         job_->on_placed(id, offset, bytes);
     }
     void abort_at(Instant when) { abort_at_ = when; }
+    /// What the disk threads have to say is heard so much later: a disk that takes time.
+    void slow_disk(Duration late) { late_ = late; }
     [[nodiscard]] Job& job() noexcept { return *job_; }
 
   private:
@@ -64,6 +69,8 @@ class JobApp final : public App {
     std::unique_ptr<Job> job_;
     std::shared_ptr<std::atomic<bool>> woken_ = std::make_shared<std::atomic<bool>>(false);
     std::optional<Instant> abort_at_;
+    std::optional<Instant> heard_at_;
+    Duration late_{};
     bool armed_ = false;
     bool closed_ = false;
 };
