@@ -12,7 +12,9 @@ namespace udtx::congestion {
 class AckInterval {
   public:
     void on_feedback(const CongestionFeedback& feedback) {
-        if (feedback.acked_packets > 0) add(feedback.acked_span);
+        // Who sends little has the pause before the first of them in it, which no acknowledgement can shorten.
+        const auto packets = static_cast<std::int64_t>(feedback.acked_packets);
+        if (packets > 0) add(feedback.acked_span - feedback.acked_span / packets);
     }
     void add(Duration span) { mean_ += (std::min(to_seconds(span), kMost) - mean_) / 8.0; }
     /// s

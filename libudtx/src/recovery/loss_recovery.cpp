@@ -102,7 +102,9 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
         });
         acked_.insert(begin, end);
     }
-    measure_span(known, out);
+    const auto first_new = std::lower_bound(out.acked.begin(), out.acked.end(), known,
+                                            [](const SentPacket& p, PacketNumber number) { return p.number < number; });
+    if (first_new != out.acked.end()) out.acked_span = out.acked.back().sent - first_new->sent;
     out.proves_alive = !out.acked.empty() && !before_timeout(out.acked.back().number);
     if (out.proves_alive) {
         if (!in_timeout()) probe_count_ = 0;
@@ -115,14 +117,6 @@ Result<void> LossRecovery::on_ack(Instant now, const wire::AckFrame& frame, Dura
     detect_losses(now, out);
     forget_finished(now);
     return {};
-}
-
-/// A bare ACK may have left long before the data that follows it.
-void LossRecovery::measure_span(PacketNumber known, Outcome& out) {
-    const auto is_new = [known](const SentPacket& p) { return p.in_flight && p.number >= known; };
-    const auto first = std::find_if(out.acked.begin(), out.acked.end(), is_new);
-    if (first == out.acked.end()) return;
-    out.acked_span = std::find_if(out.acked.rbegin(), out.acked.rend(), is_new)->sent - first->sent;
 }
 
 void LossRecovery::take_arrivals(const wire::AckFrame& frame, Outcome& out) const {

@@ -38,7 +38,7 @@ struct Outcome {
     std::vector<ArrivalSample> arrivals;  ///< delays up to the arrival of the frame's largest number, see on_ack
     std::uint64_t in_flight_before = 0;
     Instant largest_sent_time;  ///< send time of the frame's largest number, when that is newly acknowledged
-    Duration acked_span{};      ///< send times of those in flight above what was known, from the first to the last
+    Duration acked_span{};      ///< send times of `acked`, from the first above what was known to the last
     bool largest_newly_acked = false;
     bool proves_alive =
         false;  ///< something sent after begin_timeout() was acknowledged; true when there is no time-out
@@ -130,7 +130,6 @@ class LossRecovery {
     [[nodiscard]] Result<void> check(const wire::AckFrame& frame) const;
     [[nodiscard]] bool acknowledges_skipped(const wire::AckFrame& frame) const;
     void acknowledge(Instant now, PacketNumber number, Outcome& out);
-    static void measure_span(PacketNumber known, Outcome& out);
     void take_arrivals(const wire::AckFrame& frame, Outcome& out) const;
     void take_rtt_sample(Instant now, PacketNumber largest, bool any_eliciting, Duration ack_delay, Outcome& out);
     void adapt_to_spurious(Instant now, const Slot& slot);

@@ -47,16 +47,6 @@ TEST_CASE("loss recovery: the time that it took to send what one ACK tells of an
     CHECK(h.out.acked_span == 0ms);
 }
 
-TEST_CASE("loss recovery: a bare ACK long before the data is not part of that time") {
-    Harness h;
-    h.send(at(0ms), 50, false);
-    h.send(at(300ms));
-    h.send(at(304ms));
-    h.send(at(500ms), 50, false);
-    REQUIRE(h.ack(at(550ms), {{0, 3}}).ok());
-    CHECK(h.out.acked_span == 4ms);
-}
-
 TEST_CASE("loss recovery: packet threshold 3") {
     Harness h;
     h.send_many(at(0ms), 5);
