@@ -1,4 +1,5 @@
 // Ways back 100 to 12,500 times narrower than the way out (docs/acknowledgements.md).
+#include "sim/check.hpp"
 #include "sim/flows.hpp"
 #include "test/catch.hpp"
 
@@ -53,6 +54,25 @@ TEST_CASE("asymmetric: 8 kbit/s back for 100 Mbit/s") {
 
 TEST_CASE("asymmetric: 64 kbit/s back with every fifth acknowledgement lost") {
     CHECK(over({.bits_per_second = 64'000, .loss = 0.2}).used > 0.94);
+}
+
+TEST_CASE("asymmetric: what was learned of a narrow way back ends with a sender that moves to another network") {
+    const LinkParams line{.bits_per_second = 20'000'000, .delay = 25ms, .queue_bytes = 125'000};
+    ScenarioSetup setup = symmetric("moves", line);
+    setup.down.bits_per_second = 16'000;
+    Scenario s(setup);
+    const Bulk bulk = start_bulk(s, {.bytes = 1ULL << 40U});
+    const auto acks_per_second = [&s](Duration time) {
+        const std::uint64_t before = s.down().counters().sent;
+        s.run_for(time);
+        return static_cast<double>(s.down().counters().sent - before) / to_seconds(time);
+    };
+    s.run_for(15s);
+    SIM_CHECK(s, acks_per_second(3s) < 25);
+    s.network().rebind(s.client().node(), make_address(3, 40001));
+    s.down().change([](LinkParams& p) { p.bits_per_second = 20'000'000; });
+    s.run_for(2s);
+    SIM_CHECK(s, acks_per_second(2s) > 60);
 }
 
 // As long as the pace of the controller leaves room on the line nothing but bursts can make a queue. An ACK each 80 ms

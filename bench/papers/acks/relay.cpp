@@ -31,6 +31,11 @@ std::optional<Segment> parse(const ns3::Ptr<ns3::Packet>& packet) {
     return s;
 }
 
+bool same_connection(const Segment& a, const Segment& b) {
+    return a.ip.GetSource() == b.ip.GetSource() && a.ip.GetDestination() == b.ip.GetDestination() &&
+           a.tcp.GetSourcePort() == b.tcp.GetSourcePort() && a.tcp.GetDestinationPort() == b.tcp.GetDestinationPort();
+}
+
 bool is_pure_ack(const Segment& s) { return s.bytes == 0 && s.tcp.GetFlags() == ns3::TcpHeader::ACK; }
 
 std::optional<Segment> parse_queued(const ns3::Ptr<const ns3::Packet>& on_the_line) {
@@ -55,7 +60,9 @@ bool AckFilterQueue::Enqueue(ns3::Ptr<ns3::Packet> item) {
         for (auto it = GetContainer().cbegin(); it != GetContainer().cend();) {
             const auto older = parse_queued(*it);
             const auto at = it++;
-            if (older && older->tcp.GetAckNumber() < newest->tcp.GetAckNumber()) DoRemove(at);
+            if (older && same_connection(*older, *newest) && older->tcp.GetAckNumber() < newest->tcp.GetAckNumber()) {
+                DoRemove(at);
+            }
         }
     }
     return DoEnqueue(GetContainer().end(), item);

@@ -286,6 +286,7 @@ void Connection::on_path_response(Instant now, PathContext& p, std::uint64_t val
     if (host_moved) {
         // Another network: what was learned of the old one says nothing (RFC 9000, section 9.4).
         p.recovery.reset_rtt();
+        p.acks.pace() = {};
         p.mtu.restart();
         make_congestion_controller(p);
         share_rates();

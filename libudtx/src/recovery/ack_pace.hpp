@@ -5,7 +5,8 @@
 // three states:
 //   start    no bound, unless the handshake was slow; the first few that all come late are enough for a judgement
 //   open     no bound; many came soon, a judgement takes a round trip
-//   limited  at most kShare of what came through when a queue of ours stood
+//   limited  at most kShare of what came through when a queue of ours stood; after some time without a queue more than
+//            that, for a way back that has become wider would not be found out otherwise
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace udtx::recovery {
 
 class AckPace {
   public:
-    static constexpr double kShare = 0.7;           ///< of the way back
+    static constexpr double kShare = 0.7;           ///< of the way back, but for probes
     static constexpr std::uint32_t kOverhead = 28;  ///< bytes of IPv4 and UDP around each packet
     static constexpr std::uint32_t kProven = 64;    ///< packets that came soon: the way back is wide
     static constexpr Duration kLongest = std::chrono::milliseconds(400);  ///< between two, whatever the way back

@@ -12,7 +12,8 @@ void AckRegenerator::on_data(std::uint64_t begin, std::uint64_t end) {
     if (begin < highest_) {
         // Something of the list again: the sender's time-out (section 3.3).
         if (begin >= acked_) start_probing();
-        return;
+        if (end <= highest_) return;
+        begin = highest_;
     }
     highest_ = end;
     const std::uint64_t size = end - begin;

@@ -29,6 +29,14 @@ TEST_CASE("regenerator: one acknowledgement for each segment, at its border") {
     CHECK(r.runs() == 0);
 }
 
+TEST_CASE("regenerator: a segment that repeats old bytes and adds new ones counts with the new ones") {
+    AckRegenerator r;
+    send(r, 0, 3000);
+    r.on_data(2000, 3600);
+    CHECK(r.outstanding() == 3600);
+    CHECK(r.on_ack(at(10ms), 3600).acks == std::vector<std::uint64_t>{1000, 2000, 3000, 3600});
+}
+
 TEST_CASE("regenerator: old and repeated acknowledgements pass as they are") {
     AckRegenerator r;
     send(r, 0, 9000);
