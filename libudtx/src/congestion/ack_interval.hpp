@@ -12,7 +12,7 @@ namespace udtx::congestion {
 class AckInterval {
   public:
     void on_feedback(const CongestionFeedback& feedback) {
-        // Who sends little has the pause before the first of them in it, which no acknowledgement can shorten.
+        // Less one packet's share, so that it counts less where an ACK stands for few: their pauses are the sender's.
         const auto packets = static_cast<std::int64_t>(feedback.acked_packets);
         if (packets > 0) add(feedback.acked_span - feedback.acked_span / packets);
     }
