@@ -207,3 +207,18 @@ TEST_CASE("a path that died is late at once, and one that cannot send gets nothi
     rig.now += 2ms;
     CHECK(rig.drain() == 3);
 }
+
+TEST_CASE("what left when the RTT was short may be late behind what is not") {
+    Rig rig(StreamKind::ordered);
+    rig.paths[1].smoothed_rtt = 24ms;
+    rig.assign(1);  // late after 24 + 12
+    rig.paths[1].smoothed_rtt = 10ms;
+    rig.assign(1);  // after 24.5
+    rig.paths[1].smoothed_rtt = 24ms;
+    rig.now += 24ms;
+    CHECK(rig.drain() == 0);
+    REQUIRE(rig.reinjector.wakeup());
+    CHECK(*rig.reinjector.wakeup() <= rig.now + 2ms);
+    rig.now += 1500us;
+    CHECK(rig.drain() == 1);
+}
