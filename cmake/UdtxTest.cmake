@@ -1,7 +1,8 @@
-# udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>])
-# One executable of Catch2 cases and one ctest entry of the same name.
+# udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>] [COMPUTES])
+# One executable of Catch2 cases and one ctest entry of the same name. COMPUTES: it does so for long, and is optimised in
+# builds with sanitizers, too; what it has of a template may be what the linker keeps of it.
 function(udtx_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT" "SOURCES;LIBS;LABELS")
     if(NOT UDTX_BUILD_TESTS)
         return()
     endif()
@@ -11,7 +12,9 @@ function(udtx_add_test name)
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/support)
     target_link_libraries(${name} PRIVATE ${arg_LIBS} udtx_test_main udtx_warnings)
-    target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
+    if(NOT arg_COMPUTES)
+        target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
+    endif()
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

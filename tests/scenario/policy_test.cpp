@@ -33,6 +33,7 @@ double cubic_goodput(double queue_bdp, std::vector<FlowSpec> others, Duration st
 
 TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes first, in shallow and deep queues") {
     for (const double queue : {0.1, 1.0, 8.0}) {
+        if (size_scale() < 1.0 && queue > 0.1) continue;
         const double alone = cubic_goodput(queue, {}, 0s);
         INFO("queue " << queue);
         CHECK(cubic_goodput(queue, {with(Policy::low, "cubic", 10s)}, 0s) >= 0.9 * alone);
