@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,13 +18,30 @@
 namespace udtx::apps {
 namespace {
 
-constexpr const char* kNotCompressed = "what is sent is not compressed";
-/// Of rsync and scp.
-constexpr std::array<std::pair<std::string_view, const char*>, 4> kHabits{
+using OfOthers = std::function<std::vector<std::string>()>;
+
+constexpr const char* kNotCompressed = "what is sent is not compressed, leave it out";
+constexpr const char* kTimesKept = "times are kept in any case, leave it out";
+constexpr const char* kNeverFollowed = "symbolic links are sent as links or left out (--no-links), never followed";
+/// Of rsync, scp and ascp.
+constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
     {{"-z", kNotCompressed},
      {"-C", kNotCompressed},
      {"--compress", kNotCompressed},
-     {"--partial", "what has come of a file is kept and continued in any case"}}};
+     {"--partial", "what has come of a file is kept and continued in any case, leave it out"},
+     {"-t", kTimesKept},
+     {"--times", kTimesKept},
+     {"-L", kNeverFollowed},
+     {"--copy-links", kNeverFollowed},
+     {"-e", "--ssh COMMAND names another ssh"},
+     {"--rsh", "--ssh COMMAND names another ssh"},
+     {"-u", "newer files there are not spared; --overwrite never keeps all that stand there"},
+     {"--update", "newer files there are not spared; --overwrite never keeps all that stand there"},
+     {"--inplace", "of a changed file only the blocks that differ are sent, leave it out"},
+     {"-Q", "--policy fair is the default, leave it out"},
+     {"-T", "what is sent is always encrypted"},
+     {"-d", "a directory that is missing there is made, leave it out"},
+     {"--dirs", "of --files-from, directories are sent without what is in them; others always with it"}}};
 
 std::vector<std::string> long_flags(const CLI::App& app) {
     std::vector<std::string> out;
@@ -33,14 +52,20 @@ std::vector<std::string> long_flags(const CLI::App& app) {
 }
 
 /// One letter resembles every other: there is nothing to guess.
-std::string advice_for(const CLI::App& app, const std::string& name) {
+std::string advice_for(const CLI::App& app, const std::string& name, const OfOthers& of_others) {
     const auto habit = std::find_if(kHabits.begin(), kHabits.end(), [&](const auto& h) { return h.first == name; });
-    if (habit != kHabits.end()) return std::string("; ") + habit->second + ", leave it out";
+    if (habit != kHabits.end()) return std::string("; ") + habit->second;
+    if (of_others && name.size() > 2) {
+        const auto others = of_others();
+        if (std::find(others.begin(), others.end(), name.substr(2)) != others.end()) {
+            return std::string("; it is a flag of ") + (app.get_name() == "udtx-send" ? "udtx-recv" : "udtx-send");
+        }
+    }
     const auto guess = name.size() > 2 ? nearest(name, long_flags(app)) : std::nullopt;
     return guess ? "; did you mean " + *guess + "?" : "; see --help";
 }
 
-Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extras) {
+Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extras, const OfOthers& of_others) {
     const auto flag = std::find_if(extras.begin(), extras.end(),
                                    [](const std::string& s) { return s.size() > 1 && s.front() == '-'; });
     if (flag == extras.end()) {
@@ -50,7 +75,29 @@ Error unknown_argument(const CLI::App& app, const std::vector<std::string>& extr
     std::string name = flag->substr(0, flag->find('='));
     // Of letters in one word the first is the one that nobody knows.
     if (name.size() > 2 && name[1] != '-' && static_cast<unsigned char>(name[1]) < 0x80) name.resize(2);
-    return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" + advice_for(app, name)};
+    return {ErrorCode::invalid_argument, "unknown flag '" + name + "'" + advice_for(app, name, of_others)};
+}
+
+/// CLI11 would take the next word for the value of a `--flag=`, which a script with an unset variable may well write.
+std::optional<Error> missing_value(const CLI::App& app, const std::vector<std::string>& arguments) {
+    for (const std::string& word : arguments) {
+        if (word == "--") break;
+        if (word.size() < 4 || !word.starts_with("--") || word.find('=') != word.size() - 1) continue;
+        const std::string flag = word.substr(0, word.size() - 1);
+        if (app.get_option_no_throw(flag) == nullptr) continue;
+        return Error{ErrorCode::invalid_argument, flag + ": nothing follows '='"};
+    }
+    return std::nullopt;
+}
+
+std::optional<Error> empty_value(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_positional() || option->get_items_expected_max() == 0) continue;
+        const auto& values = option->results();
+        if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+        return Error{ErrorCode::invalid_argument, "--" + option->get_lnames().front() + ": the value is empty"};
+    }
+    return std::nullopt;
 }
 
 /// Defaults are known (--show-config gives them), and described in words.
@@ -75,7 +122,8 @@ void use_house_style(CLI::App& app) {
     app.get_formatter()->column_width(34);
 }
 
-Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments) {
+Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments, const OfOthers& of_others) {
+    if (auto missing = missing_value(app, arguments)) return *missing;
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     try {
         app.parse(std::move(arguments));
@@ -88,7 +136,8 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
     }
     std::vector<std::string> extras = app.remaining();
     std::erase(extras, "--");  // CLI11 counts the mark itself among them
-    if (!extras.empty()) return unknown_argument(app, extras);
+    if (!extras.empty()) return unknown_argument(app, extras, of_others);
+    if (auto empty = empty_value(app)) return *empty;
     return EarlyText();
 }
 

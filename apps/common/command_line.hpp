@@ -2,6 +2,7 @@
 // known one, and nothing is printed or ended from in here.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@ namespace udtx::apps {
 using EarlyText = std::optional<std::string>;
 
 void use_house_style(CLI::App& app);
-Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments);
+/// `of_others`, asked for when a flag is unknown, are the long names that the other tool knows, without dashes.
+Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments,
+                                  const std::function<std::vector<std::string>()>& of_others = {});
 
 /// What a first word such as "doctor" makes of a tool: name, description and flags of each, for completion.
 using Subcommands = std::vector<std::shared_ptr<const CLI::App>>;

@@ -12,6 +12,7 @@ Result<std::unique_ptr<transfer::ReceiptWriter>> open_receipt(const std::string&
 }
 
 void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& open_kept, FinalReport& report) {
+    if (receipt != nullptr && report.dry_run) return receipt->discard();  // asked for at the other end
     const auto& status = report.outcome.status;
     if (receipt == nullptr || (!status.ok() && status.error().code != ErrorCode::partial)) return;
     const auto finished = receipt->finish(open_kept);

@@ -2,14 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <utility>
 
 #include "common/overwrite.hpp"
+#include "common/read_file.hpp"
 #include "common/text.hpp"
 #include "transfer/names.hpp"
 
@@ -20,11 +18,8 @@ Error usage(std::string message) { return {ErrorCode::invalid_argument, std::mov
 
 Result<std::string> read_all(const std::string& name, const std::string& option) {
     if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-    std::ifstream file(name, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-        return usage(option + ": cannot read '" + escape_for_terminal(name) + "': " + std::strerror(errno));
-    }
+    auto text = read_file(name);
+    if (!text) return usage(option + ": " + text.error().message);
     return text;
 }
 
@@ -82,8 +77,17 @@ Result<void> TreeOptions::collect_rules(const CLI::App& app) {
     auto exclude = excludes.begin();
     auto include = includes.begin();
     auto file = exclude_files.begin();
-    const auto add = [&](bool included, const std::string& pattern) -> Result<void> {
-        auto added = rules.add({included, pattern});
+    // As rsync reads them: "- " and "+ " say what a rule is, whatever brought it, and "!" forgets those before it.
+    const auto add = [&](bool included, std::string pattern) -> Result<void> {
+        if (pattern == "!") {
+            rules = {};
+            return {};
+        }
+        if (pattern.starts_with("+ ") || pattern.starts_with("- ")) {
+            included = pattern.front() == '+';
+            pattern.erase(0, 2);
+        }
+        auto added = rules.add({included, std::move(pattern)});
         if (added) return {};
         return usage(std::string(included ? "--include: " : "--exclude: ") + added.error().message);
     };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -17,8 +18,13 @@ constexpr std::array<std::string_view, 5> kTextsOnly{"help", "version", "config"
 /// Keys that are no flags: where a Host is.
 constexpr std::array<std::string_view, 2> kHostKeys{"hostname", "port"};
 /// What was typed rules out what a file says of the other.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kExclusive{
-    {{"psk-file", "identity"}, {"ipv4", "ipv6"}, {"quiet", "verbose"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kExclusive{{{"psk-file", "identity"},
+                                                                                   {"ipv4", "ipv6"},
+                                                                                   {"quiet", "verbose"},
+                                                                                   {"rate", "bwlimit"},
+                                                                                   {"links", "no-links"},
+                                                                                   {"links", "safe-links"},
+                                                                                   {"safe-links", "no-links"}}};
 
 bool settable(const CLI::Option& option) {
     return !option.get_lnames().empty() &&
@@ -39,20 +45,18 @@ std::optional<std::string> truth(std::string_view typed) {
 
 /// In the form that the flag takes on the command line.
 Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string& home) {
+    if (is_flag(option)) {
+        const auto word = truth(chosen.value);
+        if (!word) {
+            return Error{ErrorCode::invalid_argument,
+                         chosen.origin + ": '" + chosen.flag.substr(2) + "' is yes or no, not '" + chosen.value + "'"};
+        }
+        chosen.value = *word;
+        return {};
+    }
     const bool names_file = option.get_type_name().find("FILE") != std::string::npos ||
                             option.get_type_name().find("DIR") != std::string::npos;
-    for (std::string& value : chosen.values) {
-        if (is_flag(option)) {
-            const auto word = truth(value);
-            if (!word) {
-                return Error{ErrorCode::invalid_argument,
-                             chosen.origin + ": '" + chosen.flag.substr(2) + "' is yes or no, not '" + value + "'"};
-            }
-            value = *word;
-        } else if (names_file && value.starts_with("~/") && !home.empty()) {
-            value = home + value.substr(1);
-        }
-    }
+    if (names_file && chosen.value.starts_with("~/") && !home.empty()) chosen.value = home + chosen.value.substr(1);
     return {};
 }
 
@@ -68,17 +72,27 @@ bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std
     });
 }
 
-Chosen from_file(const ConfigFile& file, const std::string& key, const std::string& host, bool all) {
-    Chosen found{.flag = "--" + key, .values = {}, .origin = {}};
+/// Neither typed nor set by a layer before, and not ruled out by what was.
+bool is_open(const CLI::App& app, const std::vector<Chosen>& chosen, const CLI::Option& option) {
+    if (!settable(option) || option.count() > 0) return false;
+    const std::string& key = option.get_lnames().front();
+    return !ruled_out(app, chosen, key) &&
+           std::none_of(chosen.begin(), chosen.end(), [&](const Chosen& c) { return c.flag == "--" + key; });
+}
+
+/// Calls `take` with each value that the file has of `key` for `host`, until it says no.
+void for_each_value(const ConfigFile& file, const std::string& key, const std::string& host,
+                    const std::function<bool(const Setting&)>& take) {
     for (const HostBlock& block : file.blocks) {
         if (!block.applies_to(host)) continue;
         for (const Setting& setting : block.settings) {
-            if (setting.key != key || (!found.values.empty() && !all)) continue;
-            if (found.values.empty()) found.origin = file.name + ":" + std::to_string(setting.line);
-            found.values.push_back(setting.value);
+            if (setting.key == key && !take(setting)) return;
         }
     }
-    return found;
+}
+
+Chosen chosen_from(const ConfigFile& file, const Setting& setting) {
+    return {"--" + setting.key, setting.value, file.name + ":" + std::to_string(setting.line)};
 }
 
 Result<void> check_keys(const Layers& layers) {
@@ -115,43 +129,59 @@ std::string variable_name(const std::string& key) {
     return name;
 }
 
-Chosen find_setting(const Layers& layers, const std::string& key, const std::string& host) {
+std::optional<Chosen> find_setting(const Layers& layers, const std::string& key, const std::string& host) {
+    std::optional<Chosen> found;
     for (const ConfigFile& file : layers.files) {
-        if (Chosen found = from_file(file, key, host, false); !found.values.empty()) return found;
+        for_each_value(file, key, host, [&](const Setting& setting) {
+            found = chosen_from(file, setting);
+            return false;
+        });
+        if (found) break;
     }
-    return {};
+    return found;
 }
+
+namespace {
+
+/// The settings of one file for flags that are still open, in the order of their lines.
+std::vector<const Setting*> open_settings(const CLI::App& app, const ConfigFile& file, const std::string& host,
+                                          const std::vector<Chosen>& chosen) {
+    std::vector<const Setting*> found;
+    for (const CLI::Option* option : app.get_options()) {
+        if (!is_open(app, chosen, *option)) continue;
+        for_each_value(file, option->get_lnames().front(), host, [&](const Setting& setting) {
+            found.push_back(&setting);
+            return repeatable(*option);
+        });
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Setting* a, const Setting* b) { return a->line < b->line; });
+    return found;
+}
+
+}  // namespace
 
 Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, const std::string& host) {
     if (const auto checked = check_keys(layers); !checked) return checked.error();
     std::vector<Chosen> chosen;
     const auto take = [&](Chosen found, const CLI::Option& option) -> Result<void> {
-        if (found.values.empty()) return {};
         if (const auto shaped = shape(found, option, layers.home); !shaped) return shaped.error();
         chosen.push_back(std::move(found));
         return {};
     };
-    const auto open = [&](const CLI::Option& option) {
-        if (!settable(option) || option.count() > 0) return false;
-        const std::string& key = option.get_lnames().front();
-        return !ruled_out(app, chosen, key) &&
-               std::none_of(chosen.begin(), chosen.end(), [&](const Chosen& c) { return c.flag == "--" + key; });
-    };
     for (const CLI::Option* option : app.get_options()) {
-        if (!open(*option)) continue;
+        if (!is_open(app, chosen, *option)) continue;
         const std::string& key = option->get_lnames().front();
         const std::string variable = variable_name(key);
         const char* value = layers.environment(variable);
         if (value == nullptr || *value == '\0') continue;
-        if (const auto taken = take({"--" + key, {value}, variable}, *option); !taken) return taken.error();
+        if (const auto taken = take({"--" + key, value, variable}, *option); !taken) return taken.error();
     }
     for (const ConfigFile& file : layers.files) {
-        for (const CLI::Option* option : app.get_options()) {
-            if (!open(*option)) continue;
-            const std::string& key = option->get_lnames().front();
-            if (const auto taken = take(from_file(file, key, host, repeatable(*option)), *option); !taken) {
-                return taken.error();
-            }
+        for (const Setting* setting : open_settings(app, file, host, chosen)) {
+            // What excludes what was just taken; a further value of one flag excludes nothing.
+            if (ruled_out(app, chosen, setting->key)) continue;
+            const CLI::Option& option = *app.get_option("--" + setting->key);
+            if (const auto taken = take(chosen_from(file, *setting), option); !taken) return taken.error();
         }
     }
     return chosen;
@@ -159,9 +189,7 @@ Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, co
 
 std::vector<std::string> as_arguments(const std::vector<Chosen>& chosen) {
     std::vector<std::string> arguments;
-    for (const Chosen& one : chosen) {
-        for (const std::string& value : one.values) arguments.push_back(one.flag + "=" + value);
-    }
+    for (const Chosen& one : chosen) arguments.push_back(one.flag + "=" + one.value);
     return arguments;
 }
 

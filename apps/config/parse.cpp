@@ -70,12 +70,12 @@ Result<Layers> process_layers(const std::string& named_file) {
 }  // namespace
 
 Result<void> Configured::place(Url& url) const {
-    if (!host_name.values.empty()) url.host = host_name.values.front();
-    if (port.values.empty() || url.port_given) return {};
-    const auto number = parse_port(port.values.front());
+    if (host_name) url.host = host_name->value;
+    if (!port || url.port_given) return {};
+    const auto number = parse_port(port->value);
     if (!number) {
         return Error{ErrorCode::invalid_argument,
-                     "Port '" + port.values.front() + "' is no number from 1 to 65535 (set by " + port.origin + ")"};
+                     "Port '" + port->value + "' is no number from 1 to 65535 (set by " + port->origin + ")"};
     }
     url.port = *number;
     return {};
@@ -112,7 +112,7 @@ Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> argu
     OwnFlags own;
     own.add_to(app);
     Configured result;
-    const auto typed = parse_arguments(app, arguments);
+    const auto typed = parse_arguments(app, arguments, known_settings);
     if (!typed) return typed.error();
     result.text = *typed;
     if (result.text) return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,8 @@ struct Configured {
     EarlyText text = {};              ///< what --help, --show-config and --generate print
     std::vector<Chosen> chosen = {};  ///< what was not typed
     Origins origins = {};
-    Chosen host_name = {};  ///< HostName of the host's block: the address to dial for this host; may have no value
-    Chosen port = {};       ///< Port likewise
+    std::optional<Chosen> host_name = {};  ///< HostName of the host's block: the address to dial for this host
+    std::optional<Chosen> port = {};       ///< Port likewise
 
     /// HostName and Port where `url` is a name to look up; a port that was typed stays.
     [[nodiscard]] Result<void> place(Url& url) const;

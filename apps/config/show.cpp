@@ -10,10 +10,18 @@
 namespace udtx::apps {
 namespace {
 
+/// Blanks at the ends are lost without quotes.
+std::string in_a_file(const std::string& value) {
+    constexpr const char* kBlank = " \t";
+    const bool bare =
+        !value.empty() && value.find_first_of(kBlank) != 0 && value.find_last_of(kBlank) != value.size() - 1;
+    return bare ? value : '"' + value + '"';
+}
+
 void line(std::ostream& out, const std::string& key, const std::string& value, const std::string& origin) {
     // What has no value is a comment, so that the rest is a file of settings.
     out << std::left << std::setw(17) << (value.empty() ? "# " + key : key) << ' ' << std::setw(27)
-        << (value.empty() ? "(not set)" : value) << " # " << origin << '\n';
+        << (value.empty() ? "(not set)" : in_a_file(value)) << " # " << origin << '\n';
 }
 
 /// As a file would say it.
@@ -25,12 +33,14 @@ std::vector<std::string> values_of(const CLI::Option& option) {
     return {option.as<bool>() ? "yes" : "no"};
 }
 
-std::string origin_of(const CLI::Option& option, const Configured& configured) {
-    const std::string flag = "--" + option.get_lnames().front();
-    const auto found = std::find_if(configured.chosen.begin(), configured.chosen.end(),
-                                    [&](const Chosen& chosen) { return chosen.flag == flag; });
-    if (found != configured.chosen.end()) return found->origin;
-    return option.count() > 0 ? "command line" : "default";
+/// Where each value of `option` comes from. What is not typed comes whole from one layer, in its order.
+std::vector<std::string> origins_of(const CLI::Option& option, const Configured& configured) {
+    std::vector<std::string> origins;
+    for (const Chosen& chosen : configured.chosen) {
+        if (chosen.flag == "--" + option.get_lnames().front()) origins.push_back(chosen.origin);
+    }
+    if (origins.empty()) origins.emplace_back(option.count() > 0 ? "command line" : "default");
+    return origins;
 }
 
 }  // namespace
@@ -40,11 +50,14 @@ std::string show_config(const CLI::App& app, const Configured& configured, const
     for (const ConfigFile& file : layers.files) out << "# read: " << file.name << '\n';
     if (layers.files.empty()) out << "# no configuration file was read\n";
     for (const auto& [key, set] : {std::pair("hostname", &configured.host_name), std::pair("port", &configured.port)}) {
-        if (!set->values.empty()) line(out, key, set->values.front(), set->origin);
+        if (*set) line(out, key, (*set)->value, (*set)->origin);
     }
     for (const std::string& key : setting_names(app)) {
         const CLI::Option& option = *app.get_option("--" + key);
-        for (const std::string& value : values_of(option)) line(out, key, value, origin_of(option, configured));
+        const std::vector<std::string> origins = origins_of(option, configured);
+        std::size_t at = 0;
+        for (const std::string& value : values_of(option))
+            line(out, key, value, origins[std::min(at++, origins.size() - 1)]);
     }
     return out.str();
 }

@@ -1,12 +1,9 @@
 #include "udtx-recv/authorized_keys.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <system_error>
 
+#include "common/read_file.hpp"
 #include "common/units.hpp"
 
 namespace udtx::apps {
@@ -130,14 +127,9 @@ Result<AuthorizedKeys> AuthorizedKeys::parse(std::string_view text, const std::s
 }
 
 Result<AuthorizedKeys> AuthorizedKeys::load(const std::filesystem::path& path) {
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    if (!in) {
-        return Error{ErrorCode::file_io,
-                     "cannot read " + path.string() + ": " + std::generic_category().message(errno != 0 ? errno : EIO)};
-    }
-    return parse(text, path.string());
+    const auto text = read_file(path.string());
+    if (!text) return text.error();
+    return parse(*text, path.string());
 }
 
 const KeyRights* AuthorizedKeys::find(std::span<const std::byte> key) const {

@@ -8,6 +8,7 @@
 
 #include "common/doctor.hpp"
 #include "common/overwrite.hpp"
+#include "common/receipt.hpp"
 #include "common/subcommand.hpp"
 #include "common/units.hpp"
 #include "config/parse.hpp"
@@ -149,6 +150,7 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
     if (const auto checked = command.paths.check(); !checked) return checked;
     if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
+    if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     command.common.preserve = command.common.preserve || command.tree.archive;
     return {};
 }

@@ -1,13 +1,10 @@
 #include "udtx-recv/verify.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "common/json_writer.hpp"
 #include "common/process.hpp"
+#include "common/read_file.hpp"
 #include "common/units.hpp"
 #include "transfer/receipt/receipt_check.hpp"
 #include "udtx-recv/options.hpp"
@@ -16,10 +13,9 @@ namespace udtx::apps {
 namespace {
 
 Result<transfer::Receipt> load(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in.is_open()) return Error{ErrorCode::file_io, "cannot read " + path + ": " + std::strerror(errno)};
-    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    auto receipt = transfer::parse_receipt(text);
+    const auto text = read_file(path);
+    if (!text) return text.error();
+    auto receipt = transfer::parse_receipt(*text);
     if (!receipt) return Error{receipt.error().code, path + ": " + receipt.error().message};
     return receipt;
 }

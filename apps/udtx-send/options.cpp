@@ -1,5 +1,7 @@
 #include "udtx-send/options.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -8,6 +10,7 @@
 
 #include "common/control_commands.hpp"
 #include "common/doctor.hpp"
+#include "common/receipt.hpp"
 #include "common/subcommand.hpp"
 #include "config/parse.hpp"
 #include "multipath/scheduler.hpp"
@@ -48,12 +51,22 @@ Result<void> take_place(const CLI::App& app, SendCommand& command, const std::st
     return command.common.check_no_keys(app);
 }
 
+/// As scp would read a source. A file that is called so is meant if it is there.
+bool is_remote(const std::string& source) {
+    return looks_like_url(source) || (looks_like_ssh(source) && ::access(source.c_str(), F_OK) != 0);
+}
+
 /// The last positional is the destination.
 Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     if (command.sources.empty())
         return usage("nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]");
     const std::string last = command.sources.back();
     command.sources.pop_back();
+    const bool here = !looks_like_ssh(last) && !looks_like_url(last);
+    if (here && !command.sources.empty() && is_remote(command.sources.front())) {
+        return usage("what is on another host is fetched by udtx-recv: udtx-recv " + command.sources.front() + " " +
+                     last);
+    }
     if (const auto taken = take_place(app, command, last); !taken) return taken;
     if (command.probe_only) {
         if (app.count("--report") > 0 && !command.common.origins.has("--report"))
@@ -127,6 +140,7 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     if (command.streaming() && !command.common.receipt_text.empty()) {
         return usage("--receipt is for files: what comes from '-' has no blocks to come back to");
     }
+    if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --pin go together: own key, and the receiver's public key");
     }

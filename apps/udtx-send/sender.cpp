@@ -122,8 +122,9 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
         return not_begun(command.common, watch, error, Attempt::End::final);
     };
     TransportConfig config = command.transport();
-    config.max_rate = watch.first_cap(io::monotonic_now());
-    if (config.max_rate != command.common.rate) run.log.info(describe_rate_cap(config.max_rate));
+    const Rate cap = watch.first_cap(io::monotonic_now());
+    if (cap != command.common.rate) run.log.info(describe_rate_cap(cap));
+    config.max_rate = std::max(cap, config.min_rate);
     auto transport = Transport::make(route.credentials, config, command.common.driver());
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
@@ -152,6 +153,8 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     if (!job) return final_end(job.error());
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
+    // A cap of the hour or of the host that is below --min-rate holds, as one does that comes later.
+    if (cap < config.max_rate) dial->set_max_rate(cap);
     dial->dial();
     Supervisor supervisor({.options = command.common,
                            .signals = run.signals,

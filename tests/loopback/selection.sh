@@ -24,6 +24,14 @@ copy --include 'important.o' --exclude '*.o' --exclude /src/cache/ --exclude 'ot
 [ "$(names "$work/dst/filtered/src")" = "big inside keep keep/b.c keep/sub keep/sub/c.c keep/sub/important.o keep/twin.c other outside " ] ||
     fail "patterns: $(names "$work/dst/filtered/src")"
 
+# --- rsync's prefixes: a rule says itself what it is, and "!" forgets those before it
+printf '# local\n- *.o\n+ keep/***\n- *\n' >"$work/rules"
+copy --exclude-from "$work/rules" "$src/" "$url/prefixed"
+[ "$(names "$work/dst/prefixed")" = "keep keep/b.c keep/sub keep/sub/c.c keep/twin.c " ] ||
+    fail "prefixes: $(names "$work/dst/prefixed")"
+copy --exclude 'keep' --exclude '!' --exclude '+ /top.o' --exclude '*' "$src/" "$url/forgotten"
+[ "$(names "$work/dst/forgotten")" = "top.o " ] || fail "a list begun anew: $(names "$work/dst/forgotten")"
+
 # --- lists of names, with lines and with NUL
 printf 'keep/sub/c.c\n./top.o\nother\n' | copy --files-from - "$src" "$url/listed"
 [ "$(names "$work/dst/listed")" = "keep keep/sub keep/sub/c.c other top.o " ] || fail "names: $(names "$work/dst/listed")"

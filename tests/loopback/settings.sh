@@ -28,6 +28,29 @@ said "no key given"
 expect 1 "$send" --config "$work/nowhere" "$work/file" udtx://store/
 said "no file .*nowhere"
 
+# The order of lines decides among patterns, and each value has its own line.
+cat >"$work/patterns" <<EOF
+psk-file $work/psk
+include keep.o
+exclude *.o
+exclude " odd "
+EOF
+mkdir "$work/objects"
+touch "$work/objects/keep.o" "$work/objects/other.o"
+expect 0 "$send" --config "$work/patterns" "$work/objects/" "udtx://127.0.0.1:$port/objects"
+[ "$(ls "$work/dst/objects")" = keep.o ] || fail "the order of patterns in a file: $(ls "$work/dst/objects")"
+expect 0 "$send" --config "$work/patterns" --show-config x udtx://store/
+for line in "^include +keep.o +# $work/patterns:2" "^exclude +\\*.o +# $work/patterns:3" "^exclude +\" odd \" +# $work/patterns:4"; do
+    grep -qE "$line" "$work/last.out" || fail "--show-config has no line '$line': $(cat "$work/last.out")"
+done
+# A flag beats the file's other word for the same.
+printf 'psk-file %s\nrate 2G\nlinks yes\n' "$work/psk" >"$work/words"
+expect 0 "$send" -v --config "$work/words" --bwlimit 5000 --no-links "$work/file" "udtx://127.0.0.1:$port/words"
+said "rate cap: 4"
+# A cap of the hour below the floor holds.
+expect 0 "$send" -v --config "$work/patterns" --min-rate 60M --schedule 00:00,50M "$work/file" "udtx://127.0.0.1:$port/floor"
+said "rate cap: 50"
+
 UDTX_CC=udt expect 0 "$send" --show-config -p x udtx://store/
 for line in "^hostname +127.0.0.1 +# $config:" "^port +$port +# $config:5" "^rate +50M +# $config:6" '^cc +udt +# UDTX_CC' '^preserve +yes +# command line' \
     '^mtu +auto +# default'; do

@@ -15,6 +15,24 @@ done
 wrong_send "^udtx-send: unknown flag '-W'; see --help$" -W "$work/file" $url
 wrong_send "^udtx-send: unknown flag '--partial'; what has come of a file is kept" --partial "$work/file" $url
 wrong_send "^udtx-send: -P/--ssh-port: '$work/file' is no port.* -P of rsync .*needs no flag$" -avP "$work/file" host:dst
+wrong_send "unknown flag '--authorized-keys'; it is a flag of udtx-recv" --authorized-keys x "$work/file" $url
+wrong_recv "unknown flag '--policy'; it is a flag of udtx-send" --policy low host:src "$work/dst"
+for flag in exclude rate receipt log; do  # the word behind it is no value of it
+    wrong_send "^udtx-send: --$flag: nothing follows '='$" --$flag= -n "$work/file" $url
+done
+for flag in rate bwlimit min-rate schedule timeout overwrite files-from exclude receipt mtu; do
+    wrong_send "^udtx-send: --$flag: the value is empty$" --$flag "" "$work/file" $url
+done
+wrong_send "leave one of them out" -n --receipt "$work/receipt" "$work/file" $url
+[ ! -e "$work/receipt" ] || fail "a dry run left a receipt"
+wrong_send "fetched by udtx-recv: udtx-recv host:x \.$" host:x .
+wrong_send "--files-from: cannot read '$work/dst': Is a directory" --files-from "$work/dst" "$work/file" $url
+wrong_send "--exclude-from: cannot read '$work/dst': Is a directory" --exclude-from "$work/dst" "$work/file" $url
+expect 11 "$recv" verify "$work/dst" "$work/dst"
+said "cannot read '$work/dst': Is a directory"
+expect 0 "$send" keygen --identity "$work/own"
+expect 11 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/own" --authorized-keys "$work/dst"
+said "cannot read '$work/dst': Is a directory"
 wrong_send "'--frobnicate'" --frobnicate=3 "$work/file" $url
 wrong_send "rate 'fast'" --rate fast "$work/file" $url
 wrong_send "rate '10MB/s'" --rate 10MB/s "$work/file" $url

@@ -1,6 +1,7 @@
 #include "transfer/filter_rules.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "transfer/names.hpp"
 
@@ -13,6 +14,24 @@ Error invalid(const std::string& pattern, const char* why) {
 }
 
 constexpr std::string_view kAndBelow = "/***";
+
+struct NamedClass {
+    std::string_view name;
+    std::string_view ranges;  // first and last character of each
+};
+/// Of the C locale, whatever the user's: both ends read a pattern alike.
+constexpr std::array<NamedClass, 12> kNamedClasses{{{"alnum", "09AZaz"},
+                                                    {"alpha", "AZaz"},
+                                                    {"blank", "\t\t  "},
+                                                    {"cntrl", "\x01\x1f\x7f\x7f"},
+                                                    {"digit", "09"},
+                                                    {"graph", "!~"},
+                                                    {"lower", "az"},
+                                                    {"print", " ~"},
+                                                    {"punct", "!/:@[`{~"},
+                                                    {"space", "\t\r  "},
+                                                    {"upper", "AZ"},
+                                                    {"xdigit", "09AFaf"}}};
 
 }  // namespace
 
@@ -71,9 +90,13 @@ std::size_t FilterRules::read_class(std::string_view text, std::size_t at, Token
     std::size_t i = at + 1;
     const bool negated = i < text.size() && (text[i] == '!' || text[i] == '^');
     if (negated) ++i;
-    std::vector<std::pair<unsigned char, unsigned char>> ranges;
+    Ranges ranges;
     const std::size_t first = i;
     for (; i < text.size() && (text[i] != ']' || i == first); ++i) {
+        if (const std::size_t end = read_named_class(text, i, ranges); end > i) {
+            i = end;
+            continue;
+        }
         if (text[i] == '\\' && i + 1 < text.size()) ++i;
         const auto low = static_cast<unsigned char>(text[i]);
         auto high = low;
@@ -87,6 +110,22 @@ std::size_t FilterRules::read_class(std::string_view text, std::size_t at, Token
     token.kind = negated ? Token::Kind::none_of : Token::Kind::one_of;
     token.ranges = std::move(ranges);
     return i;
+}
+
+/// "[:name:]" within a class; returns where it ends, `at` if there is none.
+std::size_t FilterRules::read_named_class(std::string_view text, std::size_t at, Ranges& ranges) {
+    if (!text.substr(at).starts_with("[:")) return at;
+    const std::size_t end = text.find(":]", at + 2);
+    if (end == std::string_view::npos) return at;
+    const std::string_view name = text.substr(at + 2, end - at - 2);
+    const auto found = std::find_if(kNamedClasses.begin(), kNamedClasses.end(),
+                                    [&](const NamedClass& known) { return known.name == name; });
+    if (found == kNamedClasses.end()) return at;
+    for (std::size_t i = 0; i < found->ranges.size(); i += 2) {
+        ranges.emplace_back(static_cast<unsigned char>(found->ranges[i]),
+                            static_cast<unsigned char>(found->ranges[i + 1]));
+    }
+    return end + 1;
 }
 
 bool FilterRules::takes(const Token& token, char c) {

@@ -30,11 +30,12 @@ class FilterRules {
     [[nodiscard]] bool empty() const noexcept { return rules_.empty(); }
 
   private:
+    using Ranges = std::vector<std::pair<unsigned char, unsigned char>>;
     struct Token {
         enum class Kind : std::uint8_t { literal, any, one_of, none_of, star, double_star };
         Kind kind = Kind::literal;
         char literal = 0;
-        std::vector<std::pair<unsigned char, unsigned char>> ranges{};  // of a class
+        Ranges ranges{};  // of a class
     };
     struct Pattern {
         std::vector<Token> tokens;
@@ -48,6 +49,7 @@ class FilterRules {
     };
     static std::vector<Token> tokens_of(std::string_view text, bool wild);
     static std::size_t read_class(std::string_view text, std::size_t at, Token& token);
+    static std::size_t read_named_class(std::string_view text, std::size_t at, Ranges& ranges);
     static bool takes(const Token& token, char c);
     /// Steps through all ways to match at once, so that no pattern costs more than its length for each character.
     static bool matches_all(const Pattern& pattern, std::string_view text);

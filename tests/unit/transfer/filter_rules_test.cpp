@@ -67,6 +67,13 @@ TEST_CASE("classes and escapes") {
     CHECK_FALSE(excluded("\\*.o*", "a.ox"));
     CHECK(excluded("a\\b", "a\\b"));  // without a wildcard a backslash is itself
     CHECK_FALSE(excluded("x[^a]y", "x/y"));
+    CHECK(excluded("[[:digit:]]*", "7seven"));
+    CHECK_FALSE(excluded("[[:digit:]]*", "seven7"));
+    CHECK(excluded("[^[:alnum:]_]", "-"));
+    CHECK_FALSE(excluded("[^[:alnum:]_]", "_"));
+    CHECK(excluded("a[[:space:]-]b", "a\tb"));
+    CHECK(excluded("a[[:space:]-]b", "a-b"));
+    CHECK(excluded("[[:colour:]]", ":]"));  // no such class: brackets, colons and letters
 }
 
 TEST_CASE("the first rule that matches decides") {
