@@ -110,6 +110,8 @@ class Udtx final : public CongestionController {
     std::optional<Instant> left_;                                             // competing ended
     double left_rate_ = 0.0;                                                  // with this x
     std::optional<Instant> overrun_since_;                                    // q > 5 q_h
+    double overrun_least_ = 0.0;                                              // q since it has lasted
+    double overrun_most_ = 0.0;
 
     std::optional<Instant> drain_until_;
     Instant frozen_until_;

@@ -1,5 +1,6 @@
 // When udtx competes: whether a queue is its own kind's or that of flows which fill it until it overflows.
 #include <algorithm>
+#include <limits>
 
 #include "congestion/udtx.hpp"
 
@@ -36,11 +37,20 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         overrun_since_.reset();
         return;
     }
-    if (!overrun_since_) overrun_since_ = now;
+    if (!overrun_since_) {
+        overrun_since_ = now;
+        overrun_least_ = std::numeric_limits<double>::max();
+        overrun_most_ = 0.0;
+    }
     const double passed = to_seconds(now - *overrun_since_);
     const double patience = std::max(1.0, 12.0 * delay_.base_rtt());
     if (passed < patience) return;
-    if (delay_.range() < 0.5 * half_delay() && delay_.queue() > delay_.full().value_or(0.0)) {
+    // Around its plateau CUBIC keeps a queue still for seconds, too, but not from the beginning.
+    overrun_least_ = std::min(overrun_least_, delay_.queue());
+    overrun_most_ = std::max(overrun_most_, delay_.queue());
+    const bool still = std::max(delay_.range(), overrun_most_ - overrun_least_) < 0.5 * half_delay();
+    if (still && delay_.queue() > delay_.full().value_or(0.0)) {
+        if (passed < 2.0 * patience) return;
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
         return;
