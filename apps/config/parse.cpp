@@ -106,7 +106,7 @@ Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::strin
     return result;
 }
 
-Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
+Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string>& arguments,
                                     const std::function<std::string()>& target,
                                     const std::function<Subcommands()>& subcommands) {
     OwnFlags own;
@@ -129,11 +129,11 @@ Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> argu
     return configured;
 }
 
-Result<Configured> parse_checked(CLI::App& app, std::vector<std::string> arguments,
+Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
                                  const std::function<std::string()>& target,
                                  const std::function<Subcommands()>& subcommands, Origins& origins,
                                  const std::function<Result<void>()>& check) {
-    auto parsed = parse_configured(app, std::move(arguments), target, subcommands);
+    auto parsed = parse_configured(app, arguments, target, subcommands);
     if (!parsed || parsed->text) return parsed;
     origins = parsed->origins;
     if (const auto checked = check(); !checked) return with_short_name(app, origins.attribute(checked.error()));

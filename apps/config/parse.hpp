@@ -34,11 +34,11 @@ struct Configured {
 
 /// Parses; what is not typed comes from the environment and the files. `target` says, of an app that has parsed, whom
 /// this run dials. `subcommands` is asked for completion.
-Result<Configured> parse_configured(CLI::App& app, std::vector<std::string> arguments,
+Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string>& arguments,
                                     const std::function<std::string()>& target,
                                     const std::function<Subcommands()>& subcommands);
 /// The same, then `check` of the command that was filled. `origins` is where its values came from; an error names it.
-Result<Configured> parse_checked(CLI::App& app, std::vector<std::string> arguments,
+Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
                                  const std::function<std::string()>& target,
                                  const std::function<Subcommands()>& subcommands, Origins& origins,
                                  const std::function<Result<void>()>& check);

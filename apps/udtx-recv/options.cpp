@@ -294,7 +294,7 @@ Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCom
     use_house_style(app);
     define_options(app, command);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto parsed = parse_checked(app, std::move(arguments), source, subcommands_of_recv, command.common.origins,
+    const auto parsed = parse_checked(app, arguments, source, subcommands_of_recv, command.common.origins,
                                       [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;

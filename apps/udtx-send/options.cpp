@@ -202,7 +202,7 @@ Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCom
     use_house_style(app);
     define_options(app, command);
     const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto parsed = parse_checked(app, std::move(arguments), target, subcommands_of_send, command.common.origins,
+    const auto parsed = parse_checked(app, arguments, target, subcommands_of_send, command.common.origins,
                                       [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;

@@ -113,6 +113,14 @@ transfer::SendOptions what_to_send(const Sending& sending) {
     return options;
 }
 
+/// The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that would be refused.
+Rate first_cap(const Sending& sending, TransportConfig& config) {
+    const Rate cap = sending.watch->first_cap(io::monotonic_now());
+    if (cap != sending.run.command.common.rate) sending.run.log.info(describe_rate_cap(cap));
+    config.max_rate = std::max(cap, config.min_rate);
+    return cap;
+}
+
 /// One connection's worth of a transfer.
 Attempt send_over(const Sending& sending, const SendRoute& route) {
     const SendRun& run = sending.run;
@@ -122,9 +130,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
         return not_begun(command.common, watch, error, Attempt::End::final);
     };
     TransportConfig config = command.transport();
-    const Rate cap = watch.first_cap(io::monotonic_now());
-    if (cap != command.common.rate) run.log.info(describe_rate_cap(cap));
-    config.max_rate = std::max(cap, config.min_rate);
+    const Rate cap = first_cap(sending, config);
     auto transport = Transport::make(route.credentials, config, command.common.driver());
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
@@ -153,7 +159,6 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     if (!job) return final_end(job.error());
     const auto dial =
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
-    // A cap of the hour or of the host that is below --min-rate holds, as one does that comes later.
     if (cap < config.max_rate) dial->set_max_rate(cap);
     dial->dial();
     Supervisor supervisor({.options = command.common,
