@@ -11,6 +11,7 @@ constexpr double kErratic = 4.0;                            // q_h within a seco
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
 constexpr double kTellingPackets = 200.0;                   // by which MTR follows a line that has become slower
+constexpr double kTellingTime = 1.5;                        // s, at most: who is starved sends few
 constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
 constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: is what was left to others taken?
 constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
@@ -59,7 +60,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     if (delay_.range() > kErratic * half_delay() && passed < std::max(kErraticPatience, 2.0 * patience)) return;
     // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
     // slower, only when pairs have.
-    const double pairs = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
+    const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
+    const double pairs = std::min(packets, kTellingTime);
     if (passed >= std::max(patience, pairs) + delay_.queue() && !alone()) begin_competing(now, rtt);
 }
 
