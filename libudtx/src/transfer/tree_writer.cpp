@@ -48,17 +48,16 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     }
     CommitCallbacks commits;
     commits.delivered = [this](const Commit& commit) {
+        if (commit.type == EntryType::file) under_way_.end(commit.path());
+        if (resume_ && commit.done && !commit.skipped) resume_->delivered(*commit.done);
         commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
     };
     commits.failed = [this](const Commit& commit, const Error& error) {
+        if (commit.type == EntryType::file) under_way_.end(commit.path());
         callbacks_.failed(commit.index, commit.path(), error);
     };
     if (options_.journal != nullptr) {
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
-        commits.delivered = [this](const Commit& commit) {
-            if (commit.done && !commit.skipped) resume_->delivered(*commit.done);
-            commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
-        };
         commits.batch_over = [this] { resume_->flush_delivered(); };
     }
     committer_ = std::make_unique<Committer>(root_, std::move(commits));
@@ -76,6 +75,9 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     if (entry.type == EntryType::directory) return make_directory(entry, path);
     if (entry.type == EntryType::symlink) return make_symlink(entry, path);
     if (entry.type == EntryType::hard_link) return remember_hard_link(entry, path);
+    if (!under_way_.begin(path)) {
+        return fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
+    }
     files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_.preserve), entry.size, entry.sparse,
                                              entry.whole, FileVerifier(options_.hash, entry.size)});
 }
@@ -326,6 +328,7 @@ void TreeWriter::drop(std::uint64_t index, const Error& error) {
         if (resume_) resume_->gone(file.path);
     }
     basis_.forget(file.path);
+    under_way_.end(file.path);
     fail(index, file.path, error);
 }
 

@@ -16,6 +16,7 @@
 #include "transfer/eraser.hpp"
 #include "transfer/file_verifier.hpp"
 #include "transfer/messages.hpp"
+#include "transfer/names_under_way.hpp"
 #include "transfer/piece_assembler.hpp"
 #include "transfer/receive_resume.hpp"
 #include "transfer/temp_file.hpp"
@@ -159,7 +160,8 @@ class TreeWriter {
     Hasher piece_hasher_;
     RootDigest root_digest_;
     std::unordered_map<std::uint64_t, OpenFile> files_;
-    UseOrder open_files_;  // of files_, those that hold a descriptor
+    NamesUnderWay under_way_;  // of files_, and of what the committer has: two would share a temporary file
+    UseOrder open_files_;      // of files_, those that hold a descriptor
     const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
     std::string latest_directory_;  // of the latest entry, if it was one ...

@@ -118,6 +118,7 @@ void TreeWriter::forget(std::uint64_t index) {
     if (file.file) file.file->remove(root_);
     open_files_.forget(index);
     basis_.forget(file.path);
+    under_way_.end(file.path);
 }
 
 std::optional<record::Done> TreeWriter::done_record(const OpenFile& file) const {

@@ -58,17 +58,18 @@ struct Run {
         });
         return all;
     }
-    void begin(std::uint64_t size = kSize) {
+    void begin(std::uint64_t size = kSize, std::uint64_t index = 0) {
         message::Entry entry;
+        entry.index = index;
         entry.path = {"big"};
         entry.mode = 0644;
         entry.mtime_ns = 1;
         entry.size = size;
         writer->begin_entry(entry);
     }
-    void send(std::uint64_t ordinal, std::uint8_t version = 0) {
+    void send(std::uint64_t ordinal, std::uint8_t version = 0, std::uint64_t index = 0) {
         const auto bytes = content(ordinal, version);
-        writer->write_piece({{0, ordinal, ordinal * kPieceBytes, bytes.size(), 0}, Chunk::copy_of(bytes)});
+        writer->write_piece({{index, ordinal, ordinal * kPieceBytes, bytes.size(), 0}, Chunk::copy_of(bytes)});
     }
     void keep(std::uint64_t ordinal) {
         writer->keep_pieces(0, {ordinal * kPieceBytes, content(ordinal).size()}, ordinal);
@@ -142,6 +143,46 @@ TEST_CASE("a file that was cut off is continued from the pieces that are on disk
     }
     run.cut_off();
     CHECK(std::distance(std::filesystem::directory_iterator(temp.path()), {}) == 1);
+}
+
+TEST_CASE("another file of a name that is under way does not touch the first") {
+    TemporaryDirectory temp;
+    Run run(temp);
+    run.begin();
+    run.send(0);
+    SECTION("that is being written") {
+        run.begin(kSize, 1);
+        CHECK(run.failed == std::vector<std::string>{"big"});
+        run.send(0, 5, 1);
+        for (std::uint64_t i = 1; i < kPieces; ++i) run.send(i);
+        run.end({0, 0, 0, 0});
+    }
+    SECTION("that waits for its name") {
+        for (std::uint64_t i = 1; i < kPieces; ++i) run.send(i);
+        run.end({0, 0, 0, 0});
+        run.begin(kSize, 1);
+        run.send(0, 5, 1);
+    }
+    run.writer->abandon();
+    CHECK(run.delivered == std::vector<std::string>{"big"});
+    const std::string text = file_text(temp / "big");
+    REQUIRE(text.size() == kSize);
+    const auto first = content(0);
+    CHECK(std::equal(first.begin(), first.end(), std::as_bytes(std::span(text)).begin()));
+}
+
+TEST_CASE("a name is free again when its file failed or has arrived") {
+    TemporaryDirectory temp;
+    Run run(temp);
+    run.begin();
+    run.writer->end_file({0, FileStatus::unreadable, {}}, 0);
+    run.begin();
+    for (std::uint64_t i = 0; i < kPieces; ++i) run.send(i);
+    run.end({0, 0, 0, 0});
+    static_cast<void>(run.writer->finish());
+    CHECK(run.delivered.size() == 1);
+    run.begin(kSize, 1);
+    CHECK(run.failed == std::vector<std::string>{"big"});  // of the one that could not be read
 }
 
 TEST_CASE("F58 a bit that flipped in the temporary file is found, and only its piece is fetched again") {
