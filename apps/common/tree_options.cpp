@@ -40,9 +40,10 @@ std::vector<std::string> split_at(const std::string& text, char separator) {
 void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     const auto group = "Copying";
     app.add_flag("-r,--recursive", recursive,
-                 "Implied: directories are always sent whole; with --files-from, those named too")
+                 "Implied, but with --files-from: then all that is in directories named goes, too")
         ->group(group);
-    app.add_flag("-a,--archive", archive, "As -r -p --links --hard-links --xattrs --owner")->group(group);
+    app.add_flag("-a,--archive", archive, "As -p --links --hard-links --xattrs --owner, and -r but with --files-from")
+        ->group(group);
     app.add_flag("-n,--dry-run", dry_run, "Only list what would be sent, left and deleted")->group(group);
     app.add_option("--exclude", excludes, "Leave out what matches (rsync's patterns; the first that matches decides)")
         ->type_name("PATTERN")
@@ -112,6 +113,8 @@ Result<void> TreeOptions::read_names() {
     const auto text = read_all(names_file, "--files-from");
     if (!text) return text.error();
     names = split_at(*text, names_by_nul ? '\0' : '\n');
+    const auto is_comment = [](const std::string& line) { return line.front() == '#' || line.front() == ';'; };
+    if (!names_by_nul) std::erase_if(*names, is_comment);
     for (const std::string& name : *names) {
         const auto parts = transfer::split_path(name);
         if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
@@ -141,7 +144,7 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
     if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
         return usage("--links, --safe-links and --no-links exclude each other");
     }
-    if (archive) hard_links = attributes = owner = recursive = true;
+    if (archive) hard_links = attributes = owner = true;
     if (names_by_nul && names_file.empty()) return usage("--from0 goes with --files-from");
     if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (!names_file.empty() && erase) {

@@ -40,6 +40,19 @@ copy -r -0 --files-from "$work/list" "$src/" "$url/nul"
 [ "$(names "$work/dst/nul")" = "cache cache/deep cache/deep/y keep keep/sub keep/sub/c.c keep/sub/important.o " ] ||
     fail "names by NUL: $(names "$work/dst/nul")"
 
+# A slash or dot at the end: what is directly in it, too. Lines that begin with # or ; are none. -a does not enter what is named.
+printf '# a comment\n;another\n\nkeep/\ncache/.\nother\n' | copy -a --files-from - "$src" "$url/slash"
+[ "$(names "$work/dst/slash")" = "cache cache/deep cache/x keep keep/a.o keep/b.c keep/sub keep/twin.c other " ] ||
+    fail "names with a slash: $(names "$work/dst/slash")"
+printf '.\n' | copy --files-from - "$src" "$url/top"
+[ "$(names "$work/dst/top")" = "big cache inside keep other outside top.o " ] || fail "the top: $(names "$work/dst/top")"
+printf '.\n' | copy -a -r --files-from - "$src" "$url/whole"
+diff -r --no-dereference "$src" "$work/dst/whole" || fail "all of the top"
+printf x >"$src/#name"
+printf '#name\0' | copy -0 --files-from - "$src" "$url/hash"
+[ "$(names "$work/dst/hash")" = "#name " ] || fail "a name by NUL is taken for a comment"
+rm "$src/#name"
+
 # --- links: as they are, none that lead out, none
 copy --safe-links --exclude keep --exclude cache --exclude other --exclude big "$src/" "$url/safe"
 [ "$(names "$work/dst/safe")" = "inside top.o " ] || fail "safe links: $(names "$work/dst/safe")"
@@ -50,7 +63,7 @@ expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
 [ ! -e "$work/dst/dry" ] || fail "a dry run made something"
 grep -q '^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
 said "dry run, nothing was done: 10 files"
-grep -q "dry run, nothing was done: " "$work/r.log" || fail "the receiver does not say that it was a dry run: $(tail -3 "$work/r.log")"
+until_true 60 grep -q "dry run, nothing was done: " "$work/r.log"
 if [ -c /dev/full ]; then
     code=0
     "$send" -n --psk-file "$work/psk" "$src" "$url/dry" >/dev/full 2>"$work/last.err" || code=$?

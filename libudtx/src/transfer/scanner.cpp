@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "transfer/file_io.hpp"
@@ -18,6 +19,12 @@ namespace udtx::transfer {
 namespace {
 
 std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
+
+/// Sources with names of their own differ in these.
+bool may_meet(const std::vector<SourceRoot>& roots) {
+    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
+    return roots.size() > 1 && std::any_of(roots.begin(), roots.end(), contents);
+}
 
 }  // namespace
 
@@ -45,20 +52,30 @@ bool leads_out(std::string_view path, std::string_view target) {
 }
 
 Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options)
-    : roots_(roots), queue_(queue), report_(report), options_(std::move(options)) {}
+    : roots_(roots),
+      queue_(queue),
+      report_(report),
+      options_(std::move(options)),
+      may_meet_(options_.names || may_meet(roots)) {}
 
-void Scanner::put_names_in_order() {
-    // In order, a directory comes before what is in it, however the list has them.
-    for (std::string& name : *options_.names) {
+std::vector<Scanner::Asked> Scanner::names_in_order() {
+    std::vector<Asked> out;
+    for (const std::string& name : std::exchange(*options_.names, {})) {
         std::vector<std::string> components = split_path(name);
         std::erase(components, ".");
-        name = join_path(components);
+        const bool contents = components.empty() || name.ends_with('/') || name.ends_with("/.");
+        out.push_back({join_path(components), contents ? Into::entries : Into::nothing});
+        if (options_.into_named) out.back().into = Into::all;
     }
-    std::sort(options_.names->begin(), options_.names->end());
+    // In order, a directory comes before what is in it, however the list has them; and what asks for most of it first.
+    std::sort(out.begin(), out.end(),
+              [](const Asked& a, const Asked& b) { return std::tie(a.path, b.into) < std::tie(b.path, a.into); });
+    const auto same = [](const Asked& a, const Asked& b) { return a.path == b.path; };
+    out.erase(std::unique(out.begin(), out.end(), same), out.end());
+    return out;
 }
 
 void Scanner::run() {
-    if (options_.names) put_names_in_order();
     for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) {
         if (options_.names) {
             walk_names(root);
@@ -74,9 +91,9 @@ void Scanner::run() {
 void Scanner::walk(std::size_t root) {
     const SourceRoot& source = roots_[root];
     if (source.leaf.empty()) {
-        descend(source.directory.fd(), ".", "");
+        descend(source.directory.fd(), ".", "", Into::all);
     } else {
-        visit(root, source.directory.fd(), source.leaf, source.leaf);
+        visit(root, source.directory.fd(), source.leaf, source.leaf, Into::all);
     }
     walk_levels(root);
 }
@@ -93,14 +110,21 @@ void Scanner::walk_levels(std::size_t root) {
         }
         const std::string name = found->d_name;
         if (name == "." || name == "..") continue;
-        visit(root, ::dirfd(top.directory.get()), name, child(top.path, name));
+        visit(root, ::dirfd(top.directory.get()), name, child(top.path, name), top.below);
     }
 }
 
 void Scanner::walk_names(std::size_t root) {
-    for (const std::string& path : *options_.names) {
+    bool everything = false;
+    for (const auto& [path, into] : names_in_order()) {
         if (stopped_) return;
-        if (path.empty() || parents_.count(path) > 0 || !visit_parents(root, split_path(path))) continue;
+        if (path.empty()) {
+            everything = into == Into::all;
+            descend(roots_[root].directory.fd(), ".", "", into);
+            walk_levels(root);
+            continue;
+        }
+        if (!visit_parents(root, split_path(path))) continue;
         const SplitName split = split_leaf(path);
         int error = 0;
         const UniqueFd parent = roots_[root].directory.open_directory(split.directory, error);
@@ -108,8 +132,9 @@ void Scanner::walk_names(std::size_t root) {
             fail(path, error);
             continue;
         }
-        parents_.emplace(path, !options_.into_named);
-        visit(root, parent.get(), split.leaf, path, options_.into_named ? Into::yes : Into::no);
+        // What is in it comes with it, and a name of that in the list brings nothing.
+        if (into == Into::all) parents_.emplace(path, false);
+        visit(root, parent.get(), split.leaf, path, everything ? Into::nothing : into);
         walk_levels(root);
     }
 }
@@ -124,7 +149,7 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
             int error = 0;
             const UniqueFd fd = roots_[root].directory.open_directory(directory, error);
             if (fd) {
-                visit(root, fd.get(), components[i], path, Into::no);
+                visit(root, fd.get(), components[i], path, Into::nothing);
             } else {
                 fail(path, error);
             }
@@ -143,7 +168,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     if (auto checked = check_path(split_path(path)); !checked) {
         report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
         // What lies below is refused for the same reason, and counted one by one.
-        if (S_ISDIR(st.st_mode) && into == Into::yes) descend(directory, name, path);
+        if (S_ISDIR(st.st_mode)) descend(directory, name, path, into);
         return;
     }
     ScannedEntry entry;
@@ -154,9 +179,11 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.user = st.st_uid;
     entry.group = st.st_gid;
     if (S_ISDIR(st.st_mode)) {
+        const TakenNames::Holder holder = holder_of(path, true);
+        if (holder == TakenNames::Holder::other) return fail_hidden(path);
         entry.type = EntryType::directory;
-        add(std::move(entry));
-        if (into == Into::yes) descend(directory, name, path);
+        if (holder == TakenNames::Holder::none) add(std::move(entry));
+        descend(directory, name, path, into);
     } else if (S_ISREG(st.st_mode)) {
         visit_file(st, std::move(entry));
     } else if (S_ISLNK(st.st_mode)) {
@@ -166,7 +193,12 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     }
 }
 
+TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
+    return may_meet_ ? taken_.take(path, directory) : TakenNames::Holder::none;
+}
+
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
+    if (holder_of(entry.path, false) != TakenNames::Holder::none) return;
     if (options_.hard_links && st.st_nlink > 1) {
         const auto [first, added] = linked_.try_emplace({st.st_dev, st.st_ino}, entry.path);
         if (!added) {
@@ -191,16 +223,17 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
         return report_.warn("skipped link '" + escape_name(entry.path) + "': it leads out of the tree, to '" +
                             escape_name(entry.target) + "'");
     }
-    add(std::move(entry));
+    if (holder_of(entry.path, false) == TakenNames::Holder::none) add(std::move(entry));
 }
 
-void Scanner::descend(int directory, const std::string& name, const std::string& path) {
+void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {
+    if (into == Into::nothing) return;
     UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd) return fail(path, errno);
     DIR* opened = ::fdopendir(fd.get());
     if (opened == nullptr) return fail(path, errno);
     static_cast<void>(fd.release());
-    levels_.push_back({std::unique_ptr<DIR, CloseDir>(opened), path});
+    levels_.push_back({std::unique_ptr<DIR, CloseDir>(opened), path, into == Into::all ? Into::all : Into::nothing});
 }
 
 void Scanner::add(ScannedEntry entry) {
@@ -210,6 +243,12 @@ void Scanner::add(ScannedEntry entry) {
     });
     const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();
     if (!queue_.push(std::move(entry), cost)) stopped_ = true;
+}
+
+void Scanner::fail_hidden(const std::string& path) {
+    report_.fail_unannounced(
+        {path, ErrorCode::refused,
+         "'" + escape_name(path) + "' is a directory here and a file or link in an earlier source"});
 }
 
 void Scanner::fail(const std::string& path, int error_number) {

@@ -21,6 +21,7 @@
 #include "transfer/job_report.hpp"
 #include "transfer/messages.hpp"
 #include "transfer/source_tree.hpp"
+#include "transfer/taken_names.hpp"
 
 struct stat;
 
@@ -43,9 +44,10 @@ struct ScanOptions {
     FilterRules rules;
     LinkChoice links = LinkChoice::keep;
     bool hard_links = false;  ///< other names of a file are sent as such
-    /// Only these, below the only source, and the directories on the way.
+    /// Only these, below the only source, and the directories on the way. With a slash or dot at the end what is
+    /// directly in the directory, too.
     std::optional<std::vector<std::string>> names;
-    bool into_named = false;     ///< what is in directories that are named, too
+    bool into_named = false;     ///< all that is in directories that are named
     bool only_finished = false;  ///< without journals and parts of transfers that are under way
 };
 
@@ -70,32 +72,43 @@ class Scanner {
     struct CloseDir {
         void operator()(DIR* directory) const noexcept { ::closedir(directory); }
     };
+    /// What goes of a directory beside itself.
+    enum class Into { nothing, entries, all };
     struct Level {
         std::unique_ptr<DIR, CloseDir> directory;
         std::string path;
+        Into below;
     };
-    enum class Into { yes, no };
+    struct Asked {
+        std::string path;
+        Into into;
+    };
     /// The list may be long, and whoever made the scanner must not wait.
-    void put_names_in_order();
+    [[nodiscard]] std::vector<Asked> names_in_order();
     void walk(std::size_t root);
     void walk_levels(std::size_t root);
     void walk_names(std::size_t root);
     /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
     /// Queues one entry; a directory's level goes on the stack.
-    void visit(std::size_t root, int directory, const std::string& name, const std::string& path,
-               Into into = Into::yes);
+    void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
+    /// An earlier source, or line of the list, had that name.
+    [[nodiscard]] TakenNames::Holder holder_of(const std::string& path, bool directory);
     void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
     void visit_file(const struct stat& st, ScannedEntry entry);
-    void descend(int directory, const std::string& name, const std::string& path);
+    void descend(int directory, const std::string& name, const std::string& path, Into into);
     void add(ScannedEntry entry);
     void fail(const std::string& path, int error_number);
+    /// Nothing of a directory goes where a file has its name.
+    void fail_hidden(const std::string& path);
 
     const std::vector<SourceRoot>& roots_;
     ScanQueue& queue_;
     JobReport& report_;
     ScanOptions options_;
     std::vector<Level> levels_;
+    const bool may_meet_;  // names can come twice
+    TakenNames taken_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // first names, by device and inode
     std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
     bool stopped_ = false;

@@ -87,6 +87,65 @@ TEST_CASE("only what is named is found, and the directories on the way, once") {
     CHECK(Scan({(temp.path() / ".").string()}, options).entries.size() == 5);
 }
 
+TEST_CASE("of a directory that is named with a slash or dot at its end what is directly in it is found") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "a/b");
+    fs::create_directories(temp / "c");
+    for (const char* name : {"a/x", "a/b/z", "c/w", "top"}) write_file(temp / name, "1");
+    const auto found = [&](std::vector<std::string> names, bool into_named = false) {
+        ScanOptions options;
+        options.names = std::move(names);
+        options.into_named = into_named;
+        const Scan scan({(temp.path() / ".").string()}, options);
+        CHECK(scan.report.outcome().failed_count == 0);
+        CHECK(scan.order.size() == scan.entries.size());
+        std::vector<std::string> all;
+        for (const auto& [path, entry] : scan.entries) all.push_back(path);
+        return all;
+    };
+    using Names = std::vector<std::string>;
+    CHECK(found({"a"}) == Names{"a"});
+    CHECK(found({"a/", "a"}) == Names{"a", "a/b", "a/x"});
+    CHECK(found({"a", "a/."}) == Names{"a", "a/b", "a/x"});
+    CHECK(found({"a/", "a/b/", "top/"}) == Names{"a", "a/b", "a/b/z", "a/x", "top"});
+    CHECK(found({"."}) == Names{"a", "c", "top"});
+    CHECK(found({"./", "a/b/z"}) == Names{"a", "a/b", "a/b/z", "c", "top"});
+    CHECK(found({".", "a/b/z", "c"}, true) == Names{"a", "a/b", "a/b/z", "a/x", "c", "c/w", "top"});
+}
+
+TEST_CASE("of two sources that have a name the first one's file is found, and directories become one") {
+    const TemporaryDirectory temp;
+    for (const char* directory : {"a/d", "a/dir", "b/d", "b/file"}) fs::create_directories(temp / directory);
+    for (const char* name : {"a/x", "a/d/y", "a/file"}) write_file(temp / name, "first");
+    for (const char* name : {"b/x", "b/d/y", "b/d/z", "b/dir", "b/file/in"}) write_file(temp / name, "2");
+    fs::create_hard_link(temp / "b/x", temp / "b/twin");
+    const auto source = [&](const char* name) { return (temp / name).string(); };
+    ScanOptions options;
+    options.hard_links = true;
+    const Scan scan({source("a/."), source("b/.")}, options);
+    CHECK(scan.order.size() == scan.entries.size());
+    CHECK(scan.entries.size() == 7);
+    for (const char* name : {"x", "d/y", "file"}) CHECK(scan.entries.at(name).root == 0);
+    for (const char* name : {"d/z", "twin"}) CHECK(scan.entries.at(name).root == 1);
+    CHECK(scan.entries.at("twin").type == EntryType::file);  // what its twin has here is not what goes
+    CHECK(scan.entries.at("dir").type == EntryType::directory);
+    REQUIRE(scan.report.outcome().failed_count == 1);
+    CHECK(scan.report.outcome().failed.front().path == "file");
+    CHECK(scan.report.unannounced() == 1);
+
+    CHECK(Scan({source("a/."), source("a/.")}).order == Scan({source("a/.")}).order);
+    CHECK(Scan({source("a/x"), source("b/.")}).entries.at("x").root == 0);
+}
+
+TEST_CASE("a taken name stays taken however many there are") {
+    TakenNames taken;
+    const auto name = [](int i) { return "directory/" + std::to_string(i); };
+    using Holder = TakenNames::Holder;
+    for (int i = 0; i < 5000; ++i) CHECK(taken.take(name(i), i % 2 == 0) == Holder::none);
+    for (int i = 0; i < 5000; ++i)
+        CHECK(taken.take(name(i), i % 3 == 0) == (i % 2 == 0 ? Holder::directory : Holder::other));
+}
+
 TEST_CASE("excluded directories are not looked into, and links that lead out can be left out") {
     const TemporaryDirectory temp;
     fs::create_directories(temp / "t/cache/deep");

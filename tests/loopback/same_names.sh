@@ -1,0 +1,37 @@
+# Sources that bring the same names: the first one's file goes, directories become one, and all of it is whole.
+. "$(dirname "$0")/lib.sh"
+make_key
+for side in a b; do
+    mkdir -p "$work/$side/d" "$work/$side/only-$side"
+    head -c 20000000 /dev/urandom >"$work/$side/big"
+    for f in d/small "d/of-$side" "only-$side/x"; do printf 'from %s' "$side" >"$work/$side/$f"; done
+done
+mkdir "$work/dst" "$work/both"
+cp -r "$work/b/." "$work/both/"
+cp -r "$work/a/." "$work/both/"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port
+copy() { expect 0 "$send" --json --psk-file "$work/psk" "$@"; }
+
+copy --receipt "$work/receipt" "$work/a/" "$work/b/" "$url/t"
+diff -r "$work/both" "$work/dst/t" || fail "the tree is not what the sources have together"
+[ "$(json_field "$work/last.out" files)" -eq 6 ] || fail "files are counted twice"
+expect 0 "$recv" verify "$work/receipt" "$work/dst/t"
+copy "$work/a/" "$work/b/" "$url/t"
+[ "$(json_field "$work/last.out" sent_bytes)" -eq 0 ] || fail "the same names are sent again"
+
+copy "$work/a/" "$work/a/." "$url/self"
+diff -r "$work/a" "$work/dst/self" || fail "a source and itself"
+expect 0 "$send" -n --psk-file "$work/psk" "$work/a/" "$work/b/" "$url/dry"
+[ "$(grep -c ' big$' "$work/last.out")" -eq 1 ] || fail "a dry run lists a name twice"
+
+# Cut off in the middle, nothing incomplete has its name.
+"$send" --rate 100M --psk-file "$work/psk" "$work/a/" "$work/b/" "$url/killed" 2>"$work/killed.err" &
+sender=$!
+receivers+=("$sender")
+sleep 1
+kill -KILL "$sender"
+wait_for 137 "$sender"
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+[ ! -e "$work/dst/killed/big" ] || cmp "$work/a/big" "$work/dst/killed/big" || fail "an incomplete file has its final name"
