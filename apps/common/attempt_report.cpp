@@ -17,10 +17,12 @@ void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing)
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
-/// Who was not let in, or found nothing of what was asked for, has delivered nothing that needs to be said.
+/// Who was not let in, found nothing of what was asked for, or only wanted to know, has delivered nothing that needs to
+/// be said.
 bool worth_describing(const FinalReport& report, const DialHandler& dial) {
     const bool begun = report.progress.files_total + report.progress.bytes_total > 0;
-    return dial.connected() && begun && report.outcome.status.error().code != ErrorCode::authentication;
+    return dial.connected() && begun && !report.dry_run &&
+           report.outcome.status.error().code != ErrorCode::authentication;
 }
 
 void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler& dial, int signal) {
@@ -28,8 +30,8 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
         close_books(report);
-        report.error = std::string("interrupted by ") + signal_name(signal) + ": " + describe_delivery(report) +
-                       how_to_go_on(report.outcome, true);
+        report.error = std::string("interrupted by ") + signal_name(signal);
+        if (!report.dry_run) report.error += ": " + describe_delivery(report) + how_to_go_on(report.outcome, true);
     } else if (!status.ok() && status.error().code != ErrorCode::partial) {
         const DialContext context = facts.context();
         report.error = explain(status.error(), context);

@@ -105,7 +105,8 @@ ExitCode exit_code_for(const transfer::Outcome& outcome) {
     };
     const auto& failed = outcome.failed;
     if (std::any_of(failed.begin(), failed.end(), has_code(ErrorCode::integrity))) return ExitCode::integrity;
-    if (outcome.files + outcome.links == 0 && std::all_of(failed.begin(), failed.end(), has_code(failed[0].code))) {
+    const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
+    if (nothing && std::all_of(failed.begin(), failed.end(), has_code(failed[0].code))) {
         return exit_code_for(failed[0].code);
     }
     return ExitCode::partial;
@@ -115,6 +116,11 @@ Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome
 
 void close_books(FinalReport& report) {
     transfer::Outcome& outcome = report.outcome;
+    if (report.dry_run) {
+        outcome.files = outcome.directories = outcome.links = outcome.bytes = 0;
+        outcome.unchanged = outcome.skipped = outcome.erased = outcome.kept_bytes = 0;
+        return;
+    }
     const std::uint64_t found = std::max(report.progress.files_total, outcome.files);
     outcome.failed_count = std::max(outcome.failed_count, found - outcome.files);
 }

@@ -32,10 +32,10 @@ struct FinalReport {
 
 /// Of the file bytes that were sent, over the whole time.
 [[nodiscard]] Rate goodput(const FinalReport& report);
-/// A transfer that was cut short: what was found and not delivered counts as failed.
+/// A transfer that was cut short: what was found and not delivered counts as failed. Of a dry run nothing counts.
 void close_books(FinalReport& report);
-/// The code for an outcome. Where no file at all arrived and all failed for one reason, that reason is the answer and
-/// not "partial"; a failed hash is always said.
+/// The code for an outcome. Where no file at all arrived or stood there and all failed for one reason, that reason is
+/// the answer and not "partial"; a failed hash is always said.
 [[nodiscard]] ExitCode exit_code_for(const transfer::Outcome& outcome);
 /// One line that says what was and was not delivered.
 [[nodiscard]] std::string describe_delivery(const FinalReport& report);

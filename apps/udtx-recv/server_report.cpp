@@ -25,7 +25,8 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {
         close_books(report);
-        report.error = status.error().message + "; " + describe_delivery(report);
+        report.error = status.error().message;
+        if (!report.dry_run) report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, failed_word(session.fetched()), command.common.quiet);
     }

@@ -21,6 +21,14 @@ awk -v s="$(json_field "$work/last.out" seconds)" 'BEGIN { exit !(s > 2.0) }' ||
 grep -q "alice at the lab" "$work/log" || fail "the log does not name alice"
 expect 11 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 said "may not write"
+# Nor does asking what would be done make anything delivered.
+expect 11 "$send" -n --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+said "may not write"
+never_said "delivered"
+expect 11 "$send" -n --json --identity "$work/bob" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+for field in files bytes directories failed_count; do
+    [ "$(json_field "$work/last.out" $field)" -eq 0 ] || fail "a refused dry run counts $field"
+done
 grep -q "refused 127.0.0.1:[0-9]* (bob from afar): this key may not write" "$work/server.log" || fail "bob's push is not in the log"
 expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"

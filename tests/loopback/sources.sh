@@ -28,3 +28,15 @@ fi
 expect 23 "$send" --psk-file "$work/psk" /proc/version "$url"
 said "version.*true size"
 [ ! -e "$work/dst/version" ] || fail "a file of unknown size arrived"
+
+# What stands there already was delivered, too: the second run ends as the first one.
+mkdir "$work/deep"
+deep=$work/deep/$(printf 'd/%.0s' $(seq 128))
+mkdir -p "$deep"
+echo c >"$work/deep/c"
+for _ in 1 2; do
+    expect 23 "$send" --json --psk-file "$work/psk" "$work/deep" "$url"
+    said "128 levels"
+    never_said "nothing was delivered"
+done
+[ "$(json_field "$work/last.out" unchanged)" -eq 1 ] || fail "the other file did not stand there"

@@ -38,7 +38,7 @@ void JobReport::warn(std::string text) {
 
 Result<void> status_from_failures(const Outcome& outcome) {
     if (outcome.failed_count == 0) return {};
-    const bool nothing = outcome.files + outcome.links == 0;
+    const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
     if (nothing && !outcome.failed.empty()) {
         const FailedFile& first = outcome.failed.front();
         return Error{first.code, first.reason};
