@@ -36,7 +36,7 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     // What the user set there for this side, as if it had been typed here.
     std::vector<std::string> arguments = request.fields.all("argument");
     arguments.insert(arguments.end(), {"--config", "none", "--listen", ":0", "--one-off", "--dir", "."});
-    const auto parsed = parse_recv_command(std::move(arguments), assignment.command);
+    const auto parsed = parse_recv_command(arguments, assignment.command);
     if (!parsed) return parsed.error();
     const std::string destination = expand_home(request.fields.get("destination"));
     // Before the place is made.

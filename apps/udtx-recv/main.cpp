@@ -53,10 +53,10 @@ ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
     return print_output(log, text, code_of(findings));
 }
 
-ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
+ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, const std::vector<std::string>& arguments) {
     RecvCommand command;
     const bool json = wants_json(arguments);
-    const auto parsed = parse_recv_command(std::move(arguments), command);
+    const auto parsed = parse_recv_command(arguments, command);
     Log log("udtx-recv", terminal, parsed ? command.common.verbosity() : Log::Verbosity::normal);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, json);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
         if (!arguments.empty() && arguments.front() == "doctor") {
             return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));
         }
-        return static_cast<int>(receive(terminal, standard, std::move(arguments)));
+        return static_cast<int>(receive(terminal, standard, arguments));
     } catch (const std::exception& e) {
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

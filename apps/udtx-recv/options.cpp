@@ -289,7 +289,7 @@ Subcommands subcommands_of_recv() {
             subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); })};
 }
 
-Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command) {
+Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {
     CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
     use_house_style(app);
     define_options(app, command);

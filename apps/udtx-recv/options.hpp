@@ -57,7 +57,7 @@ struct RecvCommand {
 /// The flags and arguments, bound to `command`.
 void define_options(CLI::App& app, RecvCommand& command);
 /// Fills `command`; also on errors as far as it got.
-Result<EarlyText> parse_recv_command(std::vector<std::string> arguments, RecvCommand& command);
+Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command);
 
 /// verify, doctor.
 [[nodiscard]] Subcommands subcommands_of_recv();

@@ -101,7 +101,7 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     arguments.insert(arguments.end(), {"--config", "none", "--"});
     arguments.insert(arguments.end(), sources.begin(), sources.end());
     arguments.emplace_back("udtx://bootstrap/");
-    const auto parsed = parse_send_command(std::move(arguments), assignment.command);
+    const auto parsed = parse_send_command(arguments, assignment.command);
     if (!parsed) return parsed.error();
 
     assignment.sources = check_sources(assignment.command.sources);

@@ -150,7 +150,7 @@ ExitCode run_doctor(Terminal& terminal, std::vector<std::string> arguments) {
         flags.insert(flags.end(), command.for_host.begin(), command.for_host.end());
         flags.insert(flags.end(), {"--probe-only", "--", ssh_place(command.host)});
     }
-    const auto understood = parse_send_command(std::move(flags), path);
+    const auto understood = parse_send_command(flags, path);
     if (!understood) return finish_early(log, ExitCode::usage, understood.error().message, false);
     return path.remote ? examine_both_ends(log, terminal, command, path) : examine_path(log, terminal, command, path);
 }

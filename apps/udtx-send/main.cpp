@@ -46,10 +46,10 @@ ExitCode keygen(Log& log, std::vector<std::string> arguments) {
     return ExitCode::ok;
 }
 
-ExitCode send(Terminal& terminal, const StandardDescriptors& standard, std::vector<std::string> arguments) {
+ExitCode send(Terminal& terminal, const StandardDescriptors& standard, const std::vector<std::string>& arguments) {
     SendCommand command;
     const bool json = wants_json(arguments);
-    const auto parsed = parse_send_command(std::move(arguments), command);
+    const auto parsed = parse_send_command(arguments, command);
     Log log("udtx-send", terminal, parsed ? command.common.verbosity() : Log::Verbosity::normal);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, json);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
             Log log("udtx-send", terminal, Log::Verbosity::normal);
             return static_cast<int>(run_ctl(log, {arguments.begin() + 1, arguments.end()}));
         }
-        return static_cast<int>(send(terminal, standard, std::move(arguments)));
+        return static_cast<int>(send(terminal, standard, arguments));
     } catch (const std::exception& e) {
         std::cerr << "udtx-send: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

@@ -197,7 +197,7 @@ Subcommands subcommands_of_send() {
             subcommand<CtlCommand>(define_ctl)};
 }
 
-Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command) {
+Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
     CLI::App app("Sends files and directories to udtx-recv over UDP, encrypted and verified.", "udtx-send");
     use_house_style(app);
     define_options(app, command);

@@ -44,7 +44,7 @@ struct SendCommand {
 /// The flags and arguments, bound to `command`.
 void define_options(CLI::App& app, SendCommand& command);
 /// Fills `command`; also on errors as far as it got, so that the caller knows whether --json was given.
-Result<EarlyText> parse_send_command(std::vector<std::string> arguments, SendCommand& command);
+Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command);
 
 /// keygen, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_send();

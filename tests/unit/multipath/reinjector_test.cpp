@@ -8,7 +8,6 @@
 using namespace std::chrono_literals;
 using udtx::Instant;
 using udtx::PathId;
-using udtx::Range;
 using udtx::StreamKind;
 using udtx::multipath::Demand;
 using udtx::multipath::DuplicateBudget;
