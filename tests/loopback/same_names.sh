@@ -32,6 +32,6 @@ receivers+=("$sender")
 sleep 1
 kill -KILL "$sender"
 wait_for 137 "$sender"
-kill -TERM "$receiver"
-wait_for 0 "$receiver"
+kill -INT "$receiver"
+wait_for 130 "$receiver"
 [ ! -e "$work/dst/killed/big" ] || cmp "$work/a/big" "$work/dst/killed/big" || fail "an incomplete file has its final name"
