@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace udtx::recovery {
 
@@ -82,17 +81,8 @@ Instant AckPace::next() const {
 
 void AckPace::on_handshake(Duration took) { wary_ = took > kSlowHandshake; }
 
-void AckPace::on_fate(const Fate& told) {
-    if (sends_data_) return;
-    // What a time-out takes for lost, or what comes out of order, has no delay: it counts with the next that has one.
-    untimed_.packets += told.packets;
-    untimed_.bytes += told.bytes;
-    untimed_.lost += told.lost;
-    if (!told.delay) return;
-    Fate fate = std::exchange(untimed_, Fate{});
-    fate.now = told.now;
-    fate.sent = told.sent;
-    fate.delay = told.delay;
+void AckPace::on_fate(const Fate& fate) {
+    if (!fate.delay || sends_data_) return;
     const std::optional<Duration> before = delays_.value(fate.now);
     delays_.add(fate.now, *fate.delay);
     // What stands there since the handshake drains: how long it takes without is not known yet.

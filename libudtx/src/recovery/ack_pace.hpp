@@ -39,7 +39,7 @@ class AckPace {
         std::uint64_t bytes = 0;        ///< UDP payload of those
         std::uint32_t lost = 0;
     };
-    void on_fate(const Fate& told);
+    void on_fate(const Fate& fate);
     /// A packet without stream bytes leaves.
     void on_sent(Instant now, std::size_t bytes);
     /// A packet with stream bytes leaves. Whoever sends more of those than of others is not bounded: acknowledgements
@@ -113,7 +113,6 @@ class AckPace {
     bool wary_ = false;         // the handshake took long
     bool late_ = false;         // the newest that was told of, in the start
     double unconfirmed_ = 0.0;  // bytes, in the start
-    Fate untimed_;
     std::optional<Trial> trial_;
     double random_loss_ = 0.0;
     double arrived_ = 0.0;  // packets
