@@ -8,9 +8,9 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
+
+#include "common/read_file.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -104,7 +104,7 @@ Result<std::optional<ConfigFile>> read_config(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) return std::optional<ConfigFile>();
-        return Error{ErrorCode::file_io, "cannot read " + path + ": " + std::strerror(errno)};
+        return Error{ErrorCode::file_io, "cannot read '" + path + "': " + std::strerror(errno)};
     }
     const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
     if (foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
@@ -113,10 +113,9 @@ Result<std::optional<ConfigFile>> read_config(const std::string& path) {
             path + " can be changed by others and is not read: chown it to yourself and 'chmod go-w " + path + "'"};
     }
     if (!S_ISREG(status.st_mode)) return Error{ErrorCode::file_io, "cannot read " + path + ": it is no file"};
-    std::ifstream in(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    if (!in.is_open() || in.bad()) return Error{ErrorCode::file_io, "cannot read " + path};
-    auto parsed = parse_config(text, path);
+    const auto text = read_file(path);
+    if (!text) return text.error();
+    auto parsed = parse_config(*text, path);
     if (!parsed) return parsed.error();
     return std::optional<ConfigFile>(std::move(*parsed));
 }

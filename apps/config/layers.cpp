@@ -112,6 +112,21 @@ Result<void> check_keys(const Layers& layers) {
     return {};
 }
 
+/// The settings of one file for flags that are still open, in the order of their lines.
+std::vector<const Setting*> open_settings(const CLI::App& app, const ConfigFile& file, const std::string& host,
+                                          const std::vector<Chosen>& chosen) {
+    std::vector<const Setting*> found;
+    for (const CLI::Option* option : app.get_options()) {
+        if (!is_open(app, chosen, *option)) continue;
+        for_each_value(file, option->get_lnames().front(), host, [&](const Setting& setting) {
+            found.push_back(&setting);
+            return repeatable(*option);
+        });
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Setting* a, const Setting* b) { return a->line < b->line; });
+    return found;
+}
+
 }  // namespace
 
 std::vector<std::string> setting_names(const CLI::App& app) {
@@ -140,25 +155,6 @@ std::optional<Chosen> find_setting(const Layers& layers, const std::string& key,
     }
     return found;
 }
-
-namespace {
-
-/// The settings of one file for flags that are still open, in the order of their lines.
-std::vector<const Setting*> open_settings(const CLI::App& app, const ConfigFile& file, const std::string& host,
-                                          const std::vector<Chosen>& chosen) {
-    std::vector<const Setting*> found;
-    for (const CLI::Option* option : app.get_options()) {
-        if (!is_open(app, chosen, *option)) continue;
-        for_each_value(file, option->get_lnames().front(), host, [&](const Setting& setting) {
-            found.push_back(&setting);
-            return repeatable(*option);
-        });
-    }
-    std::stable_sort(found.begin(), found.end(), [](const Setting* a, const Setting* b) { return a->line < b->line; });
-    return found;
-}
-
-}  // namespace
 
 Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, const std::string& host) {
     if (const auto checked = check_keys(layers); !checked) return checked.error();
