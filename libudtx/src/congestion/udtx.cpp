@@ -28,6 +28,10 @@ constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy 
 constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
 constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': the pacer's bursts are shorter
 
+// The least: enough packets to hear of the line
+constexpr double kLeastPackets = 4.0;  // a round trip,
+constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on a slow short line more fills the queue
+
 // Losses
 constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;    // congestion loss at which a line counts as full although no queue shows
@@ -273,7 +277,7 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
         mtr_.delivered() > 0.0) {
         rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     }
-    rate_ = std::max(rate_, 4.0 * datagram_bytes_ / std::max(delay_.base_rtt(), 1e-3));
+    rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 
 void Udtx::consider_drain(Instant now) {
