@@ -49,6 +49,21 @@ double share(const FlowRig& rig, std::size_t flow) {
     return rig.goodput(flow, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
 }
 
+/// udtx's part of 20 Mbit/s and one BDP of queue with this rival, which comes second; three seeds.
+Spread share_of_short_way(const char* rival, Duration rtt) {
+    std::vector<double> shares;
+    for (const std::uint64_t seed : some_seeds(3)) {
+        auto setup = line(1.0, seed, {{.cc = "udtx"}, {.cc = rival, .start = 2s}});
+        setup.bits_per_second = 20'000'000;
+        setup.rtt = rtt;
+        FlowRig rig(setup);
+        rig.run_for(60s);
+        UNSCOPED_INFO(rig.table(20s, 60s));
+        shares.push_back(share(rig, 0));
+    }
+    return spread(shares);
+}
+
 /// udtx's part of 100 Mbit/s, 100 ms, with this rival; first and second to come, three seeds each.
 Spread share_beside(const char* rival, double queue) {
     const std::vector<FlowSpec> first{{.cc = "udtx"}, {.cc = rival, .start = 2s}};
@@ -90,6 +105,20 @@ TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved") {
     const Spread part = share_beside("bbr", 0.5);
     CHECK(part.least > 0.06);
     CHECK(part.most < 0.70);
+}
+
+// Their queue stays below what many of our kind make, and is empty every few seconds.
+TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
+    // Reached: 0.31 to 0.41 and 0.19 to 0.31; before, 0.06 to 0.08.
+    CHECK(share_of_short_way(kTcpBbr, 40ms).least > 0.20);
+    CHECK(share_of_short_way("bbr", 40ms).least > 0.12);
+}
+
+TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster") {
+    // Reached: 0.51 to 0.55; before, 0.24 to 0.29.
+    const Spread part = share_of_short_way("cubic", 20ms);
+    CHECK(part.least > 0.40);
+    CHECK(part.most < 0.65);
 }
 
 TEST_CASE("udtx beside one CUBIC: keeps its share, and leaves the other its own") {

@@ -13,6 +13,7 @@
 #include "congestion/udtx_jitter.hpp"
 #include "congestion/udtx_loss.hpp"
 #include "congestion/udtx_mtr.hpp"
+#include "congestion/udtx_pauses.hpp"
 #include "congestion/udtx_share.hpp"
 #include "congestion/udtx_trial.hpp"
 #include "udtx/congestion.hpp"
@@ -85,6 +86,7 @@ class Udtx final : public CongestionController {
     UdtxShare share_;
     UdtxTrial trial_;
     UdtxCompete compete_;
+    UdtxPauses pauses_;
     AckInterval acks_;
 
     Phase phase_ = Phase::blind;

@@ -6,8 +6,9 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kC = 0.4;                // segments/s^3, RFC 9438, section 5
-constexpr double kBeta = 0.7;             // RFC 9438, section 4.6
+constexpr double kC = 0.4;                                         // segments/s^3, RFC 9438, section 5
+constexpr double kBeta = 0.7;                                      // RFC 9438, section 4.6
+constexpr double kFriendly = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
 constexpr double kDip = 0.75;             // of the highest queue of 2 s: somebody has backed off
 constexpr double kDrainGap = 4.0;         // s between drains, at least
 constexpr double kDrainAnyway = 8.0;      // s, and at most
@@ -48,7 +49,7 @@ void UdtxCompete::enter(Instant now, const Entry& entry) {
 
 void UdtxCompete::resume(Instant now, double window, double goal) {
     active_ = true;
-    window_ = origin_ = window;
+    window_ = origin_ = friendly_ = window;
     window_max_ = std::max(goal, window);
     epoch_ = round_ = last_drain_ = now;
     losses_ = packets_ = 0.0;
@@ -91,7 +92,8 @@ void UdtxCompete::claim(Instant now, const Path& path, double dt) {
     if (!claiming_) {
         if (!path.may_claim) return;
         const double least = kDeaf * cubic_window(loss_.value(), path.rtt) * path.segment;
-        if (events_ < kEvents || share_ * time < least) return;
+        const bool deaf = path.pauses || share_ * time >= least;
+        if (events_ < kEvents || !deaf) return;
         claiming_ = true;
         claimed_since_ = now;
         claimed_ = usual_ = std::min(window_ / time, share_);
@@ -127,7 +129,11 @@ void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& pa
     const double t = to_seconds(now - epoch_) + path.rtt - k;
     const double target = std::clamp(kC * t * t * t * segment + window_max_, origin_, kMaxGrowthPerRtt * window_);
     const double share = std::min(1.0, static_cast<double>(feedback.acked_bytes) / std::max(window_, 1.0));
-    if (target > window_ && !feedback.application_limited) window_ += share * (target - window_);
+    if (!feedback.application_limited) {
+        // Where round trips are short or windows small, Reno's window is what CUBIC keeps up with, section 4.3.
+        friendly_ += share * (friendly_ < window_max_ ? kFriendly : 1.0) * segment;
+        window_ = std::max({window_, window_ + share * (target - window_), friendly_});
+    }
 
     if (claiming_) window_ = std::max(window_, claimed_ * (path.rtt + to_seconds(kSynInterval)));
     look_for_drain(now, path.queue, segment);
@@ -147,7 +153,7 @@ void UdtxCompete::look_for_drain(Instant now, double queue, double segment) {
 void UdtxCompete::reduce(Instant now, double segment) {
     // Fast convergence, RFC 9438, section 4.7.
     window_max_ = window_ < window_max_ ? window_ * (1.0 + kBeta) / 2.0 : window_;
-    window_ = origin_ = std::max(window_ * kBeta, 4.0 * segment);
+    window_ = origin_ = friendly_ = std::max(window_ * kBeta, 4.0 * segment);
     epoch_ = now;
     drain_due_ = true;
     if (now >= judge_from_) ++events_;

@@ -6,8 +6,8 @@
 // or is gone.
 //
 // Rivals that do not mind loss (BBR) would leave such a window nearly nothing. Where packets are lost so often that a
-// CUBIC flow could not live of what remains, the fair share is claimed: the window does not fall below what this share
-// takes at the present queue.
+// CUBIC flow could not live of what remains, or others pause as only BBR does, the fair share is claimed: the window
+// does not fall below what this share takes at the present queue.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,7 @@ class UdtxCompete {
         double queue = 0.0;
         double rtt = 0.0;  ///< with the queue
         double segment = 0.0;
+        bool pauses = false;    ///< others empty the queue now and then: BBR, who does not mind loss
         bool may_claim = true;  ///< false: many flows of our own could be what keeps the queue full
     };
 
@@ -75,7 +76,8 @@ class UdtxCompete {
     bool active_ = false;
     double window_ = 0.0;
     double window_max_ = 0.0;
-    double origin_ = 0.0;  // window at the start of the epoch
+    double origin_ = 0.0;    // window at the start of the epoch
+    double friendly_ = 0.0;  // Reno's of the same mean since then, bytes
     Instant epoch_;
     PacketNumber recovery_until_ = 0;
     double losses_ = 0.0;  // this round

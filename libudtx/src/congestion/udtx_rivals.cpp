@@ -7,6 +7,8 @@
 namespace udtx::congestion {
 
 namespace {
+constexpr double kCrowdQueue = 5.0;                         // q_h: what thirty of our own kind make
+constexpr double kForeignQueue = 1.5;                       // q_h, where the queue is known for that of others
 constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
@@ -17,12 +19,17 @@ constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: 
 constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
 constexpr double kFailedDrains = 2.0;                       // in a row: others keep up the queue
 constexpr double kSlowPackets = 1500.0;                     // Lp, the time that slow lines are given besides
+constexpr double kDrainEcho = 0.3;                          // s, and three round trips: what a drain of ours may show
 constexpr double kDrainPace = 2.0;                          // s, between drains of a queue that stands
 }  // namespace
 
 void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const Instant now = feedback.now;
     const double rtt = delay_.base_rtt() + delay_.queue();
+    pauses_.on_feedback(now, {.queue = delay_.queue(),
+                              .half_delay = half_delay(),
+                              .base_rtt = delay_.base_rtt(),
+                              .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
     if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
@@ -32,9 +39,9 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         compete_.resume(now, left_rate_ * rtt, 1.4 * left_rate_ * rtt);
         return;
     }
-    // 5 q_h of a shallow buffer are all of it: many of our kind fill that, too.
+    // So many q_h of a shallow buffer are all of it: many of our kind fill that, too.
     const bool others = foreign(now);
-    if ((shallow() && !others) || delay_.queue() < (others ? 1.5 : 5.0) * half_delay()) {
+    if ((shallow() && !others) || delay_.queue() < (others ? kForeignQueue : kCrowdQueue) * half_delay()) {
         overrun_since_.reset();
         return;
     }
@@ -82,7 +89,7 @@ bool Udtx::foreign(Instant now) const {
     // overflows.
     const bool overflows = delay_.full() && !shallow() && now - last_overflow_ < kOverflowAge;
     const bool drained_in_vain = overflows && failed_drains_ >= kFailedDrains + slow / kDrainPace;
-    if (to_seconds(now - last_low_) <= patience && !drained_in_vain) return false;
+    if (to_seconds(now - last_low_) <= patience && !drained_in_vain && !pauses_.regular(now)) return false;
     return rate_ < 0.7 * rates_.value(now).value_or(rate_);
 }
 
@@ -107,6 +114,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
                                     .queue = delay_.queue(),
                                     .rtt = rtt,
                                     .segment = static_cast<double>(datagram_bytes_),
+                                    .pauses = pauses_.regular(now),
                                     .may_claim = !shallow()});
     rate_ = std::min(compete_.window() / rtt, kMaxShare * capacity());
     const bool drained = drain_until_ || now < frozen_until_;

@@ -1,0 +1,37 @@
+// Pauses of rivals: a long queue that is gone at once, and soon back.
+//
+// BBR empties the queue to measure the round trip: Linux's every 10 s (ProbeRTT, draft-cardwell-iccrg-bbr-congestion-
+// control-00, section 4.3.5), BBRv3 every 5 s (draft-ietf-ccwg-bbr, section 5.3.4). Whoever answers to loss cannot:
+// CUBIC keeps 0.7 of what is in flight (RFC 9438, section 4.6). Our own kind can, but drains when we do.
+#pragma once
+
+#include <optional>
+
+#include "udtx/time.hpp"
+
+namespace udtx::congestion {
+
+class UdtxPauses {
+  public:
+    /// Seconds.
+    struct Line {
+        double queue = 0.0;
+        double half_delay = 0.0;
+        double base_rtt = 0.0;
+        bool drained = false;  ///< by ourselves, now or within the last round trips
+    };
+    void on_feedback(Instant now, const Line& line);
+    /// Others have paused more than once lately.
+    [[nodiscard]] bool regular(Instant now) const;
+
+  private:
+    void look_for_end(Instant now, const Line& line);
+
+    std::optional<Instant> stands_since_;  // the queue is long
+    Instant high_;                         // and was highest last
+    std::optional<Instant> empty_since_;   // it was, and is gone
+    std::optional<Instant> last_;          // pause
+    std::optional<Instant> before_last_;
+};
+
+}  // namespace udtx::congestion

@@ -1,0 +1,80 @@
+// udtx's pauses: what BBR does to a queue is told from what others do.
+#include "congestion/udtx_pauses.hpp"
+
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::congestion;
+
+namespace {
+
+constexpr double kBase = 0.040;
+constexpr double kHalf = 0.005;
+constexpr double kLong = 0.035;
+
+/// A line whose queue stands for so long, falls to `low` within `fall`, stays there for `away` and is back.
+struct Cycle {
+    Duration stands = 4s;
+    Duration fall = 40ms;
+    double low = 0.0;
+    Duration away = 300ms;
+    bool drained = false;
+    double high = kLong;
+};
+
+class Rig {
+  public:
+    void run(const Cycle& cycle) {
+        stay(cycle.stands, cycle.high, cycle.high, false);
+        stay(cycle.fall, cycle.high, cycle.low, cycle.drained);
+        stay(cycle.away, cycle.low, cycle.low, cycle.drained);
+        stay(100ms, cycle.high, cycle.high, false);
+    }
+    void run(const Cycle& cycle, int times) {
+        for (int i = 0; i < times; ++i) run(cycle);
+    }
+    void stay(Duration length, double from, double to, bool drained) {
+        for (Duration t{}; t < length; t += 5ms) {
+            const double part = to_seconds(t) / to_seconds(length);
+            pauses_.on_feedback(
+                now_ + t,
+                {.queue = from + part * (to - from), .half_delay = kHalf, .base_rtt = kBase, .drained = drained});
+        }
+        now_ += length;
+    }
+    [[nodiscard]] bool regular() const { return pauses_.regular(now_); }
+
+  private:
+    UdtxPauses pauses_;
+    Instant now_ = Instant(1h);
+};
+
+}  // namespace
+
+TEST_CASE("udtx's pauses: a long queue that is gone at once and back, twice") {
+    Rig rig;
+    rig.run(Cycle{});
+    CHECK(!rig.regular());
+    rig.run(Cycle{});
+    CHECK(rig.regular());
+    SECTION("kept up every ten seconds") {
+        rig.run({.stands = 9s}, 3);
+        CHECK(rig.regular());
+    }
+    SECTION("forgotten when it happens no more") {
+        rig.stay(30s, kLong, kLong, false);
+        CHECK(!rig.regular());
+    }
+}
+
+TEST_CASE("udtx's pauses: none is what answers to loss, has ended, or drains when we do") {
+    Rig rig;
+    SECTION("CUBIC leaves some of it") { rig.run({.low = 0.7 * (kBase + kLong) - kBase}, 5); }
+    SECTION("a slow decay") { rig.run({.fall = 400ms}, 5); }
+    SECTION("others that left for good, or for a while") { rig.run({.away = 2s}, 5); }
+    SECTION("our own drains") { rig.run({.drained = true}, 5); }
+    SECTION("newcomers, whose queue does not last") { rig.run({.stands = 300ms}, 20); }
+    SECTION("a queue that our own kind could keep") { rig.run({.high = 3.0 * kHalf}, 5); }
+    CHECK(!rig.regular());
+}
