@@ -22,8 +22,8 @@ class Scenario:
     name: str
     members: list
     rate: float = 100.0
-    rtt: float = 100.0
-    queue: float = 1.0
+    rtt: float | None = None  # None: that of the line asked for
+    queue: float | None = None
     seconds: float = 40.0
     judged_from: float = 20.0
     settings: dict = field(default_factory=dict)
@@ -34,8 +34,9 @@ class Scenario:
         return arguments + [word for host in hosts for word in ("--host", host)]
 
 
-def scenarios(bench, controller, rate, seconds):
-    """What the fairness of a controller is judged by. Members of one scenario start 0.2 s apart unless said otherwise."""
+def scenarios(bench, controller, rate, rtt, queue, seconds):
+    """What the fairness of a controller is judged by, on a line of rate Mbit/s, rtt ms and queue BDP. Members of one
+    scenario start 0.2 s apart unless said otherwise."""
     def ours(**named):
         return Member(tools.Udtx(bench, controller), **named)
 
@@ -49,6 +50,8 @@ def scenarios(bench, controller, rate, seconds):
     listed += [Scenario(f"beside {name}", [ours(), peer(name)]) for name in ("cubic", "bbr")]
     listed += [Scenario(f"low beside {name}", [low, peer(name)]) for name in ("cubic", "bbr")]
     for scenario in listed:
+        if scenario.rtt is None:
+            scenario.rtt, scenario.queue = rtt, queue
         scenario.rate, scenario.seconds = rate, seconds
         scenario.judged_from = min(scenario.judged_from, seconds - JUDGED_SECONDS)
     return listed
