@@ -109,13 +109,13 @@ TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved") {
 
 // Their queue stays below what many of our kind make, and is empty every few seconds.
 TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
-    // Reached: 0.31 to 0.41 and 0.19 to 0.31; before, 0.06 to 0.08.
-    CHECK(share_of_short_way(kTcpBbr, 40ms).least > 0.20);
-    CHECK(share_of_short_way("bbr", 40ms).least > 0.12);
+    // Reached: 0.22 to 0.41 and 0.23 to 0.52; before, 0.06 to 0.08.
+    CHECK(share_of_short_way(kTcpBbr, 40ms).least > 0.15);
+    CHECK(share_of_short_way("bbr", 40ms).least > 0.15);
 }
 
 TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster") {
-    // Reached: 0.51 to 0.55; before, 0.24 to 0.29.
+    // Reached: 0.52 to 0.54; before, 0.24 to 0.29.
     const Spread part = share_of_short_way("cubic", 20ms);
     CHECK(part.least > 0.40);
     CHECK(part.most < 0.65);

@@ -6,24 +6,24 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kC = 0.4;                                         // segments/s^3, RFC 9438, section 5
-constexpr double kBeta = 0.7;                                      // RFC 9438, section 4.6
-constexpr double kFriendly = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
-constexpr double kDip = 0.75;             // of the highest queue of 2 s: somebody has backed off
-constexpr double kDrainGap = 4.0;         // s between drains, at least
-constexpr double kDrainAnyway = 8.0;      // s, and at most
-constexpr double kMaxGrowthPerRtt = 1.5;  // RFC 9438, section 4.4
-constexpr double kDeaf = 15.0;            // times what CUBIC would have: rivals that do not listen to loss
-constexpr int kEvents = 2;                // so many at least, or it was a start that overshot
-constexpr double kSettle = 1.0;           // s until judging begins: what came before had other causes
-constexpr double kClaimLife = 20.0;       // s; then it is judged anew, without it,
-constexpr double kClaimLeast = 15.0;      // or from now on together with others that have just begun to
-constexpr double kBearable = 0.06;        // own loss at which a claim grows no further
-constexpr double kClaimTime = 3.0;        // s until a claim is full where nothing is lost
-constexpr double kUsualTime = 5.0;        // s over which the claim is averaged;
-constexpr double kMore = 1.1;             // times that average is the most of the next
-constexpr double kLeastShare = 0.6;       // of what was fair at the beginning: but no less
-constexpr double kPause = 0.5;            // s, and four round trips: longer than BBR's ProbeRTT empties the queue
+constexpr double kC = 0.4;                                      // segments/s^3, RFC 9438, section 5
+constexpr double kBeta = 0.7;                                   // RFC 9438, section 4.6
+constexpr double kAlpha = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
+constexpr double kDip = 0.75;                                   // of the highest queue of 2 s: somebody has backed off
+constexpr double kDrainGap = 4.0;                               // s between drains, at least
+constexpr double kDrainAnyway = 8.0;                            // s, and at most
+constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.4
+constexpr double kDeaf = 15.0;        // times what CUBIC would have: rivals that do not listen to loss
+constexpr int kEvents = 2;            // so many at least, or it was a start that overshot
+constexpr double kSettle = 1.0;       // s until judging begins: what came before had other causes
+constexpr double kClaimLife = 20.0;   // s; then it is judged anew, without it,
+constexpr double kClaimLeast = 15.0;  // or from now on together with others that have just begun to
+constexpr double kBearable = 0.06;    // own loss at which a claim grows no further
+constexpr double kClaimTime = 3.0;    // s until a claim is full where nothing is lost
+constexpr double kUsualTime = 5.0;    // s over which the claim is averaged;
+constexpr double kMore = 1.1;         // times that average is the most of the next
+constexpr double kLeastShare = 0.6;   // of what was fair at the beginning: but no less
+constexpr double kPause = 0.5;        // s, and four round trips: longer than BBR's ProbeRTT empties the queue
 
 // The window of a CUBIC flow at this loss ratio, in segments; RFC 9438, section 5.2, Reno's where that is more.
 double cubic_window(double loss, double rtt) {
@@ -49,8 +49,8 @@ void UdtxCompete::enter(Instant now, const Entry& entry) {
 
 void UdtxCompete::resume(Instant now, double window, double goal) {
     active_ = true;
-    window_ = origin_ = friendly_ = window;
-    window_max_ = std::max(goal, window);
+    window_ = origin_ = estimate_ = window;
+    window_max_ = prior_window_ = std::max(goal, window);
     epoch_ = round_ = last_drain_ = now;
     losses_ = packets_ = 0.0;
     recovery_until_ = 0;
@@ -130,9 +130,9 @@ void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& pa
     const double target = std::clamp(kC * t * t * t * segment + window_max_, origin_, kMaxGrowthPerRtt * window_);
     const double share = std::min(1.0, static_cast<double>(feedback.acked_bytes) / std::max(window_, 1.0));
     if (!feedback.application_limited) {
-        // Where round trips are short or windows small, Reno's window is what CUBIC keeps up with, section 4.3.
-        friendly_ += share * (friendly_ < window_max_ ? kFriendly : 1.0) * segment;
-        window_ = std::max({window_, window_ + share * (target - window_), friendly_});
+        // Where round trips are short or windows small, CUBIC grows like Reno: RFC 9438, section 4.3.
+        estimate_ += share * (estimate_ < prior_window_ ? kAlpha : 1.0) * segment;
+        window_ = std::max({window_, window_ + share * (target - window_), estimate_});
     }
 
     if (claiming_) window_ = std::max(window_, claimed_ * (path.rtt + to_seconds(kSynInterval)));
@@ -153,7 +153,8 @@ void UdtxCompete::look_for_drain(Instant now, double queue, double segment) {
 void UdtxCompete::reduce(Instant now, double segment) {
     // Fast convergence, RFC 9438, section 4.7.
     window_max_ = window_ < window_max_ ? window_ * (1.0 + kBeta) / 2.0 : window_;
-    window_ = origin_ = friendly_ = std::max(window_ * kBeta, 4.0 * segment);
+    prior_window_ = window_;
+    window_ = origin_ = estimate_ = std::max(window_ * kBeta, 4.0 * segment);
     epoch_ = now;
     drain_due_ = true;
     if (now >= judge_from_) ++events_;

@@ -77,7 +77,8 @@ class UdtxCompete {
     double window_ = 0.0;
     double window_max_ = 0.0;
     double origin_ = 0.0;    // window at the start of the epoch
-    double friendly_ = 0.0;  // Reno's of the same mean since then, bytes
+    double estimate_ = 0.0;  // W_est since then, what Reno would have
+    double prior_window_ = 0.0;
     Instant epoch_;
     PacketNumber recovery_until_ = 0;
     double losses_ = 0.0;  // this round
