@@ -62,3 +62,26 @@ wait_for 0 "$sender"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 [ "$(paths | grep -o '"state":"suspended"' | wc -l)" -eq 1 ] || fail "the unplugged path: $(paths)"
+
+# An interface that is deleted and made anew has another index: a path named by it goes on, also the only one.
+remake_line2() {
+    ip -n "$a" link del line2
+    sleep 1
+    ip -n "$a" link add line2 type veth peer name line2 netns "$b"
+    ip -n "$a" addr add 10.77.2.1/24 dev line2
+    ip -n "$b" addr add 10.77.2.2/24 dev line2
+    ip -n "$a" link set line2 up
+    ip -n "$b" link set line2 up
+}
+ip -n "$a" link set line2 up
+rm "$work/dst/data"
+start_far
+far_send -v --rate 150M --path line2,10.77.2.2 >"$work/sent.out" 2>"$work/sent.err" &
+sender=$!
+receivers+=("$sender")
+until_true 60 grep -q "connected to" "$work/sent.err"
+sleep 1
+remake_line2
+wait_for 0 "$sender"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/dst/data"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/address_convert.hpp"
+#include "io/interface_indices.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_linux_control.hpp"
@@ -63,6 +64,7 @@ class LinuxSocket final : public DatagramSocket {
 
     void prepare(std::size_t index) noexcept;
     void split(std::size_t index, Instant now, Duration realtime);
+    SendResult send_once(const proto::Transmit& transmit, std::span<const std::byte> bytes);
     [[nodiscard]] int send_message(const proto::Transmit& transmit, const SocketAddress& to,
                                    std::span<const std::byte> bytes, std::size_t segment);
     SendResult send_each(const proto::Transmit& transmit, const SocketAddress& to, std::span<const std::byte> bytes,
@@ -71,6 +73,8 @@ class LinuxSocket final : public DatagramSocket {
 
     BoundSocket socket_;
     bool gso_ = true;
+    InterfaceIndices interfaces_;
+    std::uint32_t interface_ = 0;  // that this transmit leaves by
     std::vector<std::byte> memory_;
     std::vector<Slot> slots_;
     std::array<mmsghdr, kReceiveBatch> messages_{};
@@ -151,6 +155,14 @@ void LinuxSocket::split(std::size_t index, Instant now, Duration realtime) {
 }
 
 SendResult LinuxSocket::send(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
+    interface_ = interfaces_.current(transmit.interface_index);
+    const SendResult result = send_once(transmit, bytes);
+    if (result.error != ENODEV || result.bytes > 0 || !interfaces_.renew(transmit.interface_index)) return result;
+    interface_ = interfaces_.current(transmit.interface_index);
+    return send_once(transmit, bytes);
+}
+
+SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
     const SocketAddress to = to_socket_address(transmit.remote, socket_.family);
     if (to.length == 0) return {SendResult::Status::dropped, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
@@ -182,7 +194,7 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
     header.msg_namelen = to.length;
     header.msg_iov = &vector;
     header.msg_iovlen = 1;
-    build_send_control(header, control, transmit.local, transmit.interface_index, segment);
+    build_send_control(header, control, transmit.local, interface_, segment);
     int error = 0;
     bool refused_size = false;
     for (int reported = 0; reported <= kReportedErrors; ++reported) {
@@ -213,7 +225,7 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
             header.msg_namelen = to.length;
             header.msg_iov = &vectors[count];
             header.msg_iovlen = 1;
-            build_send_control(header, control, transmit.local, transmit.interface_index, 0);
+            build_send_control(header, control, transmit.local, interface_, 0);
         }
         const int sent = ::sendmmsg(socket_.fd.get(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
         if (sent > 0) {
