@@ -3,11 +3,14 @@
 #include <iterator>
 #include <utility>
 
+#include "common/path_progress.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
 
 namespace udtx::apps {
 namespace {
+
+constexpr Duration kAskedFor = std::chrono::seconds(2);  // a path that has not answered by then does not work
 
 void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing) {
     if (missing.empty()) return;
@@ -48,6 +51,17 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
     }
 }
 
+/// One that does not work is told of while it is asked for, but a short transfer ends before; and scripts read only
+/// this.
+void warn_of_silent_paths(FinalReport& report) {
+    if (!report.stats || report.stats->paths.size() < 2 || report.elapsed < kAskedFor) return;
+    for (const PathStats& path : report.stats->paths) {
+        if (path.state != PathState::probing) continue;
+        report.outcome.warnings.push_back("path " + std::to_string(path.id.value) + " from " + host_text(path.local) +
+                                          " to " + to_string(path.remote) + ": nothing came back on it");
+    }
+}
+
 }  // namespace
 
 FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const Supervisor& supervisor,
@@ -57,6 +71,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const
     report.elapsed = supervisor.elapsed();
     report.outcome = account.whole(job.result());
     if (facts.end == DataEnd::receiver) report.outcome.exact = supervisor.ended();
+    report.receives = facts.end == DataEnd::receiver;
     report.streaming = facts.streaming;
     report.dry_run = facts.dry_run;
     // Left behind before it had come to its end.
@@ -68,6 +83,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const
     report.congestion = std::move(facts.congestion);
     report.streams = facts.options.streams;
     report.code = exit_code_for(report.outcome);
+    warn_of_silent_paths(report);
     add_missing(report, std::move(facts.missing));
     say_error(report, facts, dial, supervisor.signal());
     return report;

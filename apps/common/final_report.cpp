@@ -52,6 +52,11 @@ void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
     json.end_array();
 }
 
+/// What this path carried: the sender knows what was acknowledged, the receiver what came.
+std::uint64_t carried(const FinalReport& report, const PathStats& path) {
+    return report.receives ? path.received_bytes : path.delivered_bytes;
+}
+
 void write_paths(JsonWriter& json, const FinalReport& report) {
     json.key("paths").begin_array();
     for (std::size_t i = 0; report.stats && i < report.stats->paths.size(); ++i) {
@@ -61,8 +66,8 @@ void write_paths(JsonWriter& json, const FinalReport& report) {
         json.key("local").string(to_string(path.local));
         json.key("remote").string(to_string(path.remote));
         json.key("state").string(to_string(path.state));
-        json.key("bytes").number(path.delivered_bytes);
-        json.key("goodput_bps").number(Rate::from_bytes(path.delivered_bytes, report.elapsed).bps());
+        json.key("bytes").number(carried(report, path));
+        json.key("goodput_bps").number(Rate::from_bytes(carried(report, path), report.elapsed).bps());
         json.key("rtt_ms").number(milliseconds(path.smoothed_rtt));
         json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
         json.key("mtr_bps").number(path.congestion.mtr.bps());
@@ -193,8 +198,8 @@ std::vector<std::string> path_lines(const FinalReport& report) {
     for (const PathStats& path : report.stats->paths) {
         lines.push_back("path " + std::to_string(path.id.value) + ", " + to_string(path.local) + " to " +
                         to_string(path.remote) + " (" + to_string(path.state) + (path.standby ? ", standby" : "") +
-                        "): " + format_bytes(path.delivered_bytes) + ", " +
-                        format_rate(Rate::from_bytes(path.delivered_bytes, report.elapsed)) + ", RTT " +
+                        "): " + format_bytes(carried(report, path)) + ", " +
+                        format_rate(Rate::from_bytes(carried(report, path), report.elapsed)) + ", RTT " +
                         format_milliseconds(path.smoothed_rtt) + ", lost " + format_count(path.lost_packets) + " of " +
                         count_of(path.sent_packets, "packet", "packets"));
     }

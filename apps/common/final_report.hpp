@@ -23,6 +23,7 @@ struct FinalReport {
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
     std::string congestion;                ///< as the user set it
     std::uint32_t streams = 1;             ///< of CommonOptions
+    bool receives = false;                 ///< the data came from the other end
     bool streaming = false;                ///< one pipe and no files
     std::vector<LimitShare> limits;        ///< what limited it, largest share first
     std::uint64_t reconnects = 0;          ///< connections that were lost and replaced

@@ -52,7 +52,7 @@ Result<PathRequest> parse_path(const std::string& text) {
             if (!weight) return usage(text, "the weight must be a number above 0, at most 1000000");
             path.weight = *weight;
             weight_seen = true;
-        } else if (i == 1 && !parts[i].empty()) {
+        } else if (i == 1 && !parts[i].empty() && parts[i].find('=') == std::string::npos) {
             path.remote = parts[i];
         } else {
             return usage(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");

@@ -21,6 +21,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.congestion = command.common.congestion;
     report.streams = command.common.streams;
     report.code = exit_code_for(report.outcome);
+    report.receives = !session.fetched();
     report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {

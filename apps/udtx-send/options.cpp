@@ -160,6 +160,11 @@ TransportConfig SendCommand::transport() const {
     return config;
 }
 
+std::string SendCommand::congestion_in_use() const {
+    const bool lia = coupling_text == "lia" && common.policy != Policy::low;
+    return lia ? coupling_text : common.congestion_in_use();
+}
+
 void define_options(CLI::App& app, SendCommand& command) {
     command.common.add_to(app);
     app.add_option("--pin", command.pin, "With --identity: the receiver's public key, or a file of public keys")

@@ -36,6 +36,8 @@ struct SendCommand {
     Url url;                          ///< without `remote`
 
     [[nodiscard]] TransportConfig transport() const;
+    /// The name of the controller that runs.
+    [[nodiscard]] std::string congestion_in_use() const;
     /// There is, or may be, something to continue.
     [[nodiscard]] bool resumable() const { return !common.no_resume && !streaming(); }
     [[nodiscard]] bool streaming() const { return sources.size() == 1 && sources[0] == "-"; }

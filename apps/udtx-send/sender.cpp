@@ -96,7 +96,7 @@ FinalReport make_report(const Sending& sending, const SendRoute& route, const Su
     AttemptFacts facts{command.common, DataEnd::sender};
     facts.streaming = command.streaming();
     facts.dry_run = command.tree.dry_run;
-    facts.congestion = command.common.congestion_in_use();
+    facts.congestion = command.congestion_in_use();
     facts.missing = sending.sources.failed;
     facts.context = [&] { return context_of(command, route, dial.connected()); };
     return attempt_report(std::move(facts), *sending.watch, supervisor, dial, job);

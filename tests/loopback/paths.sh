@@ -23,6 +23,7 @@ fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s re
     fail "fields: $(json_field "$work/last.out" paths)"
 
 # Failover: the second carries nothing while the first works.
+rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --rate 200M --multipath failover --path 127.0.0.1 --path 127.0.0.2 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
@@ -30,14 +31,18 @@ wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 
 # Nobody is at the other end of the second path: it costs nothing but its probes.
+rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --rate 200M --path 127.0.0.1 --path 127.0.0.2,127.0.0.99 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
 [ "$(count '"state":"probing"')" -eq 1 ] || fail "the dead path: $(json_field "$work/last.out" paths)"
+said "path 1 from 127.0.0.2 to 127.0.0.99:$port: nothing came back on it"
+json_field "$work/last.out" warnings | grep -q "nothing came back" || fail "no warning: $(json_field "$work/last.out" warnings)"
 
 # Nobody is at the other end of the first one: the connection is made over the second.
+rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --path 127.0.0.2,127.0.0.99 --path 127.0.0.1 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"

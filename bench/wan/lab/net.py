@@ -80,6 +80,7 @@ def remove_abandoned():
 
 def work_directory(parent):
     """A directory for one run's files, of a name that tells whose it is: what a killed run left behind is removed."""
+    os.makedirs(parent, exist_ok=True)
     for name in os.listdir(parent):
         owner = re.match(r"udtx-bench\.(\d+)\.", name)
         if owner and not os.path.exists(f"/proc/{owner[1]}"):

@@ -59,6 +59,13 @@ Result<Source> source_of(const std::string& text, const std::vector<Interface>& 
     return wrong(text, "no interface of this host has that address; interfaces here: " + names_of(interfaces));
 }
 
+std::string hint(const std::string& remote, AddressChoice choice) {
+    if (std::count(remote.begin(), remote.end(), ':') == 1) return "; the port is the URL's, none is given here";
+    if (choice == AddressChoice::v4_only) return "; -4 takes IPv4 addresses only";
+    if (choice == AddressChoice::v6_only) return "; -6 takes IPv6 addresses only";
+    return {};
+}
+
 }  // namespace
 
 Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
@@ -69,7 +76,7 @@ Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vecto
     std::vector<Address> targets = remotes;
     if (!path.remote.empty()) {
         auto found = resolve(path.remote, remotes.front().port, choice);
-        if (!found) return wrong(path.local + "," + path.remote, found.error().message);
+        if (!found) return wrong(path.local + "," + path.remote, found.error().message + hint(path.remote, choice));
         targets = std::move(*found);
     }
     proto::PathOptions options{.standby = path.standby, .weight = path.weight};
@@ -81,6 +88,9 @@ Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vecto
         for (const Address& local : source->addresses) {
             if (local.family == target.family) return proto::PathAddresses{local, target, options};
         }
+    }
+    if (!path.remote.empty()) {
+        return wrong(path.local + "," + path.remote, "its two ends are of different families (IPv4 and IPv6)");
     }
     return wrong(path.local,
                  "the receiver has no address of its family (IPv4 or IPv6): name one as " + path.local + ",ADDRESS");

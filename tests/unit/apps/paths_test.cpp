@@ -106,5 +106,9 @@ TEST_CASE("what is wrong with a path is said, with the interfaces that there are
     CHECK(error_of("wan7", v4_only).find("interfaces here: lo, wan0, down0") != std::string::npos);
     CHECK(error_of("192.0.2.200", v4_only).find("interfaces here") != std::string::npos);
     CHECK(error_of("down0", v4_only).find("no address") != std::string::npos);
-    CHECK(error_of("fd00::1", v4_only).find("family") != std::string::npos);
+    CHECK(error_of("fd00::1", v4_only).find("name one as fd00::1,ADDRESS") != std::string::npos);
+    CHECK(error_of("fd00::1,192.0.2.9", v4_only) ==
+          "fd00::1,192.0.2.9: its two ends are of different families (IPv4 and IPv6)");
+    CHECK(error_of("wan0,192.0.2.9:7011", v4_only).find("the port is the URL's") != std::string::npos);
+    CHECK(error_of("wan0,wieght=2", v4_only).find("'wieght=2' is not understood") != std::string::npos);
 }
