@@ -21,12 +21,18 @@ void Sender::on_event(Instant now, proto::Connection& connection, const proto::E
         stream_ = *opened;
         fill(connection);
     } else if (std::holds_alternative<proto::event::Writable>(event)) {
-        fill(connection);
+        if (options_.late > Duration{}) {
+            wake_at(now + options_.late);
+        } else {
+            fill(connection);
+        }
     } else if (std::holds_alternative<proto::event::StreamDelivered>(event)) {
         delivered_at_ = now;
         if (options_.close_when_delivered) connection.close(now, 0, "done");
     }
 }
+
+void Sender::on_wake(Instant /*now*/, proto::Connection& connection) { fill(connection); }
 
 void Sender::fill(proto::Connection& connection) {
     while (written_ < options_.bytes) {

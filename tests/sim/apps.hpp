@@ -20,10 +20,12 @@ class Sender final : public App {
         StreamKind kind = StreamKind::placed;
         bool close_when_delivered = true;
         std::size_t chunk = pattern::kMaxChunk;
+        Duration late{};  ///< from Writable to the next write: a disk that takes its time
     };
     explicit Sender(Options options) : options_(options) {}
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
 
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
     [[nodiscard]] std::optional<Instant> delivered_at() const noexcept { return delivered_at_; }

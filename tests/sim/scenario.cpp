@@ -177,8 +177,10 @@ std::string Scenario::history() const {
 Bulk start_bulk(Scenario& scenario, const BulkOptions& options) {
     Bulk bulk;
     bulk.bytes = options.bytes;
-    bulk.sender = std::make_shared<Sender>(Sender::Options{
-        .bytes = options.bytes, .kind = options.kind, .close_when_delivered = options.close_when_delivered});
+    bulk.sender = std::make_shared<Sender>(Sender::Options{.bytes = options.bytes,
+                                                           .kind = options.kind,
+                                                           .close_when_delivered = options.close_when_delivered,
+                                                           .late = options.writer_late});
     bulk.receiver = std::make_shared<Receiver>(options.reader);
     scenario.note("server listens; client dials and sends " + std::to_string(options.bytes) + " bytes on " +
                   (options.kind == StreamKind::placed ? "a placed" : "an ordered") + " stream");

@@ -96,6 +96,7 @@ struct BulkOptions {
     std::uint64_t bytes = 0;
     StreamKind kind = StreamKind::placed;
     bool close_when_delivered = true;
+    Duration writer_late{};
     Receiver::Options reader{};
 };
 /// Listens on the server and dials from the client.

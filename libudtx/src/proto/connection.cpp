@@ -111,7 +111,8 @@ Result<StreamId> Connection::open_stream(StreamKind kind) {
 }
 
 std::uint64_t Connection::write_capacity(StreamId id) {
-    return state_ == State::established ? streams_.capacity(id) : 0;
+    if (state_ != State::established) return 0;
+    return streams_.capacity(id, paths_.single());
 }
 
 Result<void> Connection::write(StreamId id, Chunk chunk) {

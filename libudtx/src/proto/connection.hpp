@@ -88,7 +88,8 @@ class Connection {
 
     // --- application side
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    /// Bytes that write() would take now without growing the send buffer beyond TransportConfig::send_buffer.
+    /// Bytes that write() would take now without growing the send buffer beyond TransportConfig::send_buffer, or what
+    /// waits to be sent beyond use.
     [[nodiscard]] std::uint64_t write_capacity(StreamId id);
     /// Queues a chunk (all of it, even beyond the capacity). The chunk is held until acknowledged.
     Result<void> write(StreamId id, Chunk chunk);

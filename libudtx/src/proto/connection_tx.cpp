@@ -20,11 +20,13 @@ constexpr int kTriesUntilTold = 5;  // about 3 s of asking for a path
 
 std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     unsealed_.reset();
+    const std::size_t events = events_.size();
     auto t = next_transmit(now, max_segments, out);
     if (t && unsealed_) {
         t->key = keys_->send_key();
         t->first_number = *unsealed_;
     }
+    if (events_.size() > events) touch();
     if (state_ == State::established) holds_.enter(now, t ? SendHold::host : hold_cause(now));
     return t;
 }

@@ -24,7 +24,8 @@ StreamTable::Stream& StreamTable::insert(StreamId id) {
     const bool ours = id.opener() == role_;
     auto s = std::make_unique<Stream>(Stream{.id = id,
                                              .send = stream::SendStream(peer_stream_window_),
-                                             .recv = stream::RecvStream(id.kind(), config_.stream_window)});
+                                             .recv = stream::RecvStream(id.kind(), config_.stream_window),
+                                             .write_ahead = stream::WriteAhead(config_.send_buffer)});
     s->sends = ours || id.kind() == StreamKind::ordered;
     s->receives = !ours || id.kind() == StreamKind::ordered;
     Stream& ref = *s;
@@ -65,13 +66,24 @@ Result<StreamId> StreamTable::open(StreamKind kind) {
     return id;
 }
 
-std::uint64_t StreamTable::capacity(StreamId id) {
+std::uint64_t StreamTable::capacity(StreamId id, bool in_turn) {
     Stream* s = find(id);
     if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
     const std::uint64_t held = s->send.buffered();
-    if (held < config_.send_buffer) return config_.send_buffer - held;
-    s->writer_waits = true;
+    const std::uint64_t ahead = s->send.unsent_bytes();
+    const std::uint64_t most = in_turn ? s->write_ahead.most() : config_.send_buffer;
+    if (held < config_.send_buffer && ahead < most) return std::min(config_.send_buffer - held, most - ahead);
+    s->write_ahead.on_full();
+    s->writer_waits = most / 2;
     return 0;
+}
+
+void StreamTable::tell_writable(Stream& s) {
+    if (!s.writer_waits || s.send.buffered() > config_.send_buffer - config_.send_buffer / 4) return;
+    if (s.send.unsent_bytes() > *s.writer_waits) return;
+    s.writer_waits.reset();
+    s.write_ahead.on_room();
+    events_.push_back(event::Writable{s.id});
 }
 
 Result<void> StreamTable::write(StreamId id, Chunk chunk) {

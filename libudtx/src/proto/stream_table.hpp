@@ -16,6 +16,7 @@
 #include "recovery/sent_packet.hpp"
 #include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
+#include "stream/write_ahead.hpp"
 #include "udtx/config.hpp"
 #include "wire/codec.hpp"
 
@@ -28,7 +29,9 @@ class StreamTable {
 
     // --- application
     Result<StreamId> open(StreamKind kind);
-    [[nodiscard]] std::uint64_t capacity(StreamId id);
+    /// Bytes that may be written now; none: Writable tells when there is room. In turn: they leave in the order of the
+    /// stream, so that no more need wait than WriteAhead says. Slow paths among several take bytes far ahead of theirs.
+    [[nodiscard]] std::uint64_t capacity(StreamId id, bool in_turn);
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
@@ -90,7 +93,6 @@ class StreamTable {
         stream::RecvStream recv;
         bool sends = true;     ///< this end may send on it
         bool receives = true;  ///< this end may receive on it
-        bool writer_waits = false;
         bool readable_told = false;
         bool received_told = false;
         bool delivered_told = false;
@@ -100,6 +102,8 @@ class StreamTable {
         bool stop_due = false;
         std::uint64_t reset_code = 0;
         std::uint64_t stop_code = 0;
+        stream::WriteAhead write_ahead;
+        std::optional<std::uint64_t> writer_waits{};  ///< until at most so many bytes wait to be sent
     };
 
     Stream& insert(StreamId id);
@@ -109,6 +113,7 @@ class StreamTable {
     void count_received(std::uint64_t growth) { received_highest_ += growth; }
     Result<void> check_connection_limit() const;
     void tell_readable(Stream& s);
+    void tell_writable(Stream& s);
     void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
     void consume(Stream& s, std::uint64_t before);
     void retire_if_done(StreamId id);

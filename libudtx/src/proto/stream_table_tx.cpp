@@ -95,6 +95,8 @@ bool StreamTable::fill_one(Stream& s, wire::Writer& out, SentPacket& packet, std
     } else {
         counters_.bytes_sent += piece->length;
         sent_new_ += piece->growth;
+        if (s.send.unsent_bytes() == 0) s.write_ahead.on_empty();
+        tell_writable(s);
     }
     packet.ranges[packet.range_count++] = {.stream = s.id,
                                            .offset = piece->offset,
@@ -222,10 +224,7 @@ void StreamTable::on_acked(const SentPacket& packet) {
         Stream* s = r.crypto ? nullptr : find(r.stream);
         if (s == nullptr) continue;
         s->send.on_acked(r.offset, r.length, r.fin);
-        if (s->writer_waits && s->send.buffered() <= config_.send_buffer - config_.send_buffer / 4) {
-            s->writer_waits = false;
-            events_.push_back(event::Writable{s->id});
-        }
+        tell_writable(*s);
         if (s->send.delivered() && !s->delivered_told) {
             s->delivered_told = true;
             events_.push_back(event::StreamDelivered{s->id});

@@ -66,9 +66,9 @@ class SendStream {
     }
     [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
     /// Bytes that wait to be sent, lost ones included.
-    [[nodiscard]] std::uint64_t waiting() const noexcept {
-        return reset_ ? 0 : written_ - sent_ - ahead_.total() + lost_.total();
-    }
+    [[nodiscard]] std::uint64_t waiting() const noexcept { return reset_ ? 0 : unsent_bytes() + lost_.total(); }
+    /// Of these, the ones that were never sent.
+    [[nodiscard]] std::uint64_t unsent_bytes() const noexcept { return reset_ ? 0 : written_ - sent_ - ahead_.total(); }
     [[nodiscard]] bool lost_waits() const noexcept { return !lost_.empty(); }
     /// The first part of [offset, offset + length) that is not acknowledged; empty when all is, or when nothing is held
     /// any more.
