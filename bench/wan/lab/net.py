@@ -14,6 +14,10 @@ import time
 # at the emulator's priority anyway.
 NICE = "-15"
 
+# The emulator has one of them to itself and everything else the rest: it is the line, not a part of the two ends, and a
+# thread that shares its processor waits for it for milliseconds, in which a fast line runs dry.
+PROCESSORS = sorted(os.sched_getaffinity(0))
+
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
 
 
@@ -213,6 +217,9 @@ class EmulatedLine(Namespaces):
     def lay(self):
         devices = {self.a: f"{self.tag}0", self.b: f"{self.tag}1"}
         self.emulator = Emulator(self.program, self.line, list(devices.values()), self.trace, self.flows)
+        if len(PROCESSORS) > 1:
+            os.sched_setaffinity(self.emulator.process.pid, PROCESSORS[:1])
+            os.sched_setaffinity(0, PROCESSORS[1:])
         for name, device in devices.items():
             ip("link", "set", device, "netns", name)
         self.address(self.a, devices[self.a], [A_ADDRESS])
