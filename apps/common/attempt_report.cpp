@@ -6,6 +6,7 @@
 #include "common/path_progress.hpp"
 #include "common/process.hpp"
 #include "common/show_report.hpp"
+#include "io/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -53,8 +54,10 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
 
 /// One that does not work is told of while it is asked for, but a short transfer ends before; and scripts read only
 /// this.
-void warn_of_silent_paths(FinalReport& report) {
-    if (!report.stats || report.stats->paths.size() < 2 || report.elapsed < kAskedFor) return;
+void warn_of_silent_paths(FinalReport& report, const DialHandler& dial) {
+    const auto since = dial.connected_since();
+    if (!report.stats || report.stats->paths.size() < 2) return;
+    if (!since || io::monotonic_now() - *since < kAskedFor) return;
     for (const PathStats& path : report.stats->paths) {
         if (path.state != PathState::probing) continue;
         report.outcome.warnings.push_back("path " + std::to_string(path.id.value) + " from " + host_text(path.local) +
@@ -83,7 +86,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const
     report.congestion = std::move(facts.congestion);
     report.streams = facts.options.streams;
     report.code = exit_code_for(report.outcome);
-    warn_of_silent_paths(report);
+    warn_of_silent_paths(report, dial);
     add_missing(report, std::move(facts.missing));
     say_error(report, facts, dial, supervisor.signal());
     return report;

@@ -65,9 +65,11 @@ void DialHandler::sample_stats() {
     });
 }
 
-bool DialHandler::connected() const {
+bool DialHandler::connected() const { return connected_since().has_value(); }
+
+std::optional<Instant> DialHandler::connected_since() const {
     const std::lock_guard lock(mutex_);
-    return connected_;
+    return connected_since_;
 }
 
 bool DialHandler::lost() const {
@@ -92,14 +94,14 @@ bool DialHandler::try_another(const proto::CloseReason& reason) {
 void DialHandler::keep_stats(const proto::Connection& connection) {
     ConnectionStats stats = connection.stats();
     const std::lock_guard lock(mutex_);
-    if (connected_) stats_ = std::move(stats);
+    if (connected_since_) stats_ = std::move(stats);
 }
 
 void DialHandler::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Connected>(event)) {
         {
             const std::lock_guard lock(mutex_);
-            connected_ = true;
+            connected_since_ = now;
         }
         job_.set_waker(driver_.waker_for(connection));
         if (max_rate_) connection.set_max_rate(*max_rate_);
@@ -117,7 +119,7 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
         if (try_another(closed->reason)) return;
         const ErrorCode why = closed->reason.code;
         const std::lock_guard lock(mutex_);
-        lost_ = connected_ && !closed->reason.application && !closed->reason.orderly() &&
+        lost_ = connected_since_ && !closed->reason.application && !closed->reason.orderly() &&
                 (why == ErrorCode::timeout || why == ErrorCode::network);
     }
     job_.on_event(now, connection, event);

@@ -33,6 +33,8 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void set_max_rate(Rate rate);
     /// Any thread.
     [[nodiscard]] bool connected() const;
+    /// Any thread: since when the other paths are asked for.
+    [[nodiscard]] std::optional<Instant> connected_since() const;
     /// Any thread: it was connected, and fell silent.
     [[nodiscard]] bool lost() const;
     /// Any thread: has the statistics of a connection that is not closed yet kept, soon.
@@ -62,7 +64,7 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     bool aborted_ = false;
 
     mutable std::mutex mutex_;  // guards what follows
-    bool connected_ = false;
+    std::optional<Instant> connected_since_;
     bool lost_ = false;
     std::optional<ConnectionStats> stats_;
 };

@@ -21,7 +21,7 @@ struct FinalReport {
     transfer::Progress progress;           ///< the last one, for what was not delivered
     Duration elapsed{};                    ///< from the first packet to the confirmation
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
-    std::string congestion;                ///< as the user set it
+    std::string congestion;                ///< the controller that runs
     std::uint32_t streams = 1;             ///< of CommonOptions
     bool receives = false;                 ///< the data came from the other end
     bool streaming = false;                ///< one pipe and no files

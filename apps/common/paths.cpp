@@ -96,7 +96,7 @@ Result<void> PathOptions::check() {
 }
 
 Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses,
-                                                            io::AddressChoice choice) const {
+                                                            io::AddressChoice choice, bool again) const {
     std::vector<proto::PathAddresses> plans;
     if (requests.empty()) {
         for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
@@ -104,12 +104,18 @@ Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Ad
     }
     const auto interfaces = io::list_interfaces();
     if (!interfaces) return interfaces.error();
+    std::string away;
     for (const PathRequest& path : requests) {
         auto plan = io::plan_path(path, *interfaces, addresses, choice);
-        if (!plan) return Error{plan.error().code, "--path " + plan.error().message};
+        if (!plan) {
+            away = "--path " + plan.error().message;
+            if (!again) return Error{plan.error().code, std::move(away)};
+            continue;
+        }
         plan->options.standby = failover() && !plans.empty();
         plans.push_back(*plan);
     }
+    if (plans.empty()) return Error{ErrorCode::network, std::move(away)};
     return plans;
 }
 

@@ -35,9 +35,10 @@ struct PathOptions {
     Result<void> check();
     /// One path carries all while it works.
     [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
-    /// What to dial: the paths that were asked for, or else the other side's addresses.
+    /// What to dial: the paths that were asked for, or else the other side's addresses. `again`: all were there once.
+    /// One that is away now is left out; if all are, that is network, which may pass.
     [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan(const std::vector<Address>& addresses,
-                                                                 io::AddressChoice choice) const;
+                                                                 io::AddressChoice choice, bool again = false) const;
     /// For messages: the hosts and ports that are dialled for `url`, "big.example:7011/udp".
     [[nodiscard]] std::string targets(const Url& url) const;
 };

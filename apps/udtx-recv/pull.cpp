@@ -153,7 +153,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
 }
 
 Attempt attempt(const Fetching& fetching, bool again) {
-    const auto route = make_while_watched(*fetching.watch, again, [&] { return find_route(fetching.run); });
+    const auto route = make_while_watched(*fetching.watch, again, [&] { return find_route(fetching.run, again); });
     if (route) return fetch_over(fetching, *route);
     return not_begun(fetching.run.command.common, *fetching.watch, route.error(), end_of(route.error()));
 }

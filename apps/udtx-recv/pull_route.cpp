@@ -77,12 +77,12 @@ Result<PullRoute> route_by_ssh(const RecvRun& run) {
     return route;
 }
 
-Result<PullRoute> route_by_url(const RecvCommand& command) {
+Result<PullRoute> route_by_url(const RecvCommand& command, bool again) {
     auto credentials = dialling_credentials(command.common, command.pin);
     if (!credentials) return credentials.error();
     const auto addresses = addresses_of(*command.server, command.common.addresses);
     if (!addresses) return addresses.error();
-    auto ways = command.paths.plan(*addresses, command.common.addresses);
+    auto ways = command.paths.plan(*addresses, command.common.addresses, again);
     if (!ways) return ways.error();
     return PullRoute{std::move(*credentials), std::move(*ways), authority(*command.server), nullptr};
 }
@@ -125,8 +125,8 @@ std::vector<transfer::FailedFile> MissingSources::all() const {
 
 bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
 
-Result<PullRoute> find_route(const RecvRun& run) {
-    return run.command.server ? route_by_url(run.command) : route_by_ssh(run);
+Result<PullRoute> find_route(const RecvRun& run, bool again) {
+    return run.command.server ? route_by_url(run.command, again) : route_by_ssh(run);
 }
 
 Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& route) {

@@ -33,8 +33,8 @@ struct PullRoute {
     std::shared_ptr<MissingSources> missing = std::make_shared<MissingSources>();
 };
 
-/// Over ssh it blocks until the sender there listens.
-[[nodiscard]] Result<PullRoute> find_route(const RecvRun& run);
+/// Over ssh it blocks until the sender there listens. `again`: there was a connection before.
+[[nodiscard]] Result<PullRoute> find_route(const RecvRun& run, bool again);
 /// Where things land, and what is asked for.
 [[nodiscard]] Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& route);
 [[nodiscard]] DialContext context_of(const RecvCommand& command, const PullRoute& route, const DialHandler& dial);

@@ -268,6 +268,7 @@ class Server {
             total_.progress = report.progress;
             total_.elapsed = report.elapsed;
             total_.stats = std::move(report.stats);
+            total_.receives = report.receives;
             total_.code = report.code;
             total_.error = std::move(report.error);
             return;

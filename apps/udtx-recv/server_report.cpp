@@ -18,7 +18,7 @@ FinalReport report_of(const RecvCommand& command, const Session& session) {
     report.elapsed = session.elapsed();
     report.stats = session.final_stats();
     report.limits = session.observed().limits;
-    report.congestion = command.common.congestion;
+    report.congestion = command.common.congestion_in_use();
     report.streams = command.common.streams;
     report.code = exit_code_for(report.outcome);
     report.receives = !session.fetched();

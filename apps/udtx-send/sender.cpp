@@ -122,7 +122,7 @@ Rate first_cap(const Sending& sending, TransportConfig& config) {
 }
 
 /// One connection's worth of a transfer.
-Attempt send_over(const Sending& sending, const SendRoute& route) {
+Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
     TransferWatch& watch = *sending.watch;
@@ -134,8 +134,8 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     auto transport = Transport::make(route.credentials, config, command.common.driver());
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto candidates = command.paths.plan(route.addresses, command.common.addresses);
-    if (!candidates) return final_end(candidates.error());
+    auto candidates = command.paths.plan(route.addresses, command.common.addresses, again);
+    if (!candidates) return not_begun(command.common, watch, candidates.error(), end_of(candidates.error()));
     if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return final_end(opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
@@ -198,7 +198,7 @@ Attempt attempt(const Sending& sending, bool again) {
         return find_route(run,
                           run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
     });
-    if (route) return send_over(sending, *route);
+    if (route) return send_over(sending, *route, again);
     return not_begun(run.command.common, *sending.watch, route.error(), end_of(route.error()));
 }
 

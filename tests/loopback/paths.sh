@@ -5,7 +5,7 @@ mkdir "$work/dst"
 head -c 60000000 /dev/urandom >"$work/data"
 count() { json_field "$work/last.out" paths | grep -o "$1" | wc -l; }
 
-start_recv r --one-off -v --progress --dir "$work/dst" --psk-file "$work/psk"
+start_recv r --one-off -v --json --progress --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" -v --progress --json --rate 200M --scheduler rr --path 127.0.0.1 --path 127.0.0.2 --path 127.0.0.3,127.0.0.1,weight=2 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
@@ -15,6 +15,7 @@ cmp "$work/data" "$work/dst/data"
 [ "$(count '"state":"\(active\|suspended\)"')" -eq 3 ] || fail "not all in use: $(json_field "$work/last.out" paths)"
 [ "$(count '"bytes":0,')" -eq 0 ] || fail "a path carried nothing: $(json_field "$work/last.out" paths)"
 said "path 1 from 127.0.0.2 to 127.0.0.1:$port: active"
+never_said "nothing came back on it"
 # At 200 Mbit/s it took 2.4 s: there were two lines of progress at least, with the paths below.
 said "^path 1  127.0.0.2 -> 127.0.0.1:$port  [a-z]+  .*bit/s.*  loss [0-9.]+%"
 grep -qE "^path [0-9]  127.0.0.1 -> 127.0.0.[123]:[0-9]+  [a-z]+  .*bit/s" "$work/r.log" || fail "no paths in the receiver's progress"
@@ -22,13 +23,18 @@ fields='local remote state bytes goodput_bps rtt_ms loss mtr_bps cd blocked_s re
 [ "$(json_field "$work/last.out" paths | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u)" = "$(printf '%s\n' $fields | sort)" ] ||
     fail "fields: $(json_field "$work/last.out" paths)"
 
+received=$(json_field "$work/r.out" paths)
+[ "$(grep -o '"bytes":[1-9]' <<<"$received" | wc -l)" -eq 3 ] || fail "what came over each path: $received"
+
 # Failover: the second carries nothing while the first works.
 rm "$work/dst/data"
 start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
-expect 0 "$send" --json --rate 200M --multipath failover --path 127.0.0.1 --path 127.0.0.2 \
+expect 0 "$send" --json --rate 200M --coupling lia --multipath failover --path 127.0.0.1 --path 127.0.0.2 \
     --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data"
+
+[ "$(json_field "$work/last.out" cc)" = '"lia"' ] || fail "the controller: $(json_field "$work/last.out" cc)"
 
 # Nobody is at the other end of the second path: it costs nothing but its probes.
 rm "$work/dst/data"

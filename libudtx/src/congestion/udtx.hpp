@@ -111,7 +111,7 @@ class Udtx final : public CongestionController {
     double before_ = 0.0;                                                     // the highest of them
     std::optional<Instant> left_;                                             // competing ended
     double left_rate_ = 0.0;                                                  // with this x
-    std::optional<Instant> overrun_since_;                                    // q > 5 q_h
+    std::optional<Instant> overrun_since_;                                    // q > 5 q_h, or 1.5 q_h of others' queue
     double overrun_least_ = 0.0;                                              // q since it has lasted
     double overrun_most_ = 0.0;
 

@@ -6,7 +6,7 @@
 // or is gone.
 //
 // Rivals that do not mind loss (BBR) would leave such a window nearly nothing. Where packets are lost so often that a
-// CUBIC flow could not live of what remains, or others pause as only BBR does, the fair share is claimed: the window
+// CUBIC flow could not live of what remains, or others pause as BBR does, the fair share is claimed: the window
 // does not fall below what this share takes at the present queue.
 #pragma once
 

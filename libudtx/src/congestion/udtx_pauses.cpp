@@ -20,7 +20,7 @@ void UdtxPauses::on_feedback(Instant now, const Line& line) {
     }
     const double high = std::max(kReach * line.base_rtt + line.half_delay, kCrowd * line.half_delay);
     // Two reductions are a round trip apart at least: what falls faster is none.
-    const bool at_once = to_seconds(now - high_) < line.base_rtt + high;
+    const bool at_once = to_seconds(now - high_) < line.base_rtt + line.ack_interval + high;
     if (line.queue > high) {
         if (!stands_since_) stands_since_ = now;
         high_ = now;

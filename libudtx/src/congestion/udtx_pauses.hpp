@@ -1,8 +1,9 @@
 // Pauses of rivals: a long queue that is gone at once, and soon back.
 //
 // BBR empties the queue to measure the round trip: Linux's every 10 s (ProbeRTT, draft-cardwell-iccrg-bbr-congestion-
-// control-00, section 4.3.5), BBRv3 every 5 s (draft-ietf-ccwg-bbr, section 5.3.4). Whoever answers to loss cannot:
-// CUBIC keeps 0.7 of what is in flight (RFC 9438, section 4.6). Our own kind can, but drains when we do.
+// control-00, section 4.3.5), BBRv3 every 5 s (draft-ietf-ccwg-bbr, section 5.3.4). CUBIC cannot: it
+// keeps 0.7 of what is in flight (RFC 9438, section 4.6). Reno, which keeps half, can where the buffer is smaller than
+// a bandwidth-delay product. Our own kind can, but drains when we do.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,8 @@ class UdtxPauses {
         double queue = 0.0;
         double half_delay = 0.0;
         double base_rtt = 0.0;
-        bool drained = false;  ///< by ourselves, now or within the last round trips
+        double ack_interval = 0.0;  ///< where ACKs are sparse
+        bool drained = false;       ///< by ourselves, now or within the last round trips
     };
     void on_feedback(Instant now, const Line& line);
     /// Others have paused more than once lately.

@@ -29,6 +29,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     pauses_.on_feedback(now, {.queue = delay_.queue(),
                               .half_delay = half_delay(),
                               .base_rtt = delay_.base_rtt(),
+                              .ack_interval = acks_are_sparse() ? acks_.mean() : 0.0,
                               .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
@@ -61,6 +62,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         if (passed < 2.0 * patience) return;
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
+        pauses_ = {};
         return;
     }
     // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.

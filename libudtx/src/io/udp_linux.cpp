@@ -163,7 +163,9 @@ SendResult LinuxSocket::send(const proto::Transmit& transmit, std::span<const st
 }
 
 SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
-    const SocketAddress to = to_socket_address(transmit.remote, socket_.family);
+    Address remote = transmit.remote;
+    if (remote.scope == transmit.interface_index) remote.scope = interface_;  // a link-local one of that interface
+    const SocketAddress to = to_socket_address(remote, socket_.family);
     if (to.length == 0) return {SendResult::Status::dropped, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     if (bytes.size() <= segment) {

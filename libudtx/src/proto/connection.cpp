@@ -12,6 +12,10 @@ namespace udtx::proto {
 
 namespace {
 
+/// A line on which it pays that what waits to be sent is still in the processor's cache. On a slower one the receiver
+/// should rather hear early what is to come.
+constexpr Rate kFastLine = Rate::bits_per_second(1e9);
+
 std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
                                             std::vector<std::byte> client_parameters,
                                             crypto::HandshakeFactory::SelectParameters select) {
@@ -110,9 +114,15 @@ Result<StreamId> Connection::open_stream(StreamKind kind) {
     return streams_.open(kind);
 }
 
+bool Connection::may_be_fast() const {
+    const CongestionController& congestion = *paths_.first().congestion;
+    return max_rate_ >= kFastLine && (congestion.report().slow_start || congestion.pacing_rate() >= kFastLine);
+}
+
 std::uint64_t Connection::write_capacity(StreamId id) {
     if (state_ != State::established) return 0;
-    return streams_.capacity(id, paths_.single());
+    return streams_.capacity(id,
+                             paths_.single() && may_be_fast() ? StreamTable::Ahead::little : StreamTable::Ahead::much);
 }
 
 Result<void> Connection::write(StreamId id, Chunk chunk) {

@@ -139,6 +139,7 @@ class Connection {
     // connection.cpp
     void touch() const;
     void fail(Instant now, const Error& error);
+    [[nodiscard]] bool may_be_fast() const;
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);

@@ -66,13 +66,13 @@ Result<StreamId> StreamTable::open(StreamKind kind) {
     return id;
 }
 
-std::uint64_t StreamTable::capacity(StreamId id, bool in_turn) {
+std::uint64_t StreamTable::capacity(StreamId id, Ahead ahead) {
     Stream* s = find(id);
     if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
     const std::uint64_t held = s->send.buffered();
-    const std::uint64_t ahead = s->send.unsent_bytes();
-    const std::uint64_t most = in_turn ? s->write_ahead.most() : config_.send_buffer;
-    if (held < config_.send_buffer && ahead < most) return std::min(config_.send_buffer - held, most - ahead);
+    const std::uint64_t waiting = s->send.unsent_bytes();
+    const std::uint64_t most = ahead == Ahead::little ? s->write_ahead.most() : config_.send_buffer;
+    if (held < config_.send_buffer && waiting < most) return std::min(config_.send_buffer - held, most - waiting);
     s->write_ahead.on_full();
     s->writer_waits = most / 2;
     return 0;

@@ -29,9 +29,11 @@ class StreamTable {
 
     // --- application
     Result<StreamId> open(StreamKind kind);
-    /// Bytes that may be written now; none: Writable tells when there is room. In turn: they leave in the order of the
-    /// stream, so that no more need wait than WriteAhead says. Slow paths among several take bytes far ahead of theirs.
-    [[nodiscard]] std::uint64_t capacity(StreamId id, bool in_turn);
+    /// Bytes that wait to be sent for the first time: as few as WriteAhead says, or up to the send buffer, from which
+    /// slow paths among several take bytes far ahead of their turn.
+    enum class Ahead : std::uint8_t { little, much };
+    /// Bytes that may be written now; none: Writable tells when there is room.
+    [[nodiscard]] std::uint64_t capacity(StreamId id, Ahead ahead);
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);

@@ -227,7 +227,7 @@ void StreamTable::on_acked(const SentPacket& packet) {
         tell_writable(*s);
         if (s->send.delivered() && !s->delivered_told) {
             s->delivered_told = true;
-            events_.push_back(event::StreamDelivered{s->id});
+            events_.emplace_back(event::StreamDelivered{s->id});
             retire_if_done(s->id);
         }
     }

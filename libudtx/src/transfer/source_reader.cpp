@@ -204,6 +204,7 @@ void SourceReader::end_file(OpenFile& file, FileStatus status) {
     packer_.message(end);
     const bool told = options_.owner || options_.attributes;
     if (status == FileStatus::kept && told) send_meta(file.entry, file.fd.get(), Others::go);
+    if (packer_.stopped()) return;  // the rest still belongs to the whole
     const bool ends_early = status == FileStatus::kept || status == FileStatus::skipped;
     const std::uint64_t counts = ends_early && file.sent <= kPieceBytes ? 0 : file.sent;
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += counts - file.entry.data_bytes; });

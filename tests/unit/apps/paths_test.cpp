@@ -47,6 +47,28 @@ TEST_CASE("a path is given once") {
     CHECK(checked({"eth0,10.0.0.1", "eth0,10.0.0.2", "eth0", "eth1"}).ok());
 }
 
+TEST_CASE("after an outage a path that is away is left out, and that all are away may pass") {
+    PathOptions paths;
+    paths.texts = {"nosuch0", "127.0.0.1", "127.0.0.2"};
+    paths.multipath_text = "failover";
+    REQUIRE(paths.check().ok());
+    const Address remote = v4(127, 0, 0, 9, 7000);
+    const auto first = paths.plan({remote}, io::AddressChoice::any);
+    REQUIRE_FALSE(first.ok());
+    CHECK(first.error().code == ErrorCode::invalid_argument);
+    const auto again = paths.plan({remote}, io::AddressChoice::any, true);
+    REQUIRE(again);
+    REQUIRE(again->size() == 2);
+    CHECK(to_string(again->front().local) == "127.0.0.1:0");
+    CHECK_FALSE(again->front().options.standby);
+    CHECK(again->back().options.standby);
+    paths.requests.resize(1);
+    const auto none = paths.plan({remote}, io::AddressChoice::any, true);
+    REQUIRE_FALSE(none.ok());
+    CHECK(none.error().code == ErrorCode::network);
+    CHECK(none.error().message.find("--path nosuch0: ") == 0);
+}
+
 TEST_CASE("messages name who is dialled") {
     const auto targets = [](std::vector<std::string> texts) {
         PathOptions paths;

@@ -348,7 +348,8 @@ TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
 namespace {
 
 /// 10,000 packets a second and, in bursts at these intervals, lost ones, until `seconds` after the start.
-void compete_with_losses(UdtxCompete& compete, double seconds, Duration interval, std::uint32_t lost) {
+void compete_with_losses(UdtxCompete& compete, double seconds, Duration interval, std::uint32_t lost,
+                         bool pauses = false) {
     CongestionFeedback f = feedback(0ms);
     f.acked_packets = 100;
     f.acked_bytes = 100'000;
@@ -358,7 +359,8 @@ void compete_with_losses(UdtxCompete& compete, double seconds, Duration interval
         f.largest_sent += 100;
         f.lost.clear();
         if (burst) f.lost.push_back({f.largest_sent - 50, 1000, f.now});
-        compete.on_feedback(f, {.congestion_losses = burst ? lost : 0, .queue = 0.05, .rtt = 0.1, .segment = 1000.0});
+        compete.on_feedback(
+            f, {.congestion_losses = burst ? lost : 0, .queue = 0.05, .rtt = 0.1, .segment = 1000.0, .pauses = pauses});
     }
 }
 
@@ -376,6 +378,11 @@ TEST_CASE("udtx beside queue fillers: claims its share where loss goes on, and o
     compete_with_losses(beside_bbr, 12.0, 500ms, 50);
     CHECK(beside_bbr.claiming());
     CHECK(beside_bbr.window() >= 0.95 * share * 0.1);
+
+    UdtxCompete beside_pauses;  // the losses of the first
+    beside_pauses.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});
+    compete_with_losses(beside_pauses, 12.0, 4s, 5, true);
+    CHECK(beside_pauses.claiming());
 
     UdtxCompete flooded;  // a fifth is lost: nothing is held against that
     flooded.enter(kStart, {.window = 300e3, .goal = 500e3, .share = share});

@@ -1,14 +1,16 @@
-// Interfaces by index; one that is made anew is tested in tests/loopback/interfaces.sh.
+// Interfaces by index; a real one that is made anew is in tests/loopback/interfaces.sh.
 #include "io/interface_indices.hpp"
 
 #include <net/if.h>
 
+#include <map>
+
 #include "test/catch.hpp"
 
-using namespace udtx;
+using udtx::io::InterfaceIndices;
 
 TEST_CASE("an interface that is still there keeps its index, and one that never was has none other") {
-    io::InterfaceIndices indices;
+    InterfaceIndices indices;
     const std::uint32_t loopback = ::if_nametoindex("lo");
     REQUIRE(loopback != 0);
     for (const std::uint32_t index : {0U, loopback, 999'999U}) {
@@ -16,4 +18,34 @@ TEST_CASE("an interface that is still there keeps its index, and one that never 
         CHECK_FALSE(indices.renew(index));
         CHECK(indices.current(index) == index);
     }
+}
+
+TEST_CASE("an interface that is made anew is found by its name, as often as that happens") {
+    std::map<std::string, std::uint32_t> there{{"wwan0", 7}, {"eth0", 2}};
+    InterfaceIndices indices({.name =
+                                  [&](std::uint32_t index) {
+                                      for (const auto& [name, other] : there) {
+                                          if (other == index) return name;
+                                      }
+                                      return std::string();
+                                  },
+                              .index =
+                                  [&](const std::string& name) {
+                                      const auto found = there.find(name);
+                                      return found == there.end() ? 0U : found->second;
+                                  }});
+    CHECK(indices.current(9) == 9);  // not there yet: it is asked for again
+    CHECK(indices.current(7) == 7);
+    there.erase("wwan0");
+    CHECK_FALSE(indices.renew(7));
+    CHECK(indices.current(7) == 7);
+    there["wwan0"] = 9;
+    CHECK(indices.renew(7));
+    CHECK(indices.current(7) == 9);
+    CHECK_FALSE(indices.renew(7));
+    there["wwan0"] = 12;
+    CHECK(indices.renew(7));
+    CHECK(indices.current(7) == 12);
+    CHECK(indices.current(2) == 2);
+    CHECK(indices.current(12) == 12);
 }
