@@ -166,6 +166,19 @@ TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its s
     }
 }
 
+TEST_CASE("udtx among its own: who lost packets only before it knew the base knows how long the full queue is") {
+    // The third starts into a full queue and loses nothing later: without its q_h being that of the others it had half.
+    for (const std::uint64_t seed : {1U, 2U}) {
+        auto setup = line(100, 200ms, 0.1, seed, 3, 400ms);
+        setup.shared_key = true;
+        FlowRig rig(setup);
+        rig.run_for(20s);
+        INFO(rig.table(10s, 20s));
+        CHECK(rig.jain(10s, 20s) > 0.98);
+        if (size_scale() < 1.0) return;
+    }
+}
+
 TEST_CASE("udtx among its own: a round trip ten times as long gets less than twice as much") {
     auto setup = line(100, 20ms, 8.0, some_seeds(1)[0], 2);
     setup.flows[1].rtt = 200ms;

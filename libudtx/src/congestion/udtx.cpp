@@ -21,21 +21,15 @@ constexpr double kMaxStep = 0.2;  // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
-constexpr double kGroping = 64.0;      // packets of blind window by which a train or pairs should have told of the line
-constexpr double kFloodedLoss = 0.25;  // lost for each that came
-constexpr double kStart = 0.5;         // of C: the first round trip after the first train
-constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
-constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
-constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': the pacer's bursts are shorter
 
 // The least: enough packets to hear of the line
 constexpr double kLeastPackets = 4.0;  // a round trip,
 constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on a slow short line more fills the queue
 
 // Losses
-constexpr double kOverflow = 0.002;   // congestion loss from which on the highest delays are those of a full buffer
-constexpr double kFillLoss = 0.04;    // congestion loss at which a line counts as full although no queue shows
-constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
+constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
+constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
+constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer, not of timers
 constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
 constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drains that failed before are forgotten
 
@@ -119,6 +113,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             consider_competing(feedback);
             consider_drain(feedback.now);
             if (!compete_.active() && !drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
+            if (feedback.now < hold_until_ && crowded_since_) reconsider_crowd(feedback);
             break;
     }
     if (phase_ != Phase::blind) bound_rate(feedback);
@@ -143,6 +138,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     }
     for (const CongestionLost& lost : feedback.lost) {
         const double queue = delay_.queue_around(lost.number);
+        delay_.note_lost(feedback.now, queue);
         const bool high = blamed || queue >= high_from;
         if (high && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
         (high ? counts.high : counts.low) += 1.0;
@@ -166,63 +162,10 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
         blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
     }
-}
-
-// Slow start until a train or pairs tell of the line. On lines so fast that stamps cannot tell them apart, what was
-// delivered until the line was full is the best that is known.
-void Udtx::grope(const CongestionFeedback& feedback) {
-    blind_window_ += static_cast<double>(feedback.acked_bytes);
-    const bool flooded = static_cast<double>(feedback.lost.size()) > kFloodedLoss * feedback.acked_packets;
-    if (!mtr_.known() && blind_window_ > kGroping * datagram_bytes_ && (flooded || delay_.queue() > half_delay()))
-        mtr_.assume_delivered();
-    if (mtr_.known() && delay_.base_rtt() > 0.0) start_ramp(feedback.now);
-}
-
-void Udtx::start_ramp(Instant now) {
-    phase_ = Phase::ramp;
-    rate_ = mtr_.mtr() * kStart;
-    rates_.add(now, rate_);
-    at_line_since_.reset();
-    crowded_since_.reset();
-    last_low_ = now;
-    last_drain_ = now;
-    started_ = now;
-}
-
-void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
-    const double rtt = delay_.base_rtt();
-    // What a late thread missed leaves in one burst (congestion/pacer.hpp): a queue, too, but one that passes.
-    if (delay_.queue() <= half_delay())
-        crowded_since_.reset();
-    else if (!crowded_since_)
-        crowded_since_ = feedback.now;
-    const bool crowded = crowded_since_ && to_seconds(feedback.now - *crowded_since_) >= kCrowdRtts * rtt;
-    if (crowded || loss_.congestion() > 0.005) {
-        if (crowded) rate_ = std::min(rate_, kCrowdedShare * mtr_.mtr());
-        hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
-        phase_ = Phase::steady;
-        last_low_ = feedback.now;
-        return;
-    }
-    // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause. What a
-    // time-out lost is none.
-    if (first_ramp_ && loss_.total() > kMaxThinning) {
-        phase_ = Phase::steady;
-        last_low_ = feedback.now;
-        return;
-    }
-    if (crowded_since_) return;
-    rate_ = std::min(rate_ * std::exp2(2.0 * dt / rtt), capacity());
-    if (rate_ < capacity()) {
-        at_line_since_.reset();
-        return;
-    }
-    if (!at_line_since_) at_line_since_ = feedback.now;
-    const bool long_enough = to_seconds(feedback.now - *at_line_since_) > 3.0 * rtt;
-    if (long_enough || mtr_.delivered() > 0.85 * mtr_.mtr()) {
-        phase_ = Phase::steady;
-        last_low_ = feedback.now;
-    }
+    // What was full at the start shows as a queue when the base has fallen; a policer makes none.
+    const double lost_at = delay_.lost_at(feedback.now);
+    if (feedback.now < blamed_until_ && !delay_.full() && lost_at > kLeastFull * least_half_delay())
+        delay_.note_full(feedback.now, lost_at);
 }
 
 // x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative

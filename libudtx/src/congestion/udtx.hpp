@@ -43,7 +43,8 @@ class Udtx final : public CongestionController {
     [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
 
   private:
-    static constexpr double kMaxShare = 1.05;  // x above C: how an error of C and a freed line are found out
+    static constexpr double kMaxShare = 1.05;    // x above C: how an error of C and a freed line are found out
+    static constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
 
     enum class Phase : std::uint8_t { blind, ramp, steady };
 
@@ -51,6 +52,7 @@ class Udtx final : public CongestionController {
     void grope(const CongestionFeedback& feedback);
     void start_ramp(Instant now);
     void ramp(const CongestionFeedback& feedback, double dt);
+    void reconsider_crowd(const CongestionFeedback& feedback);
     void steer(const CongestionFeedback& feedback, double dt);
     void fill(const CongestionFeedback& feedback, double dt);
     void bound_rate(const CongestionFeedback& feedback);

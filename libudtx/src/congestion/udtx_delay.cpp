@@ -11,6 +11,8 @@ constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our
 constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
 constexpr double kWayBackWeight = 0.25;  // of a new sample
+constexpr int kLosses = 16;              // of which the mean delay is taken,
+constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue
 }  // namespace
 
 void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
@@ -94,6 +96,18 @@ double UdtxDelay::queue_around(PacketNumber number) const {
     return to_seconds(delay - *base_);
 }
 
+void UdtxDelay::note_lost(Instant now, double queue) {
+    const Duration delay = base() + from_seconds(queue);
+    losses_.add(now, delay);
+    mean_loss_ = mean_loss_ ? *mean_loss_ + (delay - *mean_loss_) / kLosses : delay;
+}
+
+double UdtxDelay::lost_at(Instant now) const {
+    const double highest = above_base(losses_.value(now)).value_or(0.0);
+    const double mean = above_base(mean_loss_).value_or(0.0);
+    return mean > kAlike * highest ? highest : 0.0;
+}
+
 void UdtxDelay::forget_base() {
     bases_.clear();
     noise_.clear();
@@ -105,6 +119,8 @@ void UdtxDelay::forget_base() {
     range_ = 0.0;
     hold_ = false;
     full_.reset();
+    losses_.clear();
+    mean_loss_.reset();
     base_.reset();
     queue_ = smoothed_ = highest_ = way_back_ = 0.0;
 }

@@ -42,6 +42,10 @@ class UdtxDelay {
     /// A packet was dropped by a full queue of this delay. It is kept from the clocks' zero on: a newcomer measures it
     /// against a base that it will yet have to correct.
     void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }
+    /// A packet was lost, for whatever reason, with this queue around it; kept from the clocks' zero on, too.
+    void note_lost(Instant now, double queue);
+    /// The longest of those queues by today's base, if most were about as long: not so at random. Seconds, else 0.
+    [[nodiscard]] double lost_at(Instant now) const;
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
     /// Highest less lowest queue of the last second, seconds.
@@ -70,6 +74,8 @@ class UdtxDelay {
     SlidingExtreme<Duration, std::greater<>> highs_{kHighestLife};
     SlidingExtreme<Duration, std::greater<>> fulls_{kFullLife};
     std::optional<double> full_;
+    SlidingExtreme<Duration, std::greater<>> losses_{kBaseLife};
+    std::optional<Duration> mean_loss_;
     SlidingExtreme<double, std::less<>> last_lows_{std::chrono::seconds(1)};
     SlidingExtreme<double, std::greater<>> last_highs_{std::chrono::seconds(1)};
     double range_ = 0.0;
