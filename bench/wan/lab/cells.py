@@ -21,11 +21,16 @@ class Cell:
     queue: float  # BDP, each way
     back: float = 0.0       # kbit/s of the way back; 0: as wide as the way of the data
     back_loss: float = 0.0  # %, on the way back
+    faults: str = ""        # what else befalls the data: "jitter=3ms,reorder=1%/5ms"
+    changes: tuple = ()     # in mid-run: "8s:down:rate=50M"
 
     def line(self, seed):
         narrow = f"rate={self.back}k,queue={BACK_QUEUE}," if self.back else ""
+        faults = f",{self.faults}" if self.faults else ""
+        changes = [part for change in self.changes for part in ("--at", change)]
         return ["--both", f"rate={self.rate}M,delay={self.rtt / 2}ms,queue={self.queue}bdp",
-                "--up", f"{narrow}loss={self.back_loss}%", "--down", f"loss={self.loss}%", "--seed", str(seed)]
+                "--up", f"{narrow}loss={self.back_loss}%", "--down", f"loss={self.loss}%{faults}", *changes,
+                "--seed", str(seed)]
 
     def row(self, tool, run):
         """What names a run in a table."""
@@ -35,8 +40,9 @@ class Cell:
         return f"{self.rate:g} Mbit/s, {self.rtt:g} ms, {self.loss:g} %, {self.queue:g} BDP"
 
 
-def cells(rates, rtts, losses, queues):
-    return [Cell(*values) for values in itertools.product(rates, rtts, losses, queues)]
+def cells(rates, rtts, losses, queues, faults="", changes=()):
+    return [Cell(*values, faults=faults, changes=tuple(changes))
+            for values in itertools.product(rates, rtts, losses, queues)]
 
 
 def key(row):

@@ -231,6 +231,7 @@ class EmulatedLine(Namespaces):
     def __exit__(self, *_):
         if self.emulator is not None:
             self.emulator.end()
+            os.sched_setaffinity(0, PROCESSORS)
         super().__exit__()
 
 

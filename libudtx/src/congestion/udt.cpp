@@ -124,7 +124,7 @@ void Udt::leave_slow_start(const CongestionFeedback& feedback) {
 
 void Udt::increase() {
     double bandwidth = mtr_pps_ - 1e6 / period_us_;  // ABW = MTR - rate
-    // Below the rate of the last decrease the room is known to be there, above it UDT feels its way.
+    // Below the rate of the last decrease UDT feels its way.
     if (period_us_ > period_at_decrease_us_) bandwidth = std::min(bandwidth, mtr_pps_ / 9.0);
     const double inc = increase_per_syn(bandwidth, mss());
     set_period(period_us_ * kSynUs / (period_us_ * inc + kSynUs));

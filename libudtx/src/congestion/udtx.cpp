@@ -100,6 +100,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         compete_.leave();
         trial_.abandon();
         at_line_since_.reset();
+        crowded_since_.reset();
     }
     switch (phase_) {
         case Phase::blind:
@@ -162,8 +163,8 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
         blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
     }
-    // What was full at the start shows as a queue when the base has fallen; a policer makes none.
-    const double lost_at = delay_.lost_at(feedback.now);
+    // The delay of a buffer that was full at the start shows when the base has fallen.
+    const double lost_at = delay_.lost_at(feedback.now, share_.mean_queue());
     if (feedback.now < blamed_until_ && !delay_.full() && lost_at > kLeastFull * least_half_delay())
         delay_.note_full(feedback.now, lost_at);
 }

@@ -101,8 +101,9 @@ class Udtx final : public CongestionController {
     Instant started_;                       // of the ramp
     bool first_ramp_ = true;                // no time-out yet
     std::optional<Instant> at_line_since_;  // ramp: x has reached C
-    std::optional<Instant> crowded_since_;  // ramp: q > q_h
-    Instant low_since_;                     // q < 0.15 q_h since
+    std::optional<Instant> crowded_since_;  // ramp: q > q_h; afterwards: it ended so
+    double carried_ = 0.0;                  // since then, bytes/s at most
+    Instant low_since_;                     // q < 0.06 q_h since
     Instant last_low_;                      // q <= 0.25 q_h
     bool low_ = false;
 

@@ -12,7 +12,8 @@ constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
 constexpr double kWayBackWeight = 0.25;  // of a new sample
 constexpr int kLosses = 16;              // of which the mean delay is taken,
-constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue
+constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue,
+constexpr double kFuller = 1.5;          // times the usual one
 }  // namespace
 
 void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
@@ -61,7 +62,10 @@ void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_
     base_ = bases_.value(feedback.now);
     if (held) base_ = std::min(*base_, *held);
     // What looked like a full queue may have been jitter.
-    if (jitter > 0.0 && !noise_.active() && full_ && *full_ < JitterNoise::kMost) fulls_.clear();
+    if (jitter > 0.0 && !noise_.active()) {
+        if (full_ && *full_ < JitterNoise::kMost) fulls_.clear();
+        losses_.clear();
+    }
     now_delay = noise_.on_delay(feedback.now, now_delay, *base_, {.jitter = jitter, .base_rtt = base_rtt_});
     queue_ = std::max(0.0, to_seconds(now_delay - *base_) - std::max(dead_zone(packet_time), noise_.height()));
     for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, sample.delay);
@@ -98,14 +102,15 @@ double UdtxDelay::queue_around(PacketNumber number) const {
 
 void UdtxDelay::note_lost(Instant now, double queue) {
     const Duration delay = base() + from_seconds(queue);
+    if (!losses_.value(now)) mean_loss_.reset();
     losses_.add(now, delay);
     mean_loss_ = mean_loss_ ? *mean_loss_ + (delay - *mean_loss_) / kLosses : delay;
 }
 
-double UdtxDelay::lost_at(Instant now) const {
-    const double highest = above_base(losses_.value(now)).value_or(0.0);
+double UdtxDelay::lost_at(Instant now, double usual) const {
+    const double longest = above_base(losses_.value(now)).value_or(0.0);
     const double mean = above_base(mean_loss_).value_or(0.0);
-    return mean > kAlike * highest ? highest : 0.0;
+    return mean > std::max(kAlike * longest, kFuller * usual) ? longest : 0.0;
 }
 
 void UdtxDelay::forget_base() {

@@ -44,8 +44,9 @@ class UdtxDelay {
     void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }
     /// A packet was lost, for whatever reason, with this queue around it; kept from the clocks' zero on, too.
     void note_lost(Instant now, double queue);
-    /// The longest of those queues by today's base, if most were about as long: not so at random. Seconds, else 0.
-    [[nodiscard]] double lost_at(Instant now) const;
+    /// The longest of those queues of 10 s by today's base, if the last few were as a rule about as long and clearly
+    /// longer than `usual`: what is lost at random, or to a policer, has no such queue around it. Seconds, else 0.
+    [[nodiscard]] double lost_at(Instant now, double usual) const;
     /// Delay of the full queue, if it overflowed lately; seconds.
     [[nodiscard]] std::optional<double> full() const noexcept { return full_; }
     /// Highest less lowest queue of the last second, seconds.

@@ -32,6 +32,8 @@ class UdtxShare {
     [[nodiscard]] double share() const noexcept { return share_; }
     /// Part of the distance to the share that one loop time takes.
     [[nodiscard]] double beta() const noexcept { return beta_; }
+    /// qm, the mean of qf; seconds.
+    [[nodiscard]] double mean_queue() const noexcept { return mean_.value_or(0.0); }
 
   private:
     void follow(const Now& now);

@@ -11,7 +11,8 @@ constexpr double kGroping = 64.0;      // packets of blind window by which a tra
 constexpr double kFloodedLoss = 0.25;  // lost for each that came
 constexpr double kStart = 0.5;         // of C: the first round trip after the first train
 constexpr double kCrowdedShare = 0.2;  // of C: what a newcomer keeps of a busy line
-constexpr double kSole = 0.6;          // of C, delivered: more than a newcomer gets of a busy line, at most half
+constexpr double kSole = 0.6;          // of C, delivered: more than a newcomer gets of a busy line, as a rule half
+constexpr double kGone = 0.25;         // of q_h: that queue has gone
 constexpr double kHold = 2.0;          // RTTs for which it does not yield to the queue that it made itself
 constexpr double kCrowdRtts = 0.125;   // RTTs after which a queue is others': the pacer's bursts are shorter
 }  // namespace
@@ -32,6 +33,7 @@ void Udtx::start_ramp(Instant now) {
     rates_.add(now, rate_);
     at_line_since_.reset();
     crowded_since_.reset();
+    carried_ = 0.0;
     last_low_ = now;
     last_drain_ = now;
     started_ = now;
@@ -73,12 +75,14 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     }
 }
 
-// A train that told of too fast a line makes a queue without others, too: what arrives tells, a round trip later.
+// A train that told of too fast a line makes a queue without others, too: but then most of C arrives, and at C/5 the
+// queue goes at once. Its losses were the start's own.
 void Udtx::reconsider_crowd(const CongestionFeedback& feedback) {
-    const double delivered = feedback.delivery ? feedback.delivery->rate.bytes_per_second() : 0.0;
-    if (delivered <= kSole * mtr_.mtr()) return;
-    rate_ = std::max(rate_, delivered);
+    if (feedback.delivery) carried_ = std::max(carried_, feedback.delivery->rate.bytes_per_second());
+    if (carried_ <= kSole * mtr_.mtr() || delay_.queue() > kGone * half_delay()) return;
+    rate_ = std::max(rate_, carried_);
     loss_.restart();
+    crowded_since_.reset();
 }
 
 }  // namespace udtx::congestion

@@ -104,14 +104,25 @@ TEST_CASE("udtx delay: who learns of a lower base learns that the full queue is 
 TEST_CASE("udtx delay: what was lost beside the first base was lost to a full queue, if the base turns out lower") {
     UdtxDelay delay;
     delay.on_feedback(arrival(0ms, 10, 40ms), 1e-4);
-    for (int i = 0; i < 20; ++i) delay.note_lost(kStart, 1e-3);
-    CHECK(delay.lost_at(kStart) == Approx(1e-3));
+    delay.note_lost(kStart, 0.5e-3);
+    CHECK(delay.lost_at(kStart, 1e-3) == 0.0);
     delay.on_feedback(arrival(10ms, 20, 20ms), 1e-4);
-    CHECK(delay.lost_at(kStart + 10ms) == Approx(21e-3));
-    CHECK(delay.lost_at(kStart + 30s) == 0.0);
-    // Beside short queues as well as beside long ones: at random.
-    for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20ms, i % 10 == 0 ? 20e-3 : 0.0);
-    CHECK(delay.lost_at(kStart + 20ms) == 0.0);
+    CHECK(delay.lost_at(kStart + 10ms, 1e-3) == Approx(20.5e-3));
+    CHECK(delay.lost_at(kStart + 30s, 1e-3) == 0.0);
+}
+
+TEST_CASE("udtx delay: what is lost at random tells of no full queue") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
+    // Beside long and short queues alike; then beside one that stands.
+    for (int i = 0; i < 100; ++i) delay.note_lost(kStart, i % 10 == 0 ? 20e-3 : 0.0);
+    CHECK(delay.lost_at(kStart, 2e-3) == 0.0);
+    for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20s, 8e-3 + 1e-3 * (i % 3));
+    CHECK(delay.lost_at(kStart + 20s, 8e-3) == 0.0);
+    CHECK(delay.lost_at(kStart + 20s, 4e-3) == Approx(10e-3));
+    // Clumps that jitter made looked like queues.
+    delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, 5e-3);
+    CHECK(delay.lost_at(kStart + 20s, 4e-3) == 0.0);
 }
 
 TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
