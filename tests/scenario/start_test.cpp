@@ -90,7 +90,7 @@ TEST_CASE(
             rig.at(450ms, [&] { rig.bottleneck().change([](LinkParams& p) { p.bits_per_second = 500'000'000; }); });
             rig.run_for(4s);
             INFO("told of " << told << ", queue " << queue << "\n" << rig.table(1500ms, 4s));
-            REQUIRE(known > 0.9 * told);
+            REQUIRE(known > 0.9 * static_cast<double>(told));
             CHECK(rig.goodput(1500ms, 4s).bps() > 0.9 * 500e6);
         }
     }
