@@ -41,7 +41,7 @@ double alone() {
 
 /// Tenths of a period at which a line is first dark.
 std::vector<int> phases() {
-    if (size_scale() < 1.0) return {0, 5};
+    if (size_scale() < 1.0) return {5};
     return {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 }
 

