@@ -76,8 +76,8 @@ Transmit Connection::transmit_of(const PathContext& p, std::size_t size, std::si
 
 std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::byte> out) {
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
-    // One path after the other: which of them work at the end nobody may know.
-    const auto turn = static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
+    // One path after the other: which of them work at the end nobody may know. An answer is sent once, over the best.
+    const auto turn = peer_closed_ ? 0 : static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
     PathContext& best = paths_.best();
     PathContext& in_turn = *paths_.all()[turn];
     PathContext& p = turn == 0 ? best : &in_turn == &best ? *paths_.all().front() : in_turn;

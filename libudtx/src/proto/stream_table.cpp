@@ -138,10 +138,12 @@ void StreamTable::stop(StreamId id, std::uint64_t code) {
     Stream* s = find(id);
     if (s == nullptr || !s->receives || s->recv.stopped()) return;
     const std::uint64_t before = s->recv.consumed();
+    // Who has sent all of it need not be told.
+    s->stop_due = !s->recv.complete() && !s->recv.was_reset();
     s->recv.stop();
     consume(*s, before);
     s->stop_code = code;
-    s->stop_due = true;
+    retire_if_done(id);
 }
 
 // --- frames from the peer

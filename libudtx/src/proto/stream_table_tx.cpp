@@ -112,7 +112,8 @@ void StreamTable::fill_control(wire::Writer& out, SentPacket& packet) {
     for (Stream* s : order_) {
         if (!control_pending(*s)) continue;
         fill_stream_control(*s, out, packet);
-        break;  // one stream's control frames a packet: SentPacket remembers one
+        retire_if_done(s->id);  // a stopped one may have waited for that alone
+        break;                  // one stream's control frames a packet: SentPacket remembers one
     }
 }
 

@@ -41,8 +41,21 @@ Result<std::uint64_t> RecvStream::on_data(std::uint64_t offset, std::span<const 
 
 Result<std::uint64_t> RecvStream::on_reset(std::uint64_t final_size) {
     auto growth = admit(final_size, true);
-    if (growth) reset_ = true;
+    if (!growth) return growth;
+    reset_ = true;
+    drop();
     return growth;
+}
+
+void RecvStream::stop() noexcept {
+    stopped_ = true;
+    consumed_ = highest_;
+    drop();
+}
+
+void RecvStream::drop() noexcept {
+    buffer_ = {};
+    placed_.clear();
 }
 
 std::size_t RecvStream::read(std::span<std::byte> out) {

@@ -41,12 +41,11 @@ class RecvStream {
     /// Ordered: copies in-order bytes; 0 at the end, too, which is then known to have been seen.
     std::size_t read(std::span<std::byte> out);
     /// Placed: bytes that were handed over have left memory.
-    void release(std::uint64_t bytes) noexcept { consumed_ += bytes; }
-    /// The application does not want the rest: what comes is dropped, its credit returned.
-    void stop() noexcept {
-        stopped_ = true;
-        consumed_ = highest_;
+    void release(std::uint64_t bytes) noexcept {
+        if (!stopped_) consumed_ += bytes;
     }
+    /// The application does not want the rest: what waits and what comes is dropped, its credit returned.
+    void stop() noexcept;
 
     /// A new limit worth telling the peer, if a part of the window has been consumed since the last.
     [[nodiscard]] bool limit_due() const noexcept;
@@ -65,9 +64,13 @@ class RecvStream {
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
     [[nodiscard]] bool was_reset() const noexcept { return reset_; }
     [[nodiscard]] std::uint64_t received() const noexcept { return received_total_; }
+    /// Bytes of memory for what waits to be read.
+    [[nodiscard]] std::size_t held() const noexcept { return buffer_.memory(); }
 
   private:
     Result<std::uint64_t> admit(std::uint64_t end, bool fin);
+    /// Credit is returned for it, so that it must not stay in memory.
+    void drop() noexcept;
 
     StreamKind kind_;
     std::uint64_t window_;

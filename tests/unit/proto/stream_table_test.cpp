@@ -199,6 +199,47 @@ TEST_CASE("a stopped stream is reset by its sender") {
     CHECK_FALSE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(1))));
 }
 
+TEST_CASE("a stream that is stopped after its end has come leaves room for another") {
+    TransportConfig config;
+    config.max_streams = 2;
+    Pair p(config);
+    for (int i = 0; i < 10; ++i) {
+        const StreamId id = *p.client.open(StreamKind::placed);
+        REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(100))));
+        REQUIRE(p.client.finish(id));
+        std::vector<std::byte> bytes;
+        const SentPacket packet = fill(p.client, bytes);
+        REQUIRE(deliver(p.server, bytes));
+        p.server.stop(id, 7);
+        p.client.on_acked(packet);  // so that the client knows the stream no more
+        settle(p);
+    }
+    CHECK(count<proto::event::StreamReset>(p.server_events) == 0);
+}
+
+TEST_CASE("a stream that is stopped between its end and its middle is told of, and goes when that is said") {
+    TransportConfig config;
+    config.max_streams = 1;
+    Pair p(config);
+    for (int i = 0; i < 4; ++i) {
+        const StreamId id = *p.client.open(StreamKind::placed);
+        REQUIRE(p.client.write(id, Chunk::copy_of(std::vector<std::byte>(2000))));
+        REQUIRE(p.client.finish(id));
+        std::vector<std::byte> lost;
+        std::vector<std::byte> bytes;
+        const SentPacket first = fill(p.client, lost);
+        const SentPacket second = fill(p.client, bytes);
+        REQUIRE(deliver(p.server, bytes));
+        p.server.stop(id, 7);
+        fill(p.server, bytes);
+        REQUIRE(deliver(p.client, bytes));
+        p.client.on_acked(second);
+        p.client.on_lost(first);
+        settle(p);
+        CHECK(count<proto::event::StreamStopped>(p.client_events) == i + 1);
+    }
+}
+
 TEST_CASE("ordered streams go before placed ones, and lost credit is told again") {
     TransportConfig config;
     config.stream_window = 4000;

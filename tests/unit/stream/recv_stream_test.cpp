@@ -74,3 +74,26 @@ TEST_CASE("a stopped stream drops what comes and returns its credit") {
     REQUIRE(s.on_data(400, {}, true, kNowhere));
     CHECK(s.done());
 }
+
+TEST_CASE("what a stopped stream held is gone, and its credit is returned once") {
+    RecvStream ordered(StreamKind::ordered, 1000);
+    REQUIRE(ordered.on_data(0, some(100), false, kNowhere));
+    ordered.stop();
+    std::vector<std::byte> out(100);
+    CHECK(ordered.read(out) == 0);
+    CHECK(ordered.consumed() == 100);
+
+    RecvStream placed(StreamKind::placed, 1000);
+    REQUIRE(placed.on_data(0, some(100), false, kNowhere));
+    placed.stop();
+    placed.release(100);
+    CHECK(placed.consumed() == 100);
+}
+
+TEST_CASE("a reset stream holds nothing any more") {
+    RecvStream s(StreamKind::ordered, 1000);
+    REQUIRE(s.on_data(0, some(100), false, kNowhere));
+    CHECK(s.held() > 0);
+    REQUIRE(s.on_reset(100));
+    CHECK(s.held() == 0);
+}
