@@ -9,6 +9,7 @@ import place
 
 LONGEST_RUN = 900.0  # seconds
 MTU = "1500"
+CROWD = re.compile(r"in ([0-9.]+) s, Jain ([0-9.]+)")
 RATE = re.compile(r"goodput ([0-9.]+) Mbit/s")
 
 
@@ -121,6 +122,19 @@ class Connections:
                     meter.end()
         found = figures(each * count, delivered, dialler.cpu + listener.cpu, (dialler.peak, listener.peak))
         return {**found, "handshakes_per_s": count / connected, "rss_at_rest_mb": max(at_rest) / 1e6}
+
+
+def crowd(bench, count):
+    """So many connections of 300 kB in virtual time, 1 Mbit/s of a line for each, all ends in one process."""
+    log = os.path.join(bench.work, "crowd.log")
+    process = start([os.path.join(bench.build, "bench", "scale", "udtx-scale-crowd"), str(count)], log, stdin=subprocess.DEVNULL)
+    try:
+        finish(process, "udtx-scale-crowd", log)
+    finally:
+        process.end()
+    with open(log, encoding="utf-8") as file:
+        seconds, fairness = (float(x) for x in CROWD.search(file.read()).groups())
+    return {**figures(300_000 * count, seconds, process.cpu, (process.peak,)), "jain": fairness}
 
 
 def simulated(bench, rate, rtt_ms, seconds, loss=0.0):
