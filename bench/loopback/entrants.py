@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import net
 import tools
-from place import LOOPBACK_MTU
+from place import LOOPBACK_MTU, take_memory
 
 LONGEST_RUN = 60.0  # seconds
 IP_AND_UDP = 28
@@ -66,6 +66,7 @@ class Entrant:
 
     def run(self, line, source, size):
         out = self.tool.empty_directory(1)
+        take_memory(self.tool.bench.work, 2 * size)
         send_log, recv_log = self.logs()
         receiver = self.spawn(line, line.b, self.tool.receiver(out, 1, size), recv_log)
         net.wait_until(lambda: self.tool.listens(recv_log, receiver), 10, f"{self.name}'s receiver")

@@ -1,5 +1,6 @@
 """Where both ends meet: two namespaces with a veth pair, or one with its loopback device. Processes with what they cost."""
 import os
+import pathlib
 import select
 import subprocess
 import threading
@@ -41,17 +42,23 @@ def take_memory(directory, size):
     the copy itself: a figure of the host's, and another in each run."""
     path = os.path.join(directory, "taken")
     block = bytes(1 << 20)
-    with open(path, "wb") as file:
-        for _ in range(size // len(block)):
-            file.write(block)
-    os.unlink(path)
+    room = os.statvfs(directory)
+    size = min(size, room.f_bavail * room.f_frsize // 2)
+    try:
+        with open(path, "wb") as file:
+            for _ in range(size // len(block)):
+                file.write(block)
+    except OSError:
+        pass  # others took the room meanwhile: this transfer then pays for its memory itself
+    finally:
+        pathlib.Path(path).unlink(missing_ok=True)
 
 
 class Meter:
     """A process with its CPU seconds and peak memory, those of its descendants with it.
 
-    The peak is the sum of each process's own (VmHWM, looked at every 100 ms, since looking takes from what is measured):
-    what wait4() reports includes the memory of the process that forked."""
+    The peak is the sum of each process's own (VmHWM, looked at often at first and then every 100 ms, since looking takes from
+    what is measured): what wait4() reports includes the memory of the process that forked."""
 
     def __init__(self, process):
         self.process, self.pid = process, process.pid
@@ -63,10 +70,12 @@ class Meter:
         self.watcher.start()
 
     def watch(self):
+        pause = 0.002
         while self.process.returncode is None:
             for pid in descendants(self.pid):
                 self.peaks[pid] = max(memory(pid), self.peaks.get(pid, 0))
-            time.sleep(0.1)
+            time.sleep(pause)
+            pause = min(1.5 * pause, 0.1)
 
     @property
     def peak(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# pairs.sh <build directory> <source directory>: the MTR that udtx-send reports over an exact line between two namespaces
-# is within 10 % of the truth, median of three: idle, and at 50 Mbit/s with 50 % cross traffic, too. The full set, faster
-# lines and the kernel's shapers: ./dev bench pairs
+# pairs.sh <build directory> <source directory> exact|shaped: the MTR that udtx-send reports over a line between two
+# namespaces is within 10 % of the truth, median of three, idle and with 50 % cross traffic. The line is the emulator's, or
+# the kernel's TBF and HTB on veth. The full set, faster lines too: ./dev bench pairs
 set -euo pipefail
 skip() {
     echo "skipped: $*"
@@ -12,9 +12,17 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 check() {
-    python3 "$tool" --test --within 10 --lines emulator --cc udtx --seconds 3 -b "$build" -o "$out" -w "${TMPDIR:-/tmp}" "$@"
+    python3 "$tool" --test --within 10 --cc udtx --seconds 3 -b "$build" -o "$out" -w "${TMPDIR:-/tmp}" "$@"
 }
 build=$1
 tool=$2/bench/pairs/run
-check --rates 50 --cross 0,50
-check --rates 200 --cross 0
+case $3 in
+    exact)
+        check --lines emulator --rates 50 --cross 0,50
+        check --lines emulator --rates 200 --cross 0
+        ;;
+    shaped)
+        check --lines tbf --rates 50 --cross 0,50
+        check --lines tbf,htb --rates 200 --cross 0
+        ;;
+esac

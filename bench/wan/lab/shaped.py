@@ -1,6 +1,8 @@
 """A kernel-shaped line: a - router - b on veth pairs, the router's device towards b limited by TBF or HTB."""
 import json
 import os
+import shutil
+import subprocess
 
 import net
 
@@ -9,6 +11,18 @@ import net
 BURST_BYTES = {"tbf": 1540, "htb": 1}
 QUEUE_BYTES = 500_000
 SHAPERS = ("tbf", "htb")
+
+
+def check(shapers):
+    """Raises Unavailable unless this machine has all that lines of these shapers take."""
+    if shapers and not shutil.which("iperf3"):
+        raise net.Unavailable("needs iperf3, for cross traffic and to see what a shaper passes")
+    for shaper in shapers:
+        try:
+            with ShapedLine(shaper, 50.0):
+                pass
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            raise net.Unavailable(f"this kernel makes no line with {shaper}: {error}") from error
 
 
 class ShapedLine(net.Namespaces):
