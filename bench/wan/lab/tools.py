@@ -6,6 +6,7 @@ repetitions and encryption. iperf3 writes to /dev/null for that.
 """
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -165,7 +166,7 @@ class Udtx(Tool):
 
     def __init__(self, bench, controller=None, options=(), at_receiver=()):
         super().__init__(bench)
-        self.at_receiver = list(at_receiver)
+        self.at_receiver, self.controller = list(at_receiver), controller
         self.name = f"udtx:{controller}" if controller else "udtx"
         if options:
             self.name += " " + " ".join(options)
@@ -180,7 +181,12 @@ class Udtx(Tool):
             return f"not built: {send}"
         known = subprocess.run([send, "--help"], capture_output=True, text=True, check=False).stdout
         lacking = [option for option in self.options if option.startswith("--") and option not in known]
-        return f"udtx-send has no {lacking[0]}" if lacking else None
+        if lacking:
+            return f"udtx-send has no {lacking[0]}"
+        controllers = re.search(r"--cc (\S+)", known)[1].split("|")
+        if self.controller and self.controller not in controllers:
+            return f"udtx-send has no controller {self.controller} ({', '.join(controllers)})"
+        return None
 
     def receiver(self, out, host, size):
         return [self.binary("udtx-recv"), "--listen", f"{net.b_address(host)}:{PORT}", "--dir", out, "--one-off",
@@ -401,4 +407,6 @@ class Bench:
                 print(f"skipped: {name}: {why}", flush=True)
             else:
                 tools.append(tool)
+        if not tools:
+            raise RuntimeError("none of these tools can run here")
         return tools
