@@ -22,7 +22,6 @@ case $3 in
         check --lines emulator --rates 200 --cross 0
         ;;
     shaped)
-        check --lines tbf --rates 50 --cross 0,50
-        check --lines tbf,htb --rates 200 --cross 0
+        check --lines tbf,htb --rates 50,200 --cross 0,50
         ;;
 esac
