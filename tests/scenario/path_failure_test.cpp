@@ -212,6 +212,22 @@ TEST_CASE("a close is heard although the best path has just died") {
 }
 
 // The round trip is longer than the time after which the next way is tried.
+TEST_CASE("a close is answered over a path that works") {
+    for (const std::size_t dying : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+        MultipathRig rig({.name = "answer beside a dead path", .lines = {kLine, kLine, kLine}});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 4'000'000, .close_when_delivered = false});
+        s.at(500ms, "one line dies", [&] { rig.cut(dying); });
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 30s));
+        s.run_for(2s);
+        const Duration closed = s.elapsed();
+        rig.client().connection->close(s.events().now(), 0, "done");
+        s.client().pump();
+        SIM_REQUIRE(s, s.run_until([&] { return s.client().endpoint().connection_count() == 0; }, closed + 5s));
+        SIM_CHECK(s, s.elapsed() - closed <= 20ms + 2 * kSynInterval);
+    }
+}
+
 TEST_CASE("an answer that comes by a way dialled before makes that one the first path") {
     LinkParams far = kLine;
     far.delay = 1100ms;

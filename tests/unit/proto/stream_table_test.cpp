@@ -227,7 +227,7 @@ TEST_CASE("a stream that is stopped after its end has come leaves room for anoth
     CHECK(count<proto::event::StreamReset>(p.server_events) == 0);
 }
 
-TEST_CASE("of a stream that is stopped before all has come the sender is told, and a needless repeat does not keep it") {
+TEST_CASE("a stream stopped before all has come: the sender is told, and a needless repeat does not keep it") {
     TransportConfig config;
     config.max_streams = 1;
     Pair p(config);
