@@ -106,6 +106,7 @@ def end(process, patience=3.0):
 class Namespaces:
     """a and b, by names of their own; everything started in them ends with them."""
     count = 0
+    nice = NICE
 
     def __init__(self):
         Namespaces.count += 1
@@ -154,7 +155,7 @@ class Namespaces:
 
     def start(self, name, command, **options):
         """`ip netns exec` and `nice` become the command, so its process id is the command's."""
-        process = subprocess.Popen([*WITH_US, "ip", "netns", "exec", name, "nice", "-n", NICE, *command],
+        process = subprocess.Popen([*WITH_US, "ip", "netns", "exec", name, "nice", "-n", self.nice, *command],
                                    stdin=subprocess.DEVNULL, **options)
         self.processes.append(process)
         return process

@@ -48,6 +48,7 @@ struct RateFeedback {
     Duration pair_gap{};           ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
     std::uint32_t pair_bytes = 0;  ///< UDP payload size of the second packet of the pair
     double line_pps = 0.0;         ///< line rate by trains, else the 20th percentile of the pairs' gaps; 0 = unknown
+    bool line_is_least = false;    ///< the trains left no faster than that: the line may carry any amount more
 };
 
 /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).

@@ -325,7 +325,7 @@ std::uint32_t Udtx::probe_packets() const {
 CongestionReport Udtx::report() const {
     CongestionReport report;
     report.slow_start = phase_ != Phase::steady;
-    report.mtr = Rate::bytes_per_second(mtr_.mtr());
+    report.mtr = Rate::bytes_per_second(mtr_.seen());
     const Rate sending = Rate::bytes_per_second(rate_);
     report.available = sending < report.mtr ? report.mtr - sending : Rate();
     report.congestion_degree = degree_;

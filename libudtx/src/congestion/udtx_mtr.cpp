@@ -15,6 +15,7 @@ constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
 constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
 constexpr double kLimitGrowth = 0.02;     // of itself each second
 constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
+constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
 constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
 constexpr double kUsualRtts = 2.0;        // and so many round trips at least
 constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
@@ -23,14 +24,17 @@ constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatev
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
     if (feedback.delivery) {
         const double rate = feedback.delivery->rate.bytes_per_second();
-        deliveries_.add(feedback.now, rate);
+        const double part = std::min(1.0, to_seconds(feedback.delivery->interval) / kDeliveryTime);
+        delivery_ += (delivery_ > 0.0 ? part : 1.0) * (rate - delivery_);
+        deliveries_.add(feedback.now, delivery_);
         recent_.add(feedback.now, rate);
     }
     count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
-    if (feedback.rate && feedback.rate->line_pps > 0.0) {
+    if (feedback.rate && feedback.rate->line_pps > 0.0) open_ = feedback.rate->line_is_least;
+    if (feedback.rate && feedback.rate->line_pps > 0.0 && !open_) {
         const double estimate = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
         if (mtr_ <= 0.0) {
             mtr_ = estimate;
@@ -43,7 +47,8 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
                 smooth(estimate, degree);
         }
     }
-    if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * deliveries_.value(feedback.now).value_or(0.0));
+    if (mtr_ > 0.0)
+        mtr_ = std::max(mtr_, (open_ ? kOpen : kCrossCheck) * deliveries_.value(feedback.now).value_or(0.0));
 }
 
 void UdtxMtr::count(const CongestionFeedback& feedback) {

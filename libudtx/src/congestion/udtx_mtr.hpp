@@ -18,7 +18,9 @@ class UdtxMtr {
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
-    /// The same, whatever somebody lets pass of it.
+    /// For reports: where no train tells how much more the line carries, what it is known to carry.
+    [[nodiscard]] double seen() const noexcept { return open_ ? mtr() / kOpen : mtr(); }
+    /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
@@ -31,6 +33,7 @@ class UdtxMtr {
     void assume_delivered() { mtr_ = delivered_; }
 
   private:
+    static constexpr double kOpen = 2.0;  // of what was delivered: there may be so much and more
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
 
@@ -39,6 +42,8 @@ class UdtxMtr {
     void average(double estimate);
 
     double mtr_ = 0.0;
+    bool open_ = false;      // the line is faster than trains leave
+    double delivery_ = 0.0;  // rate of kDeliveryTime or a round trip, whichever is longer
     double delivered_ = 0.0;
     double usual_ = 0.0;
     std::optional<double> limit_;

@@ -192,7 +192,7 @@ class Connection {
     void take_acked(Instant now, PathContext& p);
     void take_lost(Instant now, PathContext& p);
     void send_again(const recovery::SentPacket& packet);
-    void take_rate_feedback(PathContext& p);
+    void take_rate_feedback(Instant now, PathContext& p);
     void pace_acks(Instant now, PathContext& p);
     void keep_back(Instant now, PathContext& p);
     void tell_kept_back(Instant now, PathContext& p);

@@ -7,6 +7,10 @@
 
 namespace udtx::proto {
 
+namespace {
+constexpr double kAsTheyLeft = 0.8;  // of the speed at which trains leave: they arrive so, but for what stamps blur
+}  // namespace
+
 Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame) {
     PathContext* p = paths_.find(frame.path);
     if (p == nullptr && paths_.was_used(frame.path)) return {};
@@ -74,11 +78,13 @@ void Connection::take_lost(Instant now, PathContext& p) {
     }
 }
 
-void Connection::take_rate_feedback(PathContext& p) {
+void Connection::take_rate_feedback(Instant now, PathContext& p) {
     CongestionFeedback& fb = congestion_feedback_;
     const auto& f = *feedback_;
     fb.rate = RateFeedback{static_cast<double>(f.arrival_pps), static_cast<double>(f.capacity_pps),
                            std::chrono::nanoseconds(f.pair_gap_ns), f.pair_bytes, static_cast<double>(f.line_pps)};
+    const double came = fb.rate->line_pps * f.pair_bytes;
+    fb.rate->line_is_least = came * p.trains.time_of_byte(now) > kAsTheyLeft * 1e9;
     const RateFeedback pair = fb.rate->pair_gap > Duration::zero() ? *fb.rate : p.last_feedback;
     p.last_feedback = *fb.rate;
     p.last_feedback.pair_gap = pair.pair_gap;
@@ -182,7 +188,7 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     describe(p, fb);
     fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
     fb.persistent_timeout = timeout;
-    if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(p);
+    if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(now, p);
     pace_acks(now, p);
     p.congestion->on_feedback(fb);
     if (outcome_.acked_bytes > 0) p.probes = 0;

@@ -236,6 +236,8 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
             plan.pair_second = follows;
         }
         const std::size_t size = build_packet(now, p, out.subspan(used, mtu), plan);
+        if (opens) p.trains.on_first(now);
+        if (follows) p.trains.on_next(now, static_cast<std::uint32_t>(size));
         if (opens && size == plan.size) {  // a small packet alone is neither pair nor train
             p.last_pair = now;
             if (p.train_left > 1) p.last_train = now;

@@ -14,6 +14,7 @@
 #include "recovery/loss_recovery.hpp"
 #include "recovery/packet_pair.hpp"
 #include "recovery/stretch_acks.hpp"
+#include "recovery/train_meter.hpp"
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
@@ -81,7 +82,8 @@ struct PathContext {
     std::uint64_t train_from = 0;  ///< stream offset from which on its packets take bytes, as the scheduler chose it
     Instant last_pair{};
     std::optional<Instant> last_train;
-    std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
+    recovery::TrainMeter trains;  ///< as they leave here
+    std::uint64_t skip_in = 0;    ///< packets until a number is skipped (optimistic-ACK trap)
 
     /// While suspended: when the next two probes leave, and how long to wait after them.
     static constexpr Duration kFirstRevival = std::chrono::milliseconds(100);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
-#include <utility>
 
 namespace udtx::recovery {
 
@@ -14,16 +13,6 @@ double median_of(std::span<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
-}
-
-constexpr double kAgree = 1.1;  // as much as stamps blur a train
-
-// The shortest that another one confirms. Reorders `values`.
-double shortest_agreed(std::span<double> values) {
-    std::sort(values.begin(), values.end());
-    const auto confirmed = std::adjacent_find(values.begin(), values.end(),
-                                              [](double shorter, double longer) { return longer <= kAgree * shorter; });
-    return confirmed != values.end() ? *(confirmed + 1) : values[values.size() / 2];
 }
 
 bool near_median(double value, double median) { return value > median / 8.0 && value < median * 8.0; }
@@ -74,33 +63,10 @@ void PacketPairMonitor::keep_pair(double gap) {
 }
 
 void PacketPairMonitor::count_train(const Arrival& arrival) {
-    if (arrival.pair_second && train_.packets > 0) {
-        train_.last = arrival.time;
-        ++train_.packets;
-        train_.bytes_after += arrival.bytes;
-        train_.spoilt = train_.spoilt || arrival.coalesced;
-        return;
-    }
-    finish_train();
-    train_ =
-        Train{.first = arrival.time, .last = arrival.time, .packets = 1, .bytes_after = 0, .spoilt = arrival.coalesced};
-}
-
-void PacketPairMonitor::finish_train() {
-    const Train train = std::exchange(train_, Train{});
-    if (train.packets < kMinTrain || train.spoilt) return;
-    const Duration length = train.last - train.first;
-    if (length < kMinPairGap * (train.packets - 1)) return;
-    if (train.last - last_train_ > kTrainLife) train_count_ = 0;
-    trains_[train_count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
-    ++train_count_;
-    last_train_ = train.last;
-    judge_trains();
-}
-
-void PacketPairMonitor::judge_trains() {
-    std::array<double, kTrains> sorted = trains_;
-    train_line_ = shortest_agreed(std::span(sorted.data(), std::min(train_count_, kTrains)));
+    if (arrival.pair_second && trains_.under_way())
+        trains_.on_next(arrival.time, arrival.bytes, arrival.coalesced);
+    else
+        trains_.on_first(arrival.time, arrival.coalesced);
 }
 
 // A span ends with the last packet of its stamp, which is known when a later stamp comes.
@@ -165,8 +131,7 @@ std::size_t PacketPairMonitor::recent_pairs() const {
 }
 
 double PacketPairMonitor::line_ns_per_byte() const {
-    const bool fresh = previous_ && previous_->time - last_train_ <= kTrainLife;
-    if (train_count_ > 0 && fresh) return train_line_;
+    if (const double line = previous_ ? trains_.time_of_byte(previous_->time) : 0.0; line > 0.0) return line;
     const std::size_t known = recent_pairs();
     if (known == 0) return 0.0;
     if (known == std::min(pair_count_, kPairs)) return sorted_pairs_[known / 5];
@@ -178,7 +143,7 @@ double PacketPairMonitor::line_ns_per_byte() const {
 }
 
 RateFeedback PacketPairMonitor::take_feedback() {
-    if (train_.packets >= kMinTrain) finish_train();
+    if (trains_.packets() >= TrainMeter::kMinTrain) trains_.finish();
     RateFeedback feedback;
     feedback.arrival_pps = arrival_pps();
     if (const double gap = gap_ns_per_byte(); gap > 0.0) feedback.capacity_pps = 1e9 / (gap * newest_bytes_);

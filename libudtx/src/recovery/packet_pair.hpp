@@ -7,12 +7,10 @@
 //   2,000 packets/s every packet is an interval of its own, as in UDT4.
 // - Pair gaps are kept per byte, so that a change of the datagram size does not spoil the window, and are discarded
 //   when they say nothing about the line: numbers not consecutive, coalesced, or under 2 us.
-// - Beside UDT's capacity a line rate: packets that bear the bit one behind the other are a train; k >= 8 of them that
-//   came give (k - 1) L / (t_k - t_1). Interrupts and schedulers blur one gap, not fifteen; a sender that is put aside
-//   in the middle and cross traffic only ever lengthen a train, so that the shortest that two agree on counts. Packets
-//   lost on the way to the queue took no line time, so that k counts those that came. Without trains in the last
-//   kTrainLife it is the 20th percentile of the pairs' gaps: cross traffic only ever widens a gap at the bottleneck.
-//   Only pairs of the last kPairLife count there, since 64 of a slow line are many seconds old.
+// - Beside UDT's capacity a line rate: packets that bear the bit one behind the other are a train (train_meter.hpp).
+//   Interrupts and schedulers blur one gap, not fifteen. Packets lost on the way to the queue took no line time: those
+//   that came count. Without trains it is the 20th percentile of the pairs' gaps: cross traffic only ever widens a gap
+//   at the bottleneck. Only pairs of the last kPairLife count there, since 64 of a slow line are many seconds old.
 #pragma once
 
 #include <array>
@@ -20,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "recovery/train_meter.hpp"
 #include "udtx/congestion.hpp"
 #include "udtx/time.hpp"
 
@@ -29,11 +28,8 @@ class PacketPairMonitor {
   public:
     static constexpr std::size_t kArrivals = 16;
     static constexpr std::size_t kPairs = 64;
-    static constexpr std::size_t kTrains = 6;
-    static constexpr std::uint32_t kMinTrain = 8;
     static constexpr std::size_t kFewPairs = 8;  ///< the newest, however old
     static constexpr Duration kPairLife = std::chrono::seconds(1);
-    static constexpr Duration kTrainLife = std::chrono::seconds(2);
     static constexpr Duration kMinPairGap = std::chrono::microseconds(2);
     static constexpr Duration kMinSpan = std::chrono::microseconds(500);  // twice the sender's burst
 
@@ -54,18 +50,8 @@ class PacketPairMonitor {
         std::uint32_t packets = 0;
     };
 
-    struct Train {
-        Instant first;
-        Instant last;
-        std::uint32_t packets = 0;      // that came, the first included
-        std::uint64_t bytes_after = 0;  // of all but the first
-        bool spoilt = false;            // a coalesced packet among them
-    };
-
     void count_arrival(Instant time);
     void count_train(const Arrival& arrival);
-    void finish_train();
-    void judge_trains();
     void keep_pair(double gap);
     [[nodiscard]] double line_ns_per_byte() const;
     void count_pair(const Arrival& second);
@@ -80,11 +66,7 @@ class PacketPairMonitor {
     std::array<Instant, kPairs> pair_times_{};
     std::size_t pair_count_ = 0;
 
-    Train train_;
-    std::array<double, kTrains> trains_{};  // ns per byte, a circle
-    std::size_t train_count_ = 0;
-    double train_line_ = 0.0;  // ns per byte, by those
-    Instant last_train_;
+    TrainMeter trains_{kMinPairGap};
 
     std::optional<Arrival> previous_;
     Instant span_start_;

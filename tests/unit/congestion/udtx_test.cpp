@@ -199,28 +199,6 @@ TEST_CASE("udtx share: the mean queue moves with the base") {
     CHECK(share.share() == Approx(std::exp2(-6.0 / 5.0)));
 }
 
-TEST_CASE("udtx MTR: falls at once when congested, slowly when not, and never below what arrives") {
-    const auto told = [](Duration at, double pps, double delivered = 0.0) {
-        CongestionFeedback f = feedback(at);
-        f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = pps};
-        if (delivered > 0.0) f.delivery = DeliverySample{Rate::bytes_per_second(delivered), 50ms, false};
-        return f;
-    };
-    UdtxMtr mtr;
-    mtr.on_feedback(told(0ms, 10'000), 0.0);
-    CHECK(mtr.mtr() == Approx(10e6));
-    mtr.on_feedback(told(10ms, 2'000), 0.1);
-    CHECK(mtr.mtr() == Approx(9e6));
-    mtr.on_feedback(told(20ms, 2'000), 0.5);
-    CHECK(mtr.mtr() == Approx(9e6 / 8 + 2e6 * 7 / 8));
-    mtr.on_feedback(told(30ms, 2'000), 0.9);
-    CHECK(mtr.mtr() == Approx(2e6));
-    mtr.on_feedback(told(40ms, 2'000, 3e6), 0.9);
-    CHECK(mtr.mtr() == Approx(3e6));
-    mtr.on_feedback(told(50ms, 11'000), 0.9);
-    CHECK(mtr.mtr() == Approx(4e6));  // upwards always an eighth
-}
-
 TEST_CASE("udtx: what a peer may claim at the most makes no rate that the pacer could not count") {
     Udtx udtx({.datagram_bytes = 1000});
     for (int i = 1; i < 100; ++i) {
