@@ -99,10 +99,19 @@ void Endpoint::remove(ConnectionId id) {
     if (setup.role == Role::server) by_original_.erase(setup.original);
     std::erase(half_open_, id);
     it->second.connection->forget_owner();
+    if (newest_ == &*it) newest_ = nullptr;
     connections_.erase(it);
 }
 
 // --- datagrams in
+
+// Mostly the connection of the datagram before.
+const Endpoint::Entry* Endpoint::find(ConnectionId id) {
+    if (newest_ != nullptr && newest_->first == id) return &newest_->second;
+    const auto it = connections_.find(id);
+    newest_ = it == connections_.end() ? nullptr : &*it;
+    return newest_ == nullptr ? nullptr : &newest_->second;
+}
 
 void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     ConnectionId id;
@@ -123,9 +132,9 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
         if (!header) return;
         id = header->destination;
     }
-    const auto it = connections_.find(id);
-    if (it == connections_.end()) return;
-    const std::shared_ptr<Connection>& connection = it->second.connection;  // goes in poll_transmit() only
+    const Entry* entry = find(id);
+    if (entry == nullptr) return;
+    const std::shared_ptr<Connection>& connection = entry->connection;  // goes in poll_transmit() only
     const bool was_connected = connection->connected();
     connection->handle_datagram(now, datagram);
     after_datagram(now, connection, was_connected);

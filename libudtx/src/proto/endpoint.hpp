@@ -81,6 +81,7 @@ class Endpoint {
     void on_touched(ConnectionId id, Entry& entry);
     void file_deadline(ConnectionId id, Entry& entry);
     void remove(ConnectionId id);
+    [[nodiscard]] const Entry* find(ConnectionId id);
     void after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected);
     [[nodiscard]] bool make_room(Instant now, const Address& remote);
     void on_hello(Instant now, const RxDatagram& datagram);
@@ -95,11 +96,12 @@ class Endpoint {
     crypto::CookieJar cookies_;
     std::optional<crypto::HelloProofs> proofs_;
     std::size_t max_connections_ = 0;
-    std::unordered_map<ConnectionId, Entry> connections_;         // by our id
-    std::unordered_map<ConnectionId, ConnectionId> by_original_;  // server: client's first destination -> our id
-    std::deque<ConnectionId> half_open_;                          // oldest first
-    std::deque<ConnectionId> ready_;                              // to be polled for datagrams, round robin
-    std::deque<ConnectionId> events_;                             // to be polled for events
+    std::unordered_map<ConnectionId, Entry> connections_;           // by our id
+    const std::pair<const ConnectionId, Entry>* newest_ = nullptr;  // of those: to which the last datagram went
+    std::unordered_map<ConnectionId, ConnectionId> by_original_;    // server: client's first destination -> our id
+    std::deque<ConnectionId> half_open_;                            // oldest first
+    std::deque<ConnectionId> ready_;                                // to be polled for datagrams, round robin
+    std::deque<ConnectionId> events_;                               // to be polled for events
     std::set<std::pair<Instant, ConnectionId>> timers_;
     std::deque<std::shared_ptr<Connection>> accepted_;
     std::deque<Reply> replies_;  // stateless answers, bounded

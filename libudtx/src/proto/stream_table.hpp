@@ -125,6 +125,7 @@ class StreamTable {
     void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
     /// The stream whose bytes are next.
     [[nodiscard]] multipath::Demand describe(const Stream& s) const;
+    [[nodiscard]] std::size_t place_after_turn(std::size_t i) const noexcept;
     [[nodiscard]] const Stream* next_to_send() const;
     [[nodiscard]] bool limits_pending() const;
     bool fill_one(Stream& s, wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from);

@@ -117,11 +117,17 @@ void StreamTable::fill_control(wire::Writer& out, SentPacket& packet) {
     }
 }
 
+// Without a division: this is done for each packet.
+std::size_t StreamTable::place_after_turn(std::size_t i) const noexcept {
+    const std::size_t at = (turn_ < order_.size() ? turn_ : 0) + i;
+    return at < order_.size() ? at : at - order_.size();
+}
+
 const StreamTable::Stream* StreamTable::next_to_send() const {
     const std::size_t count = order_.size();
     for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
         for (std::size_t i = 0; i < count; ++i) {
-            const Stream* s = order_[(turn_ + i) % count];
+            const Stream* s = order_[place_after_turn(i)];
             if (s->id.kind() == kind && s->sends && s->send.pending(new_credit())) return s;
         }
     }
@@ -204,7 +210,7 @@ void StreamTable::fill_data(wire::Writer& out, SentPacket& packet, std::uint64_t
     std::size_t served = count;
     for (const StreamKind kind : {StreamKind::ordered, StreamKind::placed}) {
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t at = (turn_ + i) % count;
+            const std::size_t at = place_after_turn(i);
             Stream& s = *order_[at];
             if (s.id.kind() != kind || !s.sends) continue;
             while (fill_one(s, out, packet, &s == first ? from : 0)) served = at;

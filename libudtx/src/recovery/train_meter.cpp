@@ -33,10 +33,12 @@ void TrainMeter::on_next(Instant time, std::uint32_t bytes, bool spoilt) {
 }
 
 void TrainMeter::finish() {
-    const Train train = std::exchange(train_, Train{});
-    if (train.packets < kMinTrain || train.spoilt) return;
+    const std::uint32_t packets = std::exchange(train_.packets, 0);
+    if (packets < kMinTrain) return;  // mostly a single packet
+    const Train& train = train_;
+    if (train.spoilt) return;
     const Duration length = train.last - train.first;
-    if (length < min_gap_ * (train.packets - 1)) return;
+    if (length < min_gap_ * (packets - 1)) return;
     if (train.last - last_ > kLife) count_ = 0;
     times_[count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
     ++count_;

@@ -6,6 +6,16 @@
 
 namespace udtx::stream {
 
+namespace {
+
+// What leaves next lies in another processor's cache as a rule, which read it: it comes while this packet is sealed.
+void fetch_early(std::span<const std::byte> bytes) {
+    constexpr std::size_t kCacheLine = 64;
+    for (std::size_t at = 0; at < bytes.size(); at += kCacheLine) __builtin_prefetch(bytes.data() + at);
+}
+
+}  // namespace
+
 void SendStream::write(Chunk chunk) {
     assert(!finished_);
     if (chunk.empty() || reset_) return;
@@ -76,6 +86,7 @@ void SendStream::copy(std::uint64_t offset, std::span<std::byte> out) const {
         std::memcpy(out.data(), bytes.data(), n);
         out = out.subspan(n);
         offset += n;
+        if (out.empty()) fetch_early(bytes.subspan(n, std::min(n, bytes.size() - n)));
     }
 }
 
