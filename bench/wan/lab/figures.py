@@ -1,5 +1,6 @@
 """From counters to figures. No I/O besides reading a CSV file."""
 import csv
+import math
 import re
 
 
@@ -146,6 +147,11 @@ def value(text):
 
 def shown(value, digits=1):
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def share(part, whole):
+    """Rounded down: what misses a goal by little is not to look like it."""
+    return "-" if part is None else f"{math.floor(1000.0 * part / whole) / 1000.0:.3f}"
 
 
 def markdown(headings, rows):

@@ -89,7 +89,7 @@ def matrix_table(rows, names, runs, is_ours):
         line = [f"{rate:g}", f"{rtt:g}", f"{loss:g}", f"{queue:g}"]
         line += [f"{figures.shown(goodput[n])} ({figures.shown(wait[n])})" for n in names]
         possible = rate * (1.0 - loss / 100.0)
-        line += [figures.shown(goodput[n] / possible if goodput[n] is not None else None, 3) for n in ours]
+        line += [figures.share(goodput[n], possible) for n in ours]
         line += [figures.shown(figures.ratio_to_best(goodput[n], [goodput[p] for p in peers]), 2) for n in ours]
         loads = [r["load"] for results in by_tool.values() for r in results]
         lines.append(line + [f"{min(loads):.1f}-{max(loads):.1f}"])

@@ -76,6 +76,11 @@ class Figures(unittest.TestCase):
     def test_markdown(self):
         self.assertEqual(figures.markdown(["a", "b"], [[1, figures.shown(None)]]), "| a | b |\n|---|---|\n| 1 | - |\n")
 
+    def test_a_share_that_misses_a_goal_by_little_shows_it(self):
+        self.assertEqual(figures.share(474.4, 499.5), "0.949")
+        self.assertEqual(figures.share(95.0, 100.0), "0.950")
+        self.assertEqual(figures.share(None, 100.0), "-")
+
 
 class Traces(unittest.TestCase):
     def setUp(self):
