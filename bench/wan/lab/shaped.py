@@ -55,7 +55,9 @@ class ShapedLine(net.Namespaces):
         # What the router does, it does on the last processor: on that of a sender its timers would hold up a train of
         # packets for as long as the line takes for it.
         queues = f"/sys/class/net/{self.tag}ra/queues/rx-0/rps_cpus"
-        self.run(self.router, "sh", "-c", f"echo {1 << net.PROCESSORS[-1]:x} >{queues}")
+        last = net.PROCESSORS[-1]
+        mask = f"{1 << last % 32:x}" + ",00000000" * (last // 32)
+        self.run(self.router, "sh", "-c", f"echo {mask} >{queues}")
         self.shape(f"{self.tag}rb")
 
     def start(self, name, command, **options):
@@ -77,19 +79,20 @@ class ShapedLine(net.Namespaces):
     def passes(self, directory, seconds=1.0):
         """Mbit/s of payload that come through when more than the rate is offered: a shaper loses what its timer is late by
         beyond TIMER_LATE_US."""
-        ends = self.datagrams("passes", 1.2 * self.rate, seconds + 2, directory)
-        net.wait_until(lambda: self.shaped_bytes() > QUEUE_BYTES, 10, "iperf3's flow")
-        began, before = time.monotonic(), self.shaped_bytes()
+        ends = self.datagrams("passes", 1.2 * self.rate, int(seconds) + 2, directory)
+        net.wait_until(lambda: self.counted("bytes") > QUEUE_BYTES, 10, "iperf3's flow")
+        before, began = self.counted("bytes"), time.monotonic()
         time.sleep(seconds)
-        passed = (self.shaped_bytes() - before) / (time.monotonic() - began)
+        passed = (self.counted("bytes") - before) / (time.monotonic() - began)
         for end in ends:
             net.end(end)
+        net.wait_until(lambda: self.counted("backlog") == 0, 10, "the shaper's empty queue")
         return 8e-6 * passed * PAYLOAD / (PAYLOAD + HEADERS)
 
-    def shaped_bytes(self):
+    def counted(self, counter):
         told = subprocess.run(["tc", "-n", self.router, "-s", "-j", "qdisc", "show", "dev", f"{self.tag}rb", "root"], check=True,
                               capture_output=True, text=True)
-        return json.loads(told.stdout)[0]["bytes"]
+        return json.loads(told.stdout)[0][counter]
 
     def start_cross(self, rate, directory):
         """Datagrams at a constant rate from a to b, in the same queue."""
@@ -101,7 +104,7 @@ class ShapedLine(net.Namespaces):
         with open(server_log, "wb") as log:
             server = self.start(self.b, ["iperf3", "-s", "-1", "-p", "7100", "--forceflush"], stdout=log, stderr=log)
         net.wait_until(lambda: b"listening" in open(server_log, "rb").read(), 10, "iperf3's server")
-        with open(os.path.join(directory, f"{name}.json"), "wb") as said, open(server_log, "ab") as log:
-            client = self.start(self.a, ["iperf3", "-J", "-u", "-c", net.b_address(1), "-p", "7100", "-b", f"{rate}M",
-                                         "-l", str(PAYLOAD), "-t", str(seconds)], stdout=said, stderr=log)
+        with open(server_log, "ab") as log:
+            client = self.start(self.a, ["iperf3", "-u", "-c", net.b_address(1), "-p", "7100", "-b", f"{rate}M",
+                                         "-l", str(PAYLOAD), "-t", str(seconds)], stdout=log, stderr=log)
         return server, client

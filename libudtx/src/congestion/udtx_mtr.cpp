@@ -22,21 +22,17 @@ constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatev
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
-    if (feedback.delivery) {
-        const double rate = feedback.delivery->rate.bytes_per_second();
-        const double part = std::min(1.0, to_seconds(feedback.delivery->interval) / kDeliveryTime);
-        delivery_ += (delivery_ > 0.0 ? part : 1.0) * (rate - delivery_);
-        deliveries_.add(feedback.now, delivery_);
-        recent_.add(feedback.now, rate);
-    }
+    if (feedback.delivery) deliver(feedback.now, *feedback.delivery);
     count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
-    if (feedback.rate && feedback.rate->line_pps > 0.0) open_ = feedback.rate->line_is_least;
-    if (feedback.rate && feedback.rate->line_pps > 0.0 && !open_) {
-        const double estimate = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
-        if (mtr_ <= 0.0) {
+    const double most = deliveries_.value(feedback.now).value_or(0.0);
+    if (feedback.rate && feedback.rate->line_pps > 0.0) {
+        told_ = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
+        open_ = feedback.rate->line_is_least;
+        const double estimate = open_ ? std::max(told_, kOpen * most) : told_;
+        if (mtr_ <= 0.0 || (open_ && estimate > mtr_)) {
             mtr_ = estimate;
             smoothed_at_ = feedback.now;
         } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
@@ -47,8 +43,16 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
                 smooth(estimate, degree);
         }
     }
-    if (mtr_ > 0.0)
-        mtr_ = std::max(mtr_, (open_ ? kOpen : kCrossCheck) * deliveries_.value(feedback.now).value_or(0.0));
+    if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * most);
+}
+
+void UdtxMtr::deliver(Instant now, const DeliverySample& sample) {
+    const double rate = sample.rate.bytes_per_second();
+    const bool whole = delivery_ <= 0.0 || to_seconds(sample.interval) >= kDeliveryTime;
+    // A sample spans a round trip, but comes with each ACK.
+    delivery_ += (whole ? 1.0 : std::min(1.0, to_seconds(now - updated_) / kDeliveryTime)) * (rate - delivery_);
+    deliveries_.add(now, delivery_);
+    recent_.add(now, rate);
 }
 
 void UdtxMtr::count(const CongestionFeedback& feedback) {

@@ -18,8 +18,10 @@ class UdtxMtr {
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
-    /// For reports: where no train tells how much more the line carries, what it is known to carry.
-    [[nodiscard]] double seen() const noexcept { return open_ ? mtr() / kOpen : mtr(); }
+    /// Where no train tells how much more the line carries, what it is known to carry.
+    [[nodiscard]] double seen() const noexcept {
+        return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();
+    }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife, bytes/s.
@@ -37,13 +39,15 @@ class UdtxMtr {
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
 
+    void deliver(Instant now, const DeliverySample& sample);
     void count(const CongestionFeedback& feedback);
     void smooth(double estimate, double degree);
     void average(double estimate);
 
     double mtr_ = 0.0;
-    bool open_ = false;      // the line is faster than trains leave
-    double delivery_ = 0.0;  // rate of kDeliveryTime or a round trip, whichever is longer
+    double told_ = 0.0;      // by the receiver, last
+    bool open_ = false;      // and that was no more than the speed at which trains leave
+    double delivery_ = 0.0;  // rate of a round trip, averaged over kDeliveryTime where that is longer
     double delivered_ = 0.0;
     double usual_ = 0.0;
     std::optional<double> limit_;

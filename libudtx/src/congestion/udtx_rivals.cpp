@@ -81,7 +81,7 @@ double Udtx::competing_window() const {
 }
 
 // What arrives fills the line, so that the queue is our own, whoever began it.
-bool Udtx::alone() const { return mtr_.usual() > kAlone * mtr_.mtr(); }
+bool Udtx::alone() const { return mtr_.usual() > kAlone * mtr_.seen(); }
 
 // Drains of our own kind would have emptied the queue, and left us our share.
 bool Udtx::foreign(Instant now) const {

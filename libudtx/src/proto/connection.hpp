@@ -230,6 +230,7 @@ class Connection {
     std::optional<Transmit> transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
                                           std::span<std::byte> out);
     void hold(PathContext& p, bool wants, bool probe);
+    void note_train(Instant now, PathContext& p, const PacketPlan& plan, std::size_t size);
     [[nodiscard]] bool train_due(Instant now, const PathContext& p) const;
     [[nodiscard]] bool mtu_probe_allowed(const PathContext& p, std::uint32_t size) const;
     [[nodiscard]] bool wants_to_send(const PathContext& p, const Cargo& cargo) const;

@@ -196,6 +196,18 @@ void Connection::hold(PathContext& p, bool wants, bool probe) {
     p.pacer.set_held(paced, p.recovery.rtt().has_sample() ? p.recovery.rtt().minimum() : Duration());
 }
 
+/// After a packet of a pair or train, of which nothing may have come: then it ends.
+void Connection::note_train(Instant now, PathContext& p, const PacketPlan& plan, std::size_t size) {
+    if (size > 0 && !plan.pair_second) p.trains.on_first(now);
+    if (size > 0 && plan.pair_second) p.trains.on_next(now, static_cast<std::uint32_t>(size));
+    if (!plan.pair_second && size == plan.size) {  // a small packet alone is neither pair nor train
+        p.last_pair = now;
+        if (p.train_left > 1) p.last_train = now;
+    }
+    if (size != plan.size || !streams_.data_pending()) p.train_left = 0;
+    if (p.train_left == 0) p.trains.finish();
+}
+
 std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
                                                   std::span<std::byte> out) {
     const std::size_t mtu = p.mtu.current();
@@ -236,14 +248,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
             plan.pair_second = follows;
         }
         const std::size_t size = build_packet(now, p, out.subspan(used, mtu), plan);
-        if (opens) p.trains.on_first(now);
-        if (follows) p.trains.on_next(now, static_cast<std::uint32_t>(size));
-        if (opens && size == plan.size) {  // a small packet alone is neither pair nor train
-            p.last_pair = now;
-            if (p.train_left > 1) p.last_train = now;
-        }
-        const bool train_ends = size != plan.size || !streams_.data_pending();
-        if (train_ends) p.train_left = 0;
+        if (opens || follows) note_train(now, p, plan, size);
         if (size == 0) break;
         used += size;
         if (segment == 0) segment = size;
