@@ -106,7 +106,7 @@ def end(process, patience=3.0):
 class Namespaces:
     """a and b, by names of their own; everything started in them ends with them."""
     count = 0
-    nice = NICE
+    nice = NICE  # of all that is started in them
 
     def __init__(self):
         Namespaces.count += 1

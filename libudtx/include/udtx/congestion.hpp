@@ -85,7 +85,9 @@ struct CongestionFeedback {
 
 /// Figures for reports; not used by the transport.
 struct CongestionReport {
-    Rate mtr;                        ///< maximum transfer rate (link capacity seen by packet pairs), 0 = unknown
+    /// Maximum transfer rate: the line's, seen by packet pairs and trains, 0 = unknown. `udtx`: where trains arrive as
+    /// fast as they leave, the most that was delivered if that is more.
+    Rate mtr;
     Rate available;                  ///< ABW = MTR - sending rate
     double congestion_degree = 0.0;  ///< CD in 0..1, 0 if the controller has none
     bool slow_start = false;
