@@ -233,6 +233,15 @@ TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back
     }
 }
 
+TEST_CASE("udtx alone for minutes: the queue it keeps does not become its base, time and again") {
+    FlowRig rig(line(100, 50ms, 8.0, some_seeds(1)[0]));
+    rig.run_for(200s);
+    INFO(rig.table(5s, 25s) << rig.table(180s, 200s));
+    // Without drains that show the base again it is 5 ms longer by then, and grows on.
+    CHECK(rig.queue_delay(180s, 200s).mean < rig.queue_delay(5s, 25s).mean + 1ms);
+    CHECK(rig.goodput(180s, 200s).bps() > 0.95 * 100e6);
+}
+
 TEST_CASE("udtx on a line that changes: the rate falls to a tenth and comes back") {
     for (const std::uint64_t mbps : {10U, 100U}) {
         if (size_scale() < 1.0 && mbps > 10) continue;

@@ -30,8 +30,9 @@ constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on 
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
 constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer, not of timers
-constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
-constexpr Duration kCalm = std::chrono::seconds(2);    // without a queue: drains that failed before are forgotten
+constexpr Duration kBlame = std::chrono::seconds(20);   // after a trial that found congestion
+constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drains that failed before are forgotten
+constexpr Duration kBaseAge = std::chrono::seconds(5);  // half of the base's life: then a drain shows it again
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
@@ -246,7 +247,10 @@ void Udtx::consider_drain(Instant now) {
     const bool stands = to_seconds(now - last_low_) > 2.0 && since > std::max(1.0, 4.0 * rtt);
     const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
     if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
-    if (!stands && !joined) return;
+    // The queue that a flow alone keeps would become the base once the last empty one is 10 s ago, time and again.
+    // A shallow buffer bounds that itself.
+    const bool stale = now - last_drain_ > kBaseAge && alone() && !shallow();
+    if (!stands && !joined && !stale) return;
     if (stands) ++failed_drains_;  // until it shows
     begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3)));
 }
