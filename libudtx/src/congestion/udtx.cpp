@@ -16,8 +16,12 @@ constexpr double kMinHalfDelay = 1e-3;     // and so many s,
 constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
 
 // The share
-constexpr double kRest = 0.12;    // of q_h: the queue that a flow alone keeps, so that the line never runs dry
-constexpr double kMaxStep = 0.2;  // of the distance to the target, a feedback
+constexpr double kRest = 0.12;           // of q_h: the queue kept for its own sake, so that the line never runs dry,
+constexpr double kLate = 1.5e-3;         // s: by a flow that is alone, what threads of a busy host are late by,
+constexpr double kLatePerBuffer = 0.25;  // of the full buffer, at most,
+constexpr double kMoreRest = 0.38;       // of q_h, at most, more,
+constexpr double kNearlyAlone = 0.6;     // of C: from here on, in full at C
+constexpr double kMaxStep = 0.2;         // of the distance to the target, a feedback
 
 // The start
 constexpr double kInitialPackets = 18.0;
@@ -33,6 +37,8 @@ constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer,
 constexpr Duration kBlame = std::chrono::seconds(20);   // after a trial that found congestion
 constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drains that failed before are forgotten
 constexpr Duration kBaseAge = std::chrono::seconds(5);  // half of the base's life: then a drain shows it again
+
+constexpr double kLow = 0.25;  // of q_h: a queue that nobody else keeps up
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
@@ -73,8 +79,17 @@ double Udtx::half_delay() const {
 
 double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random(), kMaxThinning)); }
 
+// Who is alone keeps more. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
+double Udtx::rest() const {
+    if (!alone()) return kRest;
+    const double late = std::min(kLate, kLatePerBuffer * delay_.full().value_or(1.0));
+    const double most = std::clamp(late / half_delay() - kRest, 0.0, kMoreRest);
+    const double share = (rate_ / std::max(capacity(), 1.0) - kNearlyAlone) / (1.0 - kNearlyAlone);
+    return kRest + most * std::clamp(share, 0.0, 1.0);
+}
+
 double Udtx::equilibrium_delay() const {
-    return half_delay() * (kRest + std::log2(std::max(1.0, capacity() / std::max(rate_, 1.0))));
+    return half_delay() * (rest() + std::log2(std::max(1.0, capacity() / std::max(rate_, 1.0))));
 }
 
 void Udtx::on_sent(const CongestionSent& packet) {
@@ -173,7 +188,7 @@ void Udtx::consider_trial(const CongestionFeedback& feedback) {
 // x += beta (x* - x) is D-AIMD: an additive term that falls with congestion, beta C K^(-CD), and a multiplicative
 // one, beta x.
 void Udtx::steer(const CongestionFeedback& feedback, double dt) {
-    const double rest = equilibrium_delay();
+    const double own = equilibrium_delay();
     const double half = half_delay();
     share_.update({.dt = dt,
                    .rtt = delay_.base_rtt(),
@@ -183,10 +198,10 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .half_delay = half,
                    .loss = loss_.congestion(),
                    .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer(),
-                   .flooded = delay_.queue() > rest + 2.0 * half});
-    const double target = capacity() * std::min(std::exp2(kRest) * share_.share(), kMaxShare);
+                   .flooded = delay_.queue() > own + 2.0 * half});
+    const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
-    if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > rest + 0.5 * half) return;
+    if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > own + 0.5 * half) return;
     rate_ += std::min(kMaxStep, share_.beta() * dt / loop_time) * (target - rate_);
     fill(feedback, dt);
 }
@@ -228,7 +243,7 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
 void Udtx::consider_drain(Instant now) {
     const double half = half_delay();
     const double rtt = delay_.base_rtt();
-    if (delay_.queue() <= 0.25 * half) {
+    if (delay_.queue() <= (kLow + rest() - kRest) * half) {
         last_low_ = now;
         if (drain_until_ || now < frozen_until_ || now - last_high_ > kCalm) failed_drains_ = 0;
     } else {

@@ -76,6 +76,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double ack_interval() const;
     [[nodiscard]] double push() const;
     [[nodiscard]] double longest_hold() const;
+    [[nodiscard]] double rest() const;               // of q_h, in q_eq
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
 
