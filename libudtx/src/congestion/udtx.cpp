@@ -34,11 +34,12 @@ constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on 
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
 constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer, not of timers
-constexpr Duration kBlame = std::chrono::seconds(20);   // after a trial that found congestion
+constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
+
+// Drains
+constexpr double kLow = 0.25;                           // of q_h: a queue that nobody else keeps up
 constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drains that failed before are forgotten
 constexpr Duration kBaseAge = std::chrono::seconds(5);  // half of the base's life: then a drain shows it again
-
-constexpr double kLow = 0.25;  // of q_h: a queue that nobody else keeps up
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
@@ -82,7 +83,8 @@ double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random
 // Who is alone keeps more. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
 double Udtx::rest() const {
     if (!alone()) return kRest;
-    const double late = std::min(kLate, kLatePerBuffer * delay_.full().value_or(1.0));
+    double late = kLate;
+    if (const auto full = delay_.full()) late = std::min(late, kLatePerBuffer * *full);
     const double most = std::clamp(late / half_delay() - kRest, 0.0, kMoreRest);
     const double share = (rate_ / std::max(capacity(), 1.0) - kNearlyAlone) / (1.0 - kNearlyAlone);
     return kRest + most * std::clamp(share, 0.0, 1.0);
