@@ -16,8 +16,7 @@ constexpr double kMinHalfDelay = 1e-3;     // and so many s,
 constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
 
 // The share
-constexpr double kRest = 0.12;           // of q_h: the queue kept for its own sake, so that the line never runs dry,
-constexpr double kLate = 1.5e-3;         // s: by a flow that is alone, what threads of a busy host are late by,
+constexpr double kLate = 1.5e-3;  // s of queue kept by a flow that is alone, what threads of a busy host are late by,
 constexpr double kLatePerBuffer = 0.25;  // of the full buffer, at most,
 constexpr double kMoreRest = 0.38;       // of q_h, at most, more,
 constexpr double kNearlyAlone = 0.6;     // of C: from here on, in full at C
@@ -35,11 +34,6 @@ constexpr double kOverflow = 0.002;  // congestion loss from which on the highes
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
 constexpr double kLeastFull = 2.0;   // of the least q_h: the delay of a buffer, not of timers
 constexpr Duration kBlame = std::chrono::seconds(20);  // after a trial that found congestion
-
-// Drains
-constexpr double kLow = 0.25;                           // of q_h: a queue that nobody else keeps up
-constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drains that failed before are forgotten
-constexpr Duration kBaseAge = std::chrono::seconds(5);  // half of the base's life: then a drain shows it again
 
 // ACKs
 constexpr double kAckPackets = 64.0;   // recovery::AckTracker::kPacketsPerAck
@@ -242,46 +236,6 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 
-void Udtx::consider_drain(Instant now) {
-    const double half = half_delay();
-    const double rtt = delay_.base_rtt();
-    if (delay_.queue() <= (kLow + rest() - kRest) * half) {
-        last_low_ = now;
-        if (drain_until_ || now < frozen_until_ || now - last_high_ > kCalm) failed_drains_ = 0;
-    } else {
-        last_high_ = now;
-    }
-    if (drain_until_) {
-        if (now >= *drain_until_) end_drain(now);
-        return;
-    }
-    if (compete_.active()) {
-        if (compete_.take_drain(now)) begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, 1.0));
-        return;
-    }
-    const bool fell = drain_base_ && to_seconds(*drain_base_ - delay_.base()) > 0.25 * half;
-    const double since = to_seconds(now - last_drain_);
-    const bool stands = to_seconds(now - last_low_) > 2.0 && since > std::max(1.0, 4.0 * rtt);
-    const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
-    if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
-    // The queue that a flow alone keeps would become the base once the last empty one is 10 s ago, time and again.
-    // A shallow buffer bounds that itself.
-    const bool stale = now - last_drain_ > kBaseAge && alone() && !shallow();
-    if (!stands && !joined && !stale) return;
-    if (stands) ++failed_drains_;  // until it shows
-    begin_drain(now, std::min((delay_.queue() + 2e-3) / 0.75, std::max(rtt / 2.0, 20e-3)));
-}
-
-void Udtx::begin_drain(Instant now, double length) {
-    drain_until_ = now + from_seconds(length);
-    last_drain_ = now;
-}
-
-void Udtx::end_drain(Instant now) {
-    drain_until_.reset();
-    frozen_until_ = now + from_seconds(delay_.base_rtt());
-}
-
 void Udtx::on_mtu(std::uint32_t bytes) {
     if (bytes == 0) return;
     datagram_bytes_ = bytes;
@@ -333,7 +287,7 @@ Rate Udtx::pacing_rate() const {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + ack_interval());
         pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);
     }
-    pace *= drain_until_ ? 0.25 : trial_.factor();
+    pace *= drain_until_ ? kDrainPace : trial_.factor();
     return std::min(Rate::bytes_per_second(pace), options_.max_rate);
 }
 

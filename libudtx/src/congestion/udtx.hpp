@@ -45,6 +45,8 @@ class Udtx final : public CongestionController {
   private:
     static constexpr double kMaxShare = 1.05;    // x above C: how an error of C and a freed line are found out
     static constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
+    static constexpr double kRest = 0.12;  // of q_h: the queue kept for its own sake, so that the line never runs dry
+    static constexpr double kDrainPace = 0.25;  // of x
 
     enum class Phase : std::uint8_t { blind, ramp, steady };
 
@@ -59,12 +61,17 @@ class Udtx final : public CongestionController {
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
     [[nodiscard]] bool foreign(Instant now) const;
+    [[nodiscard]] bool overflows(Instant now) const;
+    [[nodiscard]] bool losing(Instant now) const;
     [[nodiscard]] bool alone() const;
     void begin_competing(Instant now, double rtt);
     [[nodiscard]] double competing_window() const;
     bool end_competing(const CongestionFeedback& feedback, double rtt);
     void stop_waiting();
     void consider_drain(Instant now);
+    [[nodiscard]] static double time_to_empty(double queue);
+    [[nodiscard]] double drain_length(Instant now, double queue) const;
+    void look_for_company(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
     [[nodiscard]] double least_half_delay() const;
@@ -123,7 +130,11 @@ class Udtx final : public CongestionController {
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
-    Instant last_overflow_;               // packets lost to a full queue
+    Instant last_overflow_;                 // packets lost to a full queue
+    std::optional<Instant> company_until_;  // a drain of ours may show drains of others
+    double company_least_ = 0.0;            // q since it began
+    bool had_company_ = false;
+    Instant last_company_;
     Instant last_high_;                   // q > 0.25 q_h
     int failed_drains_ = 0;               // that have not emptied the queue, since the last that did
     std::optional<Duration> drain_base_;  // base delay when drains were last considered

@@ -1,12 +1,16 @@
 #include "congestion/udtx_pauses.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace udtx::congestion {
 
 namespace {
 constexpr double kReach = 0.43;  // of the base RTT: 0.7 of what is in flight with a longer queue leaves some of it
 constexpr double kCrowd = 4.0;   // q_h: what fifteen of our own kind make
+constexpr double kFew = 2.0;     // q_h, where the buffer overflows, which our own kind does not make it for long
+constexpr double kCalm =
+    0.75;  // of the full buffer: none has been lost there, and without a loss CUBIC reduces nothing
 constexpr double kStands = 0.5;  // s, and four round trips: longer than what newcomers of our own kind make
 constexpr double kPause = 0.5;   // s, and four round trips: whoever is away for longer has ended
 constexpr Duration kMemory = std::chrono::seconds(25);  // two of Linux's
@@ -14,31 +18,42 @@ constexpr Duration kMemory = std::chrono::seconds(25);  // two of Linux's
 
 void UdtxPauses::on_feedback(Instant now, const Line& line) {
     if (line.drained) {
-        stands_since_.reset();
-        empty_since_.reset();
+        long_ = {};
+        calm_ = {};
         return;
     }
     const double high = std::max(kReach * line.base_rtt + line.half_delay, kCrowd * line.half_delay);
-    // Two reductions are a round trip apart at least: what falls faster is none.
-    const bool at_once = to_seconds(now - high_) < line.base_rtt + line.ack_interval + high;
-    if (line.queue > high) {
-        if (!stands_since_) stands_since_ = now;
-        high_ = now;
-    } else if (stands_since_ && line.queue <= 0.5 * line.half_delay) {
-        if (at_once && to_seconds(high_ - *stands_since_) > kStands + 4.0 * line.base_rtt) empty_since_ = now;
-        stands_since_.reset();
-    } else if (line.queue < 0.5 * high && !at_once) {
-        stands_since_.reset();
-    }
-    if (empty_since_ && line.queue > 0.5 * high) look_for_end(now, line);
+    long_.on_feedback(now, line, high, std::numeric_limits<double>::max());
+    look_for_end(now, line, long_, 0.5 * high);
+    const double low = kFew * line.half_delay;
+    if (line.full <= 2.0 * low) return;
+    calm_.on_feedback(now, line, low, kCalm * line.full);
+    look_for_end(now, line, calm_, 0.5 * low);
 }
 
-void UdtxPauses::look_for_end(Instant now, const Line& line) {
-    if (to_seconds(now - *empty_since_) < kPause + 4.0 * line.base_rtt) {
+void UdtxPauses::Watch::on_feedback(Instant now, const Line& line, double high, double top) {
+    // Two reductions are a round trip apart at least: what falls faster is none.
+    const bool at_once = to_seconds(now - high_at) < line.base_rtt + line.ack_interval + high;
+    if (line.queue > top) {
+        stands_since.reset();
+    } else if (line.queue > high) {
+        if (!stands_since) stands_since = now;
+        high_at = now;
+    } else if (stands_since && line.queue <= 0.5 * line.half_delay) {
+        if (at_once && to_seconds(high_at - *stands_since) > kStands + 4.0 * line.base_rtt) empty_since = now;
+        stands_since.reset();
+    } else if (line.queue < 0.5 * high && !at_once) {
+        stands_since.reset();
+    }
+}
+
+void UdtxPauses::look_for_end(Instant now, const Line& line, Watch& watch, double back) {
+    if (!watch.empty_since || line.queue <= back) return;
+    if (to_seconds(now - *watch.empty_since) < kPause + 4.0 * line.base_rtt) {
         before_last_ = last_;
         last_ = now;
     }
-    empty_since_.reset();
+    watch.empty_since.reset();
 }
 
 bool UdtxPauses::regular(Instant now) const { return before_last_ && now - *before_last_ <= kMemory; }

@@ -21,18 +21,25 @@ class UdtxPauses {
         double base_rtt = 0.0;
         double ack_interval = 0.0;  ///< where ACKs are sparse
         bool drained = false;       ///< by ourselves, now or within the last round trips
+        double full = 0.0;  ///< queue of the full buffer, where it overflows now and again and is no shallow one
     };
     void on_feedback(Instant now, const Line& line);
     /// Others have paused more than once lately.
     [[nodiscard]] bool regular(Instant now) const;
 
   private:
-    void look_for_end(Instant now, const Line& line);
+    /// A queue within these bounds, seconds, and how it goes.
+    struct Watch {
+        void on_feedback(Instant now, const Line& line, double high, double top);
+        std::optional<Instant> stands_since;
+        Instant high_at;                     // there last
+        std::optional<Instant> empty_since;  // it stood, and is gone
+    };
+    void look_for_end(Instant now, const Line& line, Watch& watch, double back);
 
-    std::optional<Instant> stands_since_;  // the queue is long
-    Instant high_;                         // and was highest last
-    std::optional<Instant> empty_since_;   // it was, and is gone
-    std::optional<Instant> last_;          // pause
+    Watch long_;
+    Watch calm_;
+    std::optional<Instant> last_;  // pause
     std::optional<Instant> before_last_;
 };
 

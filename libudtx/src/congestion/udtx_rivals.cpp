@@ -9,6 +9,7 @@ namespace udtx::congestion {
 namespace {
 constexpr double kCrowdQueue = 5.0;                         // q_h: what thirty of our own kind make
 constexpr double kForeignQueue = 1.5;                       // q_h, where the queue is known for that of others
+constexpr double kLosing = 0.7;                             // of the highest x in 10 s: others take it
 constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
@@ -20,7 +21,7 @@ constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets wer
 constexpr double kFailedDrains = 2.0;                       // in a row: others keep up the queue
 constexpr double kSlowPackets = 1500.0;                     // Lp, the time that slow lines are given besides
 constexpr double kDrainEcho = 0.3;                          // s, and three round trips: what a drain of ours may show
-constexpr double kDrainPace = 2.0;                          // s, between drains of a queue that stands
+constexpr double kDrainGap = 2.0;                           // s, between drains of a queue that stands
 }  // namespace
 
 void Udtx::consider_competing(const CongestionFeedback& feedback) {
@@ -30,7 +31,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
                               .half_delay = half_delay(),
                               .base_rtt = delay_.base_rtt(),
                               .ack_interval = acks_are_sparse() ? acks_.mean() : 0.0,
-                              .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt});
+                              .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt,
+                              .full = overflows(now) ? *delay_.full() : 0.0});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
     if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
@@ -89,11 +91,15 @@ bool Udtx::foreign(Instant now) const {
     const double patience = 3.0 + 10.0 * delay_.base_rtt() + slow;
     // Several of our kind that drain at different times do so in vain, too, but once all have joined no queue
     // overflows.
-    const bool overflows = delay_.full() && !shallow() && now - last_overflow_ < kOverflowAge;
-    const bool drained_in_vain = overflows && failed_drains_ >= kFailedDrains + slow / kDrainPace;
-    if (to_seconds(now - last_low_) <= patience && !drained_in_vain && !pauses_.regular(now)) return false;
-    return rate_ < 0.7 * rates_.value(now).value_or(rate_);
+    const bool drained_in_vain = overflows(now) && failed_drains_ >= kFailedDrains + slow / kDrainGap;
+    if (to_seconds(now - std::max(last_low_, last_company_)) <= patience && !drained_in_vain && !pauses_.regular(now))
+        return false;
+    return losing(now);
 }
+
+bool Udtx::overflows(Instant now) const { return delay_.full() && !shallow() && now - last_overflow_ < kOverflowAge; }
+
+bool Udtx::losing(Instant now) const { return rate_ < kLosing * rates_.value(now).value_or(rate_); }
 
 void Udtx::begin_competing(Instant now, double rtt) {
     // With a share of 1/n before, 1/(n + 1) is fair beside one more; a newcomer never had a share: beside one, 1/2.

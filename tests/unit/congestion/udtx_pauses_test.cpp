@@ -21,11 +21,13 @@ struct Cycle {
     Duration away = 300ms;
     bool drained = false;
     double high = kLong;
+    double full = 0.0;
 };
 
 class Rig {
   public:
     void run(const Cycle& cycle) {
+        full_ = cycle.full;
         stay(cycle.stands, cycle.high, cycle.high, false);
         stay(cycle.fall, cycle.high, cycle.low, cycle.drained);
         stay(cycle.away, cycle.low, cycle.low, cycle.drained);
@@ -37,9 +39,11 @@ class Rig {
     void stay(Duration length, double from, double to, bool drained) {
         for (Duration t{}; t < length; t += 5ms) {
             const double part = to_seconds(t) / to_seconds(length);
-            pauses_.on_feedback(
-                now_ + t,
-                {.queue = from + part * (to - from), .half_delay = kHalf, .base_rtt = kBase, .drained = drained});
+            pauses_.on_feedback(now_ + t, {.queue = from + part * (to - from),
+                                           .half_delay = kHalf,
+                                           .base_rtt = kBase,
+                                           .drained = drained,
+                                           .full = full_});
         }
         now_ += length;
     }
@@ -47,6 +51,7 @@ class Rig {
 
   private:
     UdtxPauses pauses_;
+    double full_ = 0.0;
     Instant now_ = Instant(1h);
 };
 
@@ -77,4 +82,25 @@ TEST_CASE("udtx's pauses: none is what answers to loss, has ended, or drains whe
     SECTION("newcomers, whose queue does not last") { rig.run({.stands = 300ms}, 20); }
     SECTION("a queue that our own kind could keep") { rig.run({.high = 3.0 * kHalf}, 5); }
     CHECK(!rig.regular());
+}
+
+TEST_CASE("udtx's pauses: where the buffer overflows, a shorter queue that is gone at once without having been full") {
+    constexpr double kFull = 0.060;
+    Rig rig;
+    SECTION("twice") {
+        rig.run({.high = 0.015, .full = kFull}, 2);
+        CHECK(rig.regular());
+    }
+    SECTION("not where nothing overflows: our own kind keeps such a queue") {
+        rig.run({.high = 0.015}, 2);
+        CHECK(!rig.regular());
+    }
+    SECTION("not from a full buffer that is shorter than what CUBIC gives up") {
+        rig.run({.high = 0.021, .full = 0.024}, 2);
+        CHECK(!rig.regular());
+    }
+    SECTION("not while we drain") {
+        rig.run({.drained = true, .high = 0.015, .full = kFull}, 2);
+        CHECK(!rig.regular());
+    }
 }
