@@ -110,6 +110,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         phase_ = Phase::ramp;
         first_ramp_ = false;
         compete_.leave();
+        forget_drains();
         trial_.abandon();
         at_line_since_.reset();
         crowded_since_.reset();

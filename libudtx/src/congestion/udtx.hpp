@@ -70,10 +70,13 @@ class Udtx final : public CongestionController {
     void stop_waiting();
     void consider_drain(Instant now);
     [[nodiscard]] static double time_to_empty(double queue);
-    [[nodiscard]] double drain_length(Instant now, double queue) const;
+    [[nodiscard]] double drain_length(double queue) const;
+    [[nodiscard]] double patience_times(Instant now) const;
+    void drain_with_others(Instant now, double length);
     void look_for_company(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
+    void forget_drains();
     [[nodiscard]] double least_half_delay() const;
     [[nodiscard]] double half_delay() const;  // q_h
     [[nodiscard]] std::optional<double> roomy_buffer() const;
@@ -127,13 +130,16 @@ class Udtx final : public CongestionController {
     double overrun_most_ = 0.0;
 
     std::optional<Instant> drain_until_;
+    bool long_drain_ = false;  // after several in vain
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
     Instant last_overflow_;                 // packets lost to a full queue
     std::optional<Instant> company_until_;  // a drain of ours may show drains of others
-    double company_least_ = 0.0;            // q since it began
-    bool had_company_ = false;
+    double company_least_ = 0.0;            // q since it began,
+    double company_usual_ = 0.0;            // qm before,
+    double company_own_ = 0.0;              // and what of it is ours, s
+    std::optional<Instant> had_company_;
     Instant last_company_;
     Instant last_high_;                   // q > 0.25 q_h
     int failed_drains_ = 0;               // that have not emptied the queue, since the last that did

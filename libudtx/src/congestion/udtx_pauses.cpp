@@ -26,7 +26,10 @@ void UdtxPauses::on_feedback(Instant now, const Line& line) {
     long_.on_feedback(now, line, high, std::numeric_limits<double>::max());
     look_for_end(now, line, long_, 0.5 * high);
     const double low = kFew * line.half_delay;
-    if (line.full <= 2.0 * low) return;
+    if (line.full <= 2.0 * low) {
+        calm_ = {};
+        return;
+    }
     calm_.on_feedback(now, line, low, kCalm * line.full);
     look_for_end(now, line, calm_, 0.5 * low);
 }
@@ -49,7 +52,8 @@ void UdtxPauses::Watch::on_feedback(Instant now, const Line& line, double high, 
 
 void UdtxPauses::look_for_end(Instant now, const Line& line, Watch& watch, double back) {
     if (!watch.empty_since || line.queue <= back) return;
-    if (to_seconds(now - *watch.empty_since) < kPause + 4.0 * line.base_rtt) {
+    const bool told = last_ && *last_ >= *watch.empty_since;  // by the other watch
+    if (!told && to_seconds(now - *watch.empty_since) < kPause + 4.0 * line.base_rtt) {
         before_last_ = last_;
         last_ = now;
     }

@@ -10,6 +10,7 @@ namespace {
 constexpr double kCrowdQueue = 5.0;                         // q_h: what thirty of our own kind make
 constexpr double kForeignQueue = 1.5;                       // q_h, where the queue is known for that of others
 constexpr double kLosing = 0.7;                             // of the highest x in 10 s: others take it
+constexpr double kNoLoss = 0.0005;                          // random loss to speak of
 constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
@@ -32,7 +33,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
                               .base_rtt = delay_.base_rtt(),
                               .ack_interval = acks_are_sparse() ? acks_.mean() : 0.0,
                               .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt,
-                              .full = overflows(now) ? *delay_.full() : 0.0});
+                              // CUBIC, too, reduces a queue that is not full where packets are lost at random.
+                              .full = overflows(now) && loss_.random() < kNoLoss ? *delay_.full() : 0.0});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
     if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
@@ -65,6 +67,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
         pauses_ = {};
+        forget_drains();
         return;
     }
     // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.
@@ -129,6 +132,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
     const bool over = compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt());
     if (!over && !alone()) return false;
     compete_.leave();
+    forget_drains();
     last_low_ = now;
     left_ = over ? std::optional(now) : std::nullopt;
     left_rate_ = rate_;
@@ -138,6 +142,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
 
 void Udtx::stop_waiting() {
     overrun_since_.reset();
+    forget_drains();
     trial_.abandon();  // trials stand still now: one that runs would lower the rate for as long as this lasts
 }
 

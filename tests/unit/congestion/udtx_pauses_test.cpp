@@ -91,12 +91,24 @@ TEST_CASE("udtx's pauses: where the buffer overflows, a shorter queue that is go
         rig.run({.high = 0.015, .full = kFull}, 2);
         CHECK(rig.regular());
     }
-    SECTION("not where nothing overflows: our own kind keeps such a queue") {
-        rig.run({.high = 0.015}, 2);
+    SECTION("one is no two, though it can be told in both ways") {
+        rig.run({.full = kFull});
         CHECK(!rig.regular());
     }
-    SECTION("not from a full buffer that is shorter than what CUBIC gives up") {
+    SECTION("what stood before the buffer was known no more has not stood since") {
+        rig.run({.stands = 50ms, .high = 0.015, .full = kFull});
+        for (int i = 0; i < 2; ++i) {
+            rig.run({.high = 0.0});
+            rig.run({.stands = 50ms, .high = 0.015, .full = kFull});
+        }
+        CHECK(!rig.regular());
+    }
+    SECTION("not from a queue near the full one: what CUBIC gives up there may be all") {
         rig.run({.high = 0.021, .full = 0.024}, 2);
+        CHECK(!rig.regular());
+    }
+    SECTION("not where the full queue is so short that many of our own kind keep it up") {
+        rig.run({.high = 0.012, .full = 0.018}, 2);
         CHECK(!rig.regular());
     }
     SECTION("not while we drain") {
