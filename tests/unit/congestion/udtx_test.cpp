@@ -1,7 +1,9 @@
 // The parts of udtx, each by itself; the whole is judged in tests/scenario/udtx_test.cpp.
 #include "congestion/udtx.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "test/catch.hpp"
 #include "wire/frame.hpp"
@@ -321,6 +323,25 @@ TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate
         REQUIRE(line.udtx.competing());
         if (!line.udtx.draining()) REQUIRE_FALSE(line.halved());
     }
+}
+
+TEST_CASE("udtx: drains in vain of a queue that takes nothing from it grow longer") {
+    LossyUdtx line;
+    while (line.steps() < 200) line.step(0ms, false);
+    std::vector<int> lengths;  // SYN intervals
+    bool before = false;
+    while (line.steps() < 1200) {  // 10 s: afterwards this queue is the base
+        line.step(3300us, false);
+        if (line.udtx.draining() && !before) lengths.push_back(0);
+        if (line.udtx.draining()) ++lengths.back();
+        before = line.udtx.draining();
+    }
+    INFO(Catch::Detail::stringify(lengths));
+    REQUIRE(lengths.size() >= 8);
+    CHECK(*std::max_element(lengths.begin(), lengths.begin() + 3) == 1);
+    const auto longest = std::max_element(lengths.begin(), lengths.end());
+    CHECK(*longest >= 5);
+    CHECK(*longest <= 25);  // a quarter of the second that lies between two
 }
 
 TEST_CASE("udtx beside queue fillers: its window is CUBIC's") {
