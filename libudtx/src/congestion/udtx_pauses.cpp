@@ -37,15 +37,14 @@ void UdtxPauses::on_feedback(Instant now, const Line& line) {
 void UdtxPauses::Watch::on_feedback(Instant now, const Line& line, double high, double top) {
     // Two reductions are a round trip apart at least: what falls faster is none.
     const bool at_once = to_seconds(now - high_at) < line.base_rtt + line.ack_interval + high;
-    if (line.queue > top) {
-        stands_since.reset();
-    } else if (line.queue > high) {
+    const bool below = line.queue <= top;
+    if (below && line.queue > high) {
         if (!stands_since) stands_since = now;
         high_at = now;
-    } else if (stands_since && line.queue <= 0.5 * line.half_delay) {
+    } else if (below && stands_since && line.queue <= 0.5 * line.half_delay) {
         if (at_once && to_seconds(high_at - *stands_since) > kStands + 4.0 * line.base_rtt) empty_since = now;
         stands_since.reset();
-    } else if (line.queue < 0.5 * high && !at_once) {
+    } else if (!below || (line.queue < 0.5 * high && !at_once)) {
         stands_since.reset();
     }
 }
