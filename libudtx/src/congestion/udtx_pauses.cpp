@@ -6,20 +6,19 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kReach = 0.43;  // of the base RTT: 0.7 of what is in flight with a longer queue leaves some of it
-constexpr double kCrowd = 4.0;   // q_h: what fifteen of our own kind make
-constexpr double kFew = 2.0;     // q_h, where the buffer overflows, which our own kind does not make it for long
-constexpr double kCalm =
-    0.75;  // of the full buffer: none has been lost there, and without a loss CUBIC reduces nothing
-constexpr double kStands = 0.5;  // s, and four round trips: longer than what newcomers of our own kind make
-constexpr double kPause = 0.5;   // s, and four round trips: whoever is away for longer has ended
+constexpr double kReach = 0.43;    // of the base RTT: 0.7 of what is in flight with a longer queue leaves some of it
+constexpr double kCrowd = 4.0;     // q_h: what fifteen of our own kind make
+constexpr double kFew = 2.0;       // q_h, where the buffer overflows: our own kind does not keep that up
+constexpr double kNotFull = 0.75;  // of the full buffer: nothing is lost below, and CUBIC reduces only after a loss
+constexpr double kStands = 0.5;    // s, and four round trips: longer than what newcomers of our own kind make
+constexpr double kPause = 0.5;     // s, and four round trips: whoever is away for longer has ended
 constexpr Duration kMemory = std::chrono::seconds(25);  // two of Linux's
 }  // namespace
 
 void UdtxPauses::on_feedback(Instant now, const Line& line) {
     if (line.drained) {
         long_ = {};
-        calm_ = {};
+        below_full_ = {};
         return;
     }
     const double high = std::max(kReach * line.base_rtt + line.half_delay, kCrowd * line.half_delay);
@@ -27,11 +26,11 @@ void UdtxPauses::on_feedback(Instant now, const Line& line) {
     look_for_end(now, line, long_, 0.5 * high);
     const double low = kFew * line.half_delay;
     if (line.full <= 2.0 * low) {
-        calm_ = {};
+        below_full_ = {};
         return;
     }
-    calm_.on_feedback(now, line, low, kCalm * line.full);
-    look_for_end(now, line, calm_, 0.5 * low);
+    below_full_.on_feedback(now, line, low, kNotFull * line.full);
+    look_for_end(now, line, below_full_, 0.5 * low);
 }
 
 void UdtxPauses::Watch::on_feedback(Instant now, const Line& line, double high, double top) {

@@ -3,7 +3,8 @@
 // BBR empties the queue to measure the round trip: Linux's every 10 s (ProbeRTT, draft-cardwell-iccrg-bbr-congestion-
 // control-00, section 4.3.5), BBRv3 every 5 s (draft-ietf-ccwg-bbr, section 5.3.4). CUBIC cannot: it
 // keeps 0.7 of what is in flight (RFC 9438, section 4.6). Reno, which keeps half, can where the buffer is smaller than
-// a bandwidth-delay product. Our own kind can, but drains when we do.
+// a bandwidth-delay product. Our own kind can, but drains when we do. Where the buffer overflows now and again a
+// shorter queue tells, too, if it was not full: nothing is lost there, and CUBIC reduces only after a loss.
 #pragma once
 
 #include <optional>
@@ -38,7 +39,7 @@ class UdtxPauses {
     void look_for_end(Instant now, const Line& line, Watch& watch, double back);
 
     Watch long_;
-    Watch calm_;
+    Watch below_full_;
     std::optional<Instant> last_;  // pause
     std::optional<Instant> before_last_;
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr double kCrowdQueue = 5.0;                         // q_h: what thirty of our own kind make
 constexpr double kForeignQueue = 1.5;                       // q_h, where the queue is known for that of others
 constexpr double kLosing = 0.7;                             // of the highest x in 10 s: others take it
-constexpr double kNoLoss = 0.0005;                          // random loss to speak of
+constexpr double kNoLoss = 0.0005;                          // random loss: below it, none to speak of
 constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
