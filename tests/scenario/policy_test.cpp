@@ -41,6 +41,43 @@ TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes firs
     }
 }
 
+TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, and what it leaves is taken up") {
+    for (const Duration rtt : {20ms, 50ms, 200ms}) {
+        if (size_scale() < 1.0 && rtt != 50ms) continue;
+        for (const bool low_first : {false, true}) {
+            FlowSpec low = with(Policy::low, "udtx", low_first ? 0s : 5s);
+            FlowSpec fair{.cc = "udtx", .start = low_first ? 5s : 0s};
+            FlowRig rig({.name = "udtx and low",
+                         .bits_per_second = 50'000'000,
+                         .rtt = rtt,
+                         .queue_bdp = 8.0,
+                         .flows = {fair, low}});
+            rig.run_for(60s);
+            INFO(rig.table(20s, 60s));
+            CHECK(rig.goodput(0, 20s, 60s).bps() > 0.9 * rig.goodput(20s, 60s).bps());
+        }
+    }
+    FlowSpec fair{.cc = "udtx", .bytes = 100'000'000};  // some 17 s
+    FlowRig rig(
+        {.name = "udtx, then low", .bits_per_second = 50'000'000, .rtt = 50ms, .flows = {fair, with(Policy::low)}});
+    rig.run_for(35s);
+    INFO(rig.table(30s, 35s));
+    CHECK(rig.goodput(1, 30s, 35s).bps() > 0.8 * 50e6);
+}
+
+TEST_CASE("low: half a line that others leave is used, and half a minute of jitter is no company") {
+    const CrossTraffic half{.bits_per_second = 50'000'000, .from = 5s, .off = 0s};
+    FlowRig beside({.name = "low and half a line", .rtt = 50ms, .flows = {with(Policy::low)}, .cross = half});
+    beside.run_for(30s);
+    INFO(beside.table(15s, 30s));
+    CHECK(beside.goodput(0, 15s, 30s).bps() > 0.7 * 50e6);
+
+    FlowRig jitter({.name = "low and jitter", .rtt = 50ms, .jitter = 5ms, .flows = {with(Policy::low)}});
+    jitter.run_for(30s);
+    INFO(jitter.table(10s, 30s));
+    CHECK(jitter.goodput(0, 10s, 30s).bps() > 0.75 * 100e6);
+}
+
 TEST_CASE("low: alone it uses the line, under random loss too") {
     for (const double loss : {0.0, 0.01}) {
         FlowRig rig({.name = "low alone",

@@ -21,13 +21,22 @@ constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far o
 constexpr double kSlowStartExit = 0.75;                      // of the target (LEDBAT++, section 4.4)
 constexpr double kTolerated = 0.02;                          // losses of a round that need not mean a full queue
 constexpr double kTargetGrowth = 0.02;                       // a second
-constexpr int kPauseRounds = 2;                              // at the least window (LEDBAT++, section 4.3)
-constexpr int kPauseInterval = 9;                            // a pause takes a tenth of the time
-constexpr double kResume = 0.9;                              // of the window before the pause
+constexpr double kCongestion = 3e-4;                         // of all packets, lost where the queue is long
+constexpr double kRandomPart = 0.25;
+constexpr double kUdtxQueuePerRtt = 0.03;  // q_h of `udtx`
+constexpr Duration kUdtxQueue = std::chrono::milliseconds(4);
+constexpr int kPauseRounds = 2;    // at the least window (LEDBAT++, section 4.3)
+constexpr int kPauseInterval = 9;  // a pause takes a tenth of the time
+constexpr double kResume = 0.9;    // of the window before the pause
 constexpr double kPacing = 1.1;
 constexpr double kSlowStartPacing = 2.0;
 
 }  // namespace
+
+Duration BaseDelay::least() const {
+    const auto end = least_.begin() + static_cast<std::ptrdiff_t>(std::min(used_, kSteps));
+    return used_ == 0 ? Duration::zero() : *std::min_element(least_.begin(), end);
+}
 
 Duration BaseDelay::add(Instant now, Duration delay) {
     if (used_ == 0 || now - step_start_ >= kStep) {
@@ -36,7 +45,7 @@ Duration BaseDelay::add(Instant now, Duration delay) {
     }
     Duration& newest = least_[(used_ - 1) % kSteps];
     newest = std::min(newest, delay);
-    return *std::min_element(least_.begin(), least_.begin() + static_cast<std::ptrdiff_t>(std::min(used_, kSteps)));
+    return least();
 }
 
 Scavenger::Scavenger(const CongestionOptions& options)
@@ -70,38 +79,60 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 }
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
+    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0);
+    jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
+    delay_.on_feedback(feedback, packet_time(), jitter_.size());
+    if (delay_.known()) {
+        const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));
+        loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
+        const bool congestion = loss_.congestion() > std::max(kCongestion, kRandomPart * loss_.random());
+        overflowed_ = counts.high_lost > 0.0 && (congestion || company_.trial());
+    }
     if (!feedback.rtt_sample) return;
     const Duration base = base_.add(feedback.now, *feedback.rtt_sample);
-    recent_[recent_count_++ % kFilter] = *feedback.rtt_sample;
+    recent_[recent_count_++ % kFilter] = noise_.on_delay(feedback.now, *feedback.rtt_sample, base,
+                                                         {.jitter = jitter_.size(), .base_rtt = to_seconds(base)});
     const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(std::min(recent_count_, kFilter));
-    queue_ = *std::min_element(recent_.begin(), end) - base;
+    const double noise = std::max(UdtxDelay::dead_zone(packet_time()), noise_.height());
+    queue_ = std::max(Duration::zero(), *std::min_element(recent_.begin(), end) - base - from_seconds(noise));
     round_queue_ = std::max(round_queue_, queue_);
 }
 
-// Below the target W (target - q) / RTT is what the queue lacks: half of it in a round trip. Above it the window gives
-// way in proportion to the excess (LEDBAT++, section 4.2), by half where that can only be somebody else's queue.
+double Scavenger::packet_time() const { return mtr_.mtr() > 0.0 ? segment_ / mtr_.mtr() : 0.0; }
+
+Duration Scavenger::most_queue() const {
+    return std::min(target_, kUdtxQueue + from_seconds(kUdtxQueuePerRtt * to_seconds(base_.least())));
+}
+
 void Scavenger::adjust(const CongestionFeedback& feedback) {
     const auto acked = static_cast<double>(feedback.acked_bytes);
     if (phase_ == Phase::pause) return;
     if (phase_ == Phase::slow_start) {
         if (window_used_) window_ += acked;
         if (to_seconds(queue_) > kSlowStartExit * to_seconds(target_)) enter(Phase::steady, feedback);
-    } else {
-        const double missing = to_seconds(target_ - queue_);
-        const double rtt = std::max(to_seconds(smoothed_rtt_), 1e-4);
-        // A step shows in the queue two round trips later: until then no more than half the target may have come on
-        // top.
-        const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, kLeastGrowth, kGrowth);
-        const double gain = missing > 0.0 ? kLoopGain / rtt : kDecrease / to_seconds(target_);
-        double change = std::min(gain * missing, window_ < kKnownPart * known_ ? kFastGrowth : growth);
-        if (queue_ > target_ + std::max(target_, kForeign)) change = -kMostDecrease;
-        if (change < 0.0) {
-            window_ = std::max(window_ + acked * change, floor_);
-        } else if (window_used_) {
-            window_ += std::max(acked * change, segment_ * kLeastGrowth * acked / window_);
-        }
+    } else if (const double change = change_of_window(feedback.now); change < 0.0) {
+        window_ = std::max(window_ + acked * change, floor_);
+    } else if (window_used_) {
+        window_ += std::max(acked * change, segment_ * kLeastGrowth * acked / window_);
     }
     window_ = std::clamp(window_, least_window(), std::max(static_cast<double>(options_.max_window), least_window()));
+}
+
+// Below the target W (target - q) / RTT is what the queue lacks: half of it in a round trip. Above it the window gives
+// way in proportion to the excess (LEDBAT++, section 4.2), by half where that can only be somebody else's queue.
+double Scavenger::change_of_window(Instant now) {
+    const Duration most = most_queue();
+    if (!company_.trial()) before_trial_ = window_;
+    company_.on_feedback(now, queue_, most);
+    const Duration target = company_.target(most);
+    if (queue_ > target + std::max(most, kForeign)) return -kMostDecrease;
+    if (queue_ >= target) return kDecrease * to_seconds(target - queue_) / to_seconds(most);
+    const double rtt = std::max(to_seconds(smoothed_rtt_), 1e-4);
+    // A step shows in the queue two round trips later: until then no more than half the target may have come on top.
+    const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, kLeastGrowth, kGrowth);
+    const double missing = to_seconds(std::max(target, most) - queue_);
+    return company_.growth(now,
+                           std::min(kLoopGain * missing / rtt, window_ < kKnownPart * known_ ? kFastGrowth : growth));
 }
 
 // RFC 6817 halves for every loss and would starve at random loss. A queue that overflows by this flow's growth drops
@@ -113,8 +144,11 @@ void Scavenger::on_losses(const CongestionFeedback& feedback) {
     const std::uint64_t packets = std::max(round_lost_ + round_acked_, last_round_acked_);
     const double expected = kTolerated * static_cast<double>(packets) / segment_;
     const double lost = static_cast<double>(round_lost_) / segment_;
-    if (lost <= expected + 3.0 * std::sqrt(expected) + 1.0) return;
+    if (!overflowed_ && lost <= expected + 3.0 * std::sqrt(expected) + 1.0) return;
     halve();
+    // What the trial took it gives back, since that is what was too much.
+    if (company_.trial()) window_ = resume_ = std::min(window_, std::max(before_trial_, least_window()));
+    company_.on_overflow(feedback.now);
     answered_ = feedback.largest_sent;
     round_lost_ = 0;
     target_ = std::clamp(std::max(round_queue_, last_round_queue_) / 4, kLeastTarget, target_);
@@ -138,6 +172,9 @@ void Scavenger::halve() {
 
 void Scavenger::end_round(const CongestionFeedback& feedback) {
     round_end_ = feedback.largest_sent;
+    company_.on_round(
+        {.now = feedback.now, .rtt = smoothed_rtt_, .longest = round_queue_, .share = round_share(feedback.now)});
+    round_start_ = feedback.now;
     const double seconds = to_seconds(feedback.now - std::exchange(target_time_, feedback.now));
     target_ = std::min(from_seconds(to_seconds(target_) * (1.0 + kTargetGrowth * std::min(seconds, 1.0))), kTarget);
     last_round_queue_ = round_queue_;
@@ -155,6 +192,14 @@ void Scavenger::end_round(const CongestionFeedback& feedback) {
     ++phase_rounds_;
     resuming_ = false;
     follow_phase(feedback);
+}
+
+// Of a round trip that was filled, without a pause in it.
+std::optional<double> Scavenger::round_share(Instant now) const {
+    const double seconds = to_seconds(now - round_start_);
+    if (phase_ != Phase::steady || phase_rounds_ < 2 || !window_used_ || seconds <= 0.0) return std::nullopt;
+    if (mtr_.mtr() <= 0.0 || mtr_.open()) return std::nullopt;
+    return static_cast<double>(round_acked_) / seconds / mtr_.mtr();
 }
 
 // The pauses show the delay without this flow's own queue, so that a late-comer does not take the queue of those before
@@ -188,8 +233,11 @@ Rate Scavenger::pacing_rate() const {
     return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
 }
 
+std::uint32_t Scavenger::probe_packets() const { return UdtxMtr::probe_packets(packet_time()); }
+
 CongestionReport Scavenger::report() const {
     CongestionReport report;
+    report.mtr = Rate::bytes_per_second(mtr_.mtr());
     report.slow_start = phase_ == Phase::slow_start;
     return report;
 }

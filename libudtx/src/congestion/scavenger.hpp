@@ -7,6 +7,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "congestion/scavenger_company.hpp"
+#include "congestion/udtx_delay.hpp"
+#include "congestion/udtx_jitter.hpp"
+#include "congestion/udtx_loss.hpp"
+#include "congestion/udtx_mtr.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
@@ -17,6 +22,7 @@ class BaseDelay {
     static constexpr Duration kStep = std::chrono::seconds(10);
     static constexpr std::size_t kSteps = 6;
     Duration add(Instant now, Duration delay);
+    [[nodiscard]] Duration least() const;  ///< zero before the first
 
   private:
     std::array<Duration, kSteps> least_{};
@@ -36,6 +42,7 @@ class Scavenger final : public CongestionController {
     void on_mtu(std::uint32_t bytes) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
+    [[nodiscard]] std::uint32_t probe_packets() const override;
     [[nodiscard]] CongestionReport report() const override;
 
     // For tests.
@@ -52,6 +59,11 @@ class Scavenger final : public CongestionController {
     void follow_phase(const CongestionFeedback& feedback);
     void on_losses(const CongestionFeedback& feedback);
     void halve();
+    [[nodiscard]] double change_of_window(Instant now);
+    [[nodiscard]] std::optional<double> round_share(Instant now) const;
+    [[nodiscard]] double packet_time() const;
+    /// What the flow alone may keep: no more than leaves half of the line to a `udtx` beside it.
+    [[nodiscard]] Duration most_queue() const;
     void enter(Phase phase, const CongestionFeedback& feedback);
     [[nodiscard]] double least_window() const noexcept;
 
@@ -71,7 +83,16 @@ class Scavenger final : public CongestionController {
     std::size_t recent_count_ = 0;
     Duration queue_{};
     Duration target_ = kTarget;
-    Instant target_time_;  // of its last change
+    ScavengerCompany company_;
+    double before_trial_ = 0.0;  // window
+    Instant round_start_;
+    UdtxMtr mtr_;
+    UdtxJitter jitter_;
+    JitterNoise noise_;
+    UdtxDelay delay_;  // of the losses
+    UdtxLoss loss_;
+    bool overflowed_ = false;  // the queue, by what was lost last
+    Instant target_time_;      // of its last change
     Duration smoothed_rtt_{};
 
     // One round trip: until what was sent at its start is acknowledged.

@@ -135,28 +135,14 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
 
 void Udtx::count_packets(const CongestionFeedback& feedback) {
     if (!delay_.known()) return;
-    const double high_from = std::max({0.6 * delay_.highest(), 1e-3, 2.0 * packet_time(), 1.5 * delay_.noise()});
-    UdtxLoss::Counts counts;
-    double high_share = delay_.queue() >= high_from ? 1.0 : 0.0;
-    if (!feedback.arrivals.empty()) {
-        const auto high = std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(),
-                                        [&](const ArrivalSample& s) { return delay_.queue_of(s) >= high_from; });
-        high_share = static_cast<double>(high) / static_cast<double>(feedback.arrivals.size());
-    }
-    counts.high = high_share * feedback.acked_packets;
-    counts.low = (1.0 - high_share) * feedback.acked_packets;
+    const double high_from = delay_.long_queue(packet_time());
+    UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
     const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, whatever the delays say
-    if (blamed) {
-        counts.high += counts.low;
-        counts.low = 0.0;
-    }
+    if (blamed) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
     for (const CongestionLost& lost : feedback.lost) {
         const double queue = delay_.queue_around(lost.number);
         delay_.note_lost(feedback.now, queue);
-        const bool high = blamed || queue >= high_from;
-        if (high && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
-        (high ? counts.high : counts.low) += 1.0;
-        (high ? counts.high_lost : counts.low_lost) += 1.0;
+        if ((blamed || queue >= high_from) && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
     }
     if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
@@ -293,9 +279,7 @@ Rate Udtx::pacing_rate() const {
 }
 
 std::uint32_t Udtx::probe_packets() const {
-    if (phase_ == Phase::blind) return 16;
-    const double fit = 1e-3 / packet_time();
-    return fit < 8.0 ? 2U : static_cast<std::uint32_t>(std::min(fit, 16.0));
+    return UdtxMtr::probe_packets(phase_ == Phase::blind ? 0.0 : packet_time());
 }
 
 CongestionReport Udtx::report() const {

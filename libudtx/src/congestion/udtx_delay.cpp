@@ -11,6 +11,10 @@ constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our
 constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
 constexpr double kSmoothingRtts = 0.25;  // qf
 constexpr double kWayBackWeight = 0.25;  // of a new sample
+constexpr double kLongPart = 0.6;        // of the highest delay of 5 s is a long one,
+constexpr double kLeastLong = 1e-3;      // s, at least,
+constexpr double kLongPackets = 2.0;     // Lp, at least,
+constexpr double kLongNoises = 1.5;      // times what jitter adds, at least
 constexpr int kLosses = 16;              // of which the mean delay is taken,
 constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue,
 constexpr double kFuller = 1.5;          // times the usual one
@@ -46,6 +50,10 @@ void UdtxDelay::take_way_back(const CongestionFeedback& feedback) {
 }
 
 double UdtxDelay::dead_zone(double packet_time) { return std::max(kDeadZone, kDeadPackets * packet_time); }
+
+double UdtxDelay::long_queue(double packet_time) const {
+    return std::max({kLongPart * highest(), kLeastLong, kLongPackets * packet_time, kLongNoises * noise()});
+}
 
 void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter) {
     const ArrivalSample& newest = feedback.arrivals.back();

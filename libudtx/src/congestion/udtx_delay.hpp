@@ -29,6 +29,8 @@ class UdtxDelay {
     [[nodiscard]] double noise() const noexcept { return noise_.height(); }
     /// Largest q of the last 5 s, seconds.
     [[nodiscard]] double highest() const noexcept { return highest_; }
+    /// From here on a queue is one of the long ones, seconds.
+    [[nodiscard]] double long_queue(double packet_time) const;
     /// What acknowledgements wait on their way back, smoothed; seconds.
     [[nodiscard]] double way_back() const noexcept { return way_back_; }
     /// Smallest RTT of the last 10 s (rb), seconds.

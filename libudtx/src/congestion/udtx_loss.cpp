@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "congestion/udtx_delay.hpp"
+
 namespace udtx::congestion {
 
 namespace {
@@ -10,6 +12,22 @@ constexpr double kMemory = 2.0;         // s, time constant of the counts
 constexpr double kEnough = 30.0;        // packets in the class before it is believed
 constexpr double kSmoothingRtts = 2.0;  // p_c
 }  // namespace
+
+UdtxLoss::Counts UdtxLoss::count(const CongestionFeedback& feedback, const UdtxDelay& delay, double long_queue) {
+    double high_share = delay.queue() >= long_queue ? 1.0 : 0.0;
+    if (!feedback.arrivals.empty()) {
+        const auto high = std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(),
+                                        [&](const ArrivalSample& s) { return delay.queue_of(s) >= long_queue; });
+        high_share = static_cast<double>(high) / static_cast<double>(feedback.arrivals.size());
+    }
+    Counts counts{.high = high_share * feedback.acked_packets, .low = (1.0 - high_share) * feedback.acked_packets};
+    for (const CongestionLost& lost : feedback.lost) {
+        const bool high = delay.queue_around(lost.number) >= long_queue;
+        (high ? counts.high : counts.low) += 1.0;
+        (high ? counts.high_lost : counts.low_lost) += 1.0;
+    }
+    return counts;
+}
 
 void UdtxLoss::on_feedback(Instant now, const Counts& counts, double rtt) {
     const double dt = updated_ ? std::max(0.0, to_seconds(now - *updated_)) : 0.0;

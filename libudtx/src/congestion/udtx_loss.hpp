@@ -9,9 +9,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "udtx/congestion.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::congestion {
+
+class UdtxDelay;
 
 class UdtxLoss {
   public:
@@ -22,6 +25,8 @@ class UdtxLoss {
         double low = 0.0;
         double low_lost = 0.0;
     };
+    /// `long_queue`: from which on it is a long one, s.
+    [[nodiscard]] static Counts count(const CongestionFeedback& feedback, const UdtxDelay& delay, double long_queue);
     void on_feedback(Instant now, const Counts& counts, double rtt);
 
     [[nodiscard]] double random() const noexcept { return random_; }          ///< p_rand, 0..1

@@ -11,14 +11,17 @@ constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
-constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
-constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
-constexpr double kLimitGrowth = 0.02;     // of itself each second
-constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
-constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
-constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
-constexpr double kUsualRtts = 2.0;        // and so many round trips at least
-constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
+constexpr double kAverage = 1.0 / 300.0;     // each SYN: 3 s
+constexpr double kLeastPart = 0.1;           // of itself: an estimate counts as no less
+constexpr double kLimitGrowth = 0.02;        // of itself each second
+constexpr double kCrossCheck = 1.0;          // of what was delivered: MTR cannot be less
+constexpr double kDeliveryTime = 10e-3;      // s: the highest of rates over less would be that of late timers and ACKs
+constexpr double kUsualTime = 1.0;           // s, time constant of what is delivered on average,
+constexpr double kUsualRtts = 2.0;           // and so many round trips at least
+constexpr std::uint32_t kTrainPackets = 16;  // at most
+constexpr double kLeastTrain = 8.0;          // packets
+constexpr double kTrainTime = 1e-3;          // s
+constexpr double kMostMtr = 1e12;            // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
@@ -59,6 +62,12 @@ void UdtxMtr::count(const CongestionFeedback& feedback) {
     const double time = std::max(kUsualTime, kUsualRtts * to_seconds(feedback.smoothed_rtt));
     const double passed = std::max(0.0, to_seconds(feedback.now - updated_));
     usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
+}
+
+std::uint32_t UdtxMtr::probe_packets(double packet_time) {
+    if (packet_time <= 0.0) return kTrainPackets;
+    const double fit = kTrainTime / packet_time;
+    return fit < kLeastTrain ? 2U : static_cast<std::uint32_t>(std::min(fit, double{kTrainPackets}));
 }
 
 // One is no better than another: the mean of the times that a byte takes.

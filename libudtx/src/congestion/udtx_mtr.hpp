@@ -22,8 +22,13 @@ class UdtxMtr {
     [[nodiscard]] double seen() const noexcept {
         return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();
     }
+    /// Trains arrive as fast as they leave: the line may be any faster.
+    [[nodiscard]] bool open() const noexcept { return open_; }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
+    /// Packets of the next probe of a line on which one lasts `packet_time` (s; 0: unknown): a train where it lasts no
+    /// longer than 1 ms, else a pair.
+    [[nodiscard]] static std::uint32_t probe_packets(double packet_time);
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// What was delivered on average, of a second or two round trips with the queue; bytes/s.
