@@ -49,6 +49,7 @@ def scenarios(bench, controller, rate, rtt, queue, seconds):
     listed.append(Scenario("RTT 20 and 200 ms", [ours(), ours(extra_rtt=180.0)], rtt=20.0, queue=5.0))
     listed += [Scenario(f"beside {name}", [ours(), peer(name)]) for name in ("cubic", "bbr")]
     listed += [Scenario(f"low beside {name}", [low, peer(name)]) for name in ("cubic", "bbr")]
+    listed.append(Scenario("low beside udtx", [low, ours(starts=2.0)]))
     for scenario in listed:
         if scenario.rtt is None:
             scenario.rtt, scenario.queue = rtt, queue
