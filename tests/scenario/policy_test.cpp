@@ -54,7 +54,7 @@ TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, 
                          .flows = {fair, low}});
             rig.run_for(60s);
             INFO(rig.table(20s, 60s));
-            CHECK(rig.goodput(0, 20s, 60s).bps() > 0.9 * rig.goodput(20s, 60s).bps());
+            CHECK(rig.goodput(0, 20s, 60s).bps() > 0.9 * 0.95 * 50e6);
         }
     }
     FlowSpec fair{.cc = "udtx", .bytes = 100'000'000};  // some 17 s
@@ -65,17 +65,17 @@ TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, 
     CHECK(rig.goodput(1, 30s, 35s).bps() > 0.8 * 50e6);
 }
 
-TEST_CASE("low: half a line that others leave is used, and half a minute of jitter is no company") {
+TEST_CASE("low: half a line that others leave is used, and jitter with random loss is no company") {
     const CrossTraffic half{.bits_per_second = 50'000'000, .from = 5s, .off = 0s};
     FlowRig beside({.name = "low and half a line", .rtt = 50ms, .flows = {with(Policy::low)}, .cross = half});
     beside.run_for(30s);
     INFO(beside.table(15s, 30s));
     CHECK(beside.goodput(0, 15s, 30s).bps() > 0.7 * 50e6);
 
-    FlowRig jitter({.name = "low and jitter", .rtt = 50ms, .jitter = 5ms, .flows = {with(Policy::low)}});
-    jitter.run_for(30s);
-    INFO(jitter.table(10s, 30s));
-    CHECK(jitter.goodput(0, 10s, 30s).bps() > 0.75 * 100e6);
+    FlowRig jitter({.name = "low and jitter", .rtt = 50ms, .loss = 0.001, .jitter = 5ms, .flows = {with(Policy::low)}});
+    jitter.run_for(90s);  // two trials, if it takes itself for in company
+    INFO(jitter.table(10s, 90s));
+    CHECK(jitter.goodput(0, 10s, 90s).bps() > 0.75 * 100e6);
 }
 
 TEST_CASE("low: alone it uses the line, under random loss too") {
@@ -88,7 +88,7 @@ TEST_CASE("low: alone it uses the line, under random loss too") {
         rig.run_for(30s);
         INFO(rig.table(10s, 30s));
         CHECK(rig.utilisation(10s, 30s) > 0.75);
-        CHECK(rig.queue_delay(10s, 30s).mean < 20ms);
+        CHECK(rig.queue_delay(10s, 30s).mean < 8ms);
     }
 }
 

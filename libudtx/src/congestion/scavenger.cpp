@@ -17,13 +17,14 @@ constexpr double kKnownPart = 0.85;
 constexpr double kLoopGain = 0.5;  // part of the distance to the target that a round trip makes up for
 constexpr double kDecrease = 0.5;  // of the window, in a round trip at twice the target
 constexpr double kMostDecrease = 0.5;
-constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the target is not our own
-constexpr double kSlowStartExit = 0.75;                      // of the target (LEDBAT++, section 4.4)
-constexpr double kTolerated = 0.02;                          // losses of a round that need not mean a full queue
-constexpr double kTargetGrowth = 0.02;                       // a second
-constexpr double kCongestion = 3e-4;                         // of all packets, lost where the queue is long
-constexpr double kRandomPart = 0.25;
-constexpr double kUdtxQueuePerRtt = 0.03;  // q_h of `udtx`
+constexpr double kSlowStartExit = 0.75;      // of the target (LEDBAT++, section 4.4)
+constexpr double kTolerated = 0.02;          // losses of a round that need not mean a full queue
+constexpr double kTargetGrowth = 0.02;       // a second
+constexpr double kCongestion = 3e-4;         // of all packets, lost where the queue is long
+constexpr double kRandomPart = 0.25;         // of what is lost at random, at least
+constexpr double kTellingSegments = 16.0;    // in flight, for clumps to be seen
+constexpr std::uint32_t kTrainPackets = 16;  // fit into a train's time: on slower lines pairs tell of the line
+constexpr double kUdtxQueuePerRtt = 0.03;    // q_h of `udtx`
 constexpr Duration kUdtxQueue = std::chrono::milliseconds(4);
 constexpr int kPauseRounds = 2;    // at the least window (LEDBAT++, section 4.3)
 constexpr int kPauseInterval = 9;  // a pause takes a tenth of the time
@@ -63,6 +64,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.persistent_timeout) {
         resume_ = window_ = least_window();
         phase_ = Phase::slow_start;
+        company_ = {};
         round_end_ = feedback.largest_sent;
         return;
     }
@@ -71,6 +73,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
         if (!answered_ || lost.number > *answered_) round_lost_ += lost.bytes;
     }
     round_acked_ += feedback.acked_bytes;
+    if (feedback.application_limited) round_limited_ = true;
     if (!feedback.lost.empty()) on_losses(feedback);
     if (feedback.acked_packets == 0) return;
     if (!round_end_) round_end_ = feedback.largest_sent;
@@ -80,13 +83,17 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
     mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0);
-    jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
+    // The few packets of a small window come in no clumps: that does not mean that the jitter has gone.
+    if (window_ >= kTellingSegments * segment_)
+        jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     delay_.on_feedback(feedback, packet_time(), jitter_.size());
     if (delay_.known()) {
         const auto counts = UdtxLoss::count(feedback, delay_, delay_.long_queue(packet_time()));
         loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
-        const bool congestion = loss_.congestion() > std::max(kCongestion, kRandomPart * loss_.random());
-        overflowed_ = counts.high_lost > 0.0 && (congestion || company_.trial());
+        const bool fresh = !feedback.lost.empty() && (!answered_ || feedback.lost.back().number > *answered_);
+        // Jitter makes delays long, too.
+        overflowed_ = fresh && counts.high_lost > 0.0 && jitter_.size() <= 0.0 &&
+                      loss_.congestion() > std::max(kCongestion, kRandomPart * loss_.random());
     }
     if (!feedback.rtt_sample) return;
     const Duration base = base_.add(feedback.now, *feedback.rtt_sample);
@@ -110,25 +117,29 @@ void Scavenger::adjust(const CongestionFeedback& feedback) {
     if (phase_ == Phase::slow_start) {
         if (window_used_) window_ += acked;
         if (to_seconds(queue_) > kSlowStartExit * to_seconds(target_)) enter(Phase::steady, feedback);
-    } else if (const double change = change_of_window(feedback.now); change < 0.0) {
-        window_ = std::max(window_ + acked * change, floor_);
-    } else if (window_used_) {
-        window_ += std::max(acked * change, segment_ * kLeastGrowth * acked / window_);
+    } else {
+        if (!company_.trial()) before_trial_ = window_;
+        company_.on_feedback(feedback.now, queue_, most_queue());
+        const double change = change_of_window(feedback.now);
+        if (change < 0.0) {
+            window_ = std::max(window_ + acked * change, floor_);
+        } else if (window_used_) {
+            window_ += std::max(acked * change, segment_ * kLeastGrowth * acked / window_);
+        }
     }
     window_ = std::clamp(window_, least_window(), std::max(static_cast<double>(options_.max_window), least_window()));
 }
 
 // Below the target W (target - q) / RTT is what the queue lacks: half of it in a round trip. Above it the window gives
 // way in proportion to the excess (LEDBAT++, section 4.2), by half where that can only be somebody else's queue.
-double Scavenger::change_of_window(Instant now) {
+double Scavenger::change_of_window(Instant now) const {
     const Duration most = most_queue();
-    if (!company_.trial()) before_trial_ = window_;
-    company_.on_feedback(now, queue_, most);
     const Duration target = company_.target(most);
-    if (queue_ > target + std::max(most, kForeign)) return -kMostDecrease;
+    if (company_.foreign(queue_, most)) return -kMostDecrease;
     if (queue_ >= target) return kDecrease * to_seconds(target - queue_) / to_seconds(most);
     const double rtt = std::max(to_seconds(smoothed_rtt_), 1e-4);
-    // A step shows in the queue two round trips later: until then no more than half the target may have come on top.
+    // A step shows in the queue two round trips later: until then no more than half of what may be learnt to fit may
+    // have come on top.
     const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, kLeastGrowth, kGrowth);
     const double missing = to_seconds(std::max(target, most) - queue_);
     return company_.growth(now,
@@ -142,12 +153,14 @@ void Scavenger::on_losses(const CongestionFeedback& feedback) {
     if (phase_ == Phase::pause) return;  // they belong to the window before it
     // Early in a round the losses are still those of the packets of the round before.
     const std::uint64_t packets = std::max(round_lost_ + round_acked_, last_round_acked_);
-    const double expected = kTolerated * static_cast<double>(packets) / segment_;
+    const double tolerated = company_.trial() ? loss_.random() : kTolerated;
+    const double expected = tolerated * static_cast<double>(packets) / segment_;
     const double lost = static_cast<double>(round_lost_) / segment_;
     if (!overflowed_ && lost <= expected + 3.0 * std::sqrt(expected) + 1.0) return;
     halve();
     // What the trial took it gives back, since that is what was too much.
-    if (company_.trial()) window_ = resume_ = std::min(window_, std::max(before_trial_, least_window()));
+    if (company_.trial()) window_ = std::min(window_, std::max(before_trial_, least_window()));
+    floor_ = std::min(floor_, window_);
     company_.on_overflow(feedback.now);
     answered_ = feedback.largest_sent;
     round_lost_ = 0;
@@ -175,6 +188,8 @@ void Scavenger::end_round(const CongestionFeedback& feedback) {
     company_.on_round(
         {.now = feedback.now, .rtt = smoothed_rtt_, .longest = round_queue_, .share = round_share(feedback.now)});
     round_start_ = feedback.now;
+    round_limited_ = false;
+    if (mtr_.open()) company_ = {};
     const double seconds = to_seconds(feedback.now - std::exchange(target_time_, feedback.now));
     target_ = std::min(from_seconds(to_seconds(target_) * (1.0 + kTargetGrowth * std::min(seconds, 1.0))), kTarget);
     last_round_queue_ = round_queue_;
@@ -198,7 +213,7 @@ void Scavenger::end_round(const CongestionFeedback& feedback) {
 std::optional<double> Scavenger::round_share(Instant now) const {
     const double seconds = to_seconds(now - round_start_);
     if (phase_ != Phase::steady || phase_rounds_ < 2 || !window_used_ || seconds <= 0.0) return std::nullopt;
-    if (mtr_.mtr() <= 0.0 || mtr_.open()) return std::nullopt;
+    if (mtr_.mtr() <= 0.0 || mtr_.open() || round_limited_) return std::nullopt;
     return static_cast<double>(round_acked_) / seconds / mtr_.mtr();
 }
 
@@ -233,7 +248,11 @@ Rate Scavenger::pacing_rate() const {
     return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
 }
 
-std::uint32_t Scavenger::probe_packets() const { return UdtxMtr::probe_packets(packet_time()); }
+// A train that is as long as the window would be what overflows the queue.
+std::uint32_t Scavenger::probe_packets() const {
+    const std::uint32_t packets = UdtxMtr::probe_packets(packet_time());
+    return packets >= kTrainPackets && window_ >= packets * segment_ ? packets : 2U;
+}
 
 CongestionReport Scavenger::report() const {
     CongestionReport report;

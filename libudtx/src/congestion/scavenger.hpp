@@ -59,7 +59,7 @@ class Scavenger final : public CongestionController {
     void follow_phase(const CongestionFeedback& feedback);
     void on_losses(const CongestionFeedback& feedback);
     void halve();
-    [[nodiscard]] double change_of_window(Instant now);
+    [[nodiscard]] double change_of_window(Instant now) const;
     [[nodiscard]] std::optional<double> round_share(Instant now) const;
     [[nodiscard]] double packet_time() const;
     /// What the flow alone may keep: no more than leaves half of the line to a `udtx` beside it.
@@ -86,6 +86,7 @@ class Scavenger final : public CongestionController {
     ScavengerCompany company_;
     double before_trial_ = 0.0;  // window
     Instant round_start_;
+    bool round_limited_ = false;  // by what there was to send
     UdtxMtr mtr_;
     UdtxJitter jitter_;
     JitterNoise noise_;

@@ -16,7 +16,7 @@ constexpr double kFastGrowth = 1.0 / 8;
 constexpr Duration kEmpty = std::chrono::seconds(5);  // so long without a queue nobody is there
 constexpr Duration kTrialInterval = std::chrono::seconds(30);
 constexpr int kTrialRounds = 64;                             // from two packets to the share of a line, at 1/8 each
-constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the trial's is not its own
+constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the target is not its own
 
 }  // namespace
 
@@ -26,11 +26,13 @@ void ScavengerCompany::on_round(const Round& round) {
     if (round.longest >= kTarget) busy_ = round.now;
     if (!round.share) return;
     share_ += kShareAverage * (*round.share - share_);
-    present_ = share_ < (present_ ? kAlone : kPresent);
+    const bool before = present_;
+    present_ = share_ < (before ? kAlone : kPresent);
+    if (present_ && !before) busy_ = round.now;
 }
 
 void ScavengerCompany::on_feedback(Instant now, Duration queue, Duration most) {
-    const bool over = trial_until_ && (now >= *trial_until_ || queue >= trial_target_ + std::max(most, kForeign));
+    const bool over = trial_until_ && (now >= *trial_until_ || foreign(queue, most));
     if (!present_ || over) {
         last_trial_ = now;
         trial_until_.reset();
@@ -42,12 +44,17 @@ void ScavengerCompany::on_feedback(Instant now, Duration queue, Duration most) {
 }
 
 void ScavengerCompany::on_overflow(Instant now) {
+    busy_ = now;
     if (trial_until_) trial_until_ = now;
 }
 
 Duration ScavengerCompany::target(Duration most) const {
     if (trial_until_) return trial_target_;
     return present_ ? std::min(kTarget, most) : most;
+}
+
+bool ScavengerCompany::foreign(Duration queue, Duration most) const {
+    return queue > target(most) + std::max(most, kForeign);
 }
 
 double ScavengerCompany::growth(Instant now, double alone) const {

@@ -30,6 +30,8 @@ class ScavengerCompany {
     [[nodiscard]] bool trial() const noexcept { return trial_until_.has_value(); }
     /// Queue that may be kept now.
     [[nodiscard]] Duration target(Duration most) const;
+    /// That much more is not what the flow itself keeps.
+    [[nodiscard]] bool foreign(Duration queue, Duration most) const;
     /// Growth of the window in a round trip in which the flow alone would grow by `alone`.
     [[nodiscard]] double growth(Instant now, double alone) const;
 
