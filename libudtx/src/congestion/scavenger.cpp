@@ -256,7 +256,7 @@ std::uint32_t Scavenger::probe_packets() const {
 
 CongestionReport Scavenger::report() const {
     CongestionReport report;
-    report.mtr = Rate::bytes_per_second(mtr_.mtr());
+    report.mtr = Rate::bytes_per_second(mtr_.seen());
     report.slow_start = phase_ == Phase::slow_start;
     return report;
 }
