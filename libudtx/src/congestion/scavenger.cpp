@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "congestion/udtx_share.hpp"
+
 namespace udtx::congestion {
 
 namespace {
@@ -11,24 +13,19 @@ namespace {
 constexpr double kInitialSegments = 2.0;
 constexpr double kLeastSegments = 2.0;
 constexpr double kGrowth = 1.0 / 16;  // of the window, in a round trip without any queue
-constexpr double kLeastGrowth = 1.0 / 128;
-constexpr double kFastGrowth = 1.0 / 8;  // up to a part of what has been known to fit
-constexpr double kKnownPart = 0.85;
-constexpr double kLoopGain = 0.5;  // part of the distance to the target that a round trip makes up for
-constexpr double kDecrease = 0.5;  // of the window, in a round trip at twice the target
+constexpr double kKnownPart = 0.85;   // of what has been known to fit: up to there it grows fast
+constexpr double kLoopGain = 0.5;     // part of the distance to the target that a round trip makes up for
+constexpr double kDecrease = 0.5;     // of the window, in a round trip at twice the target
 constexpr double kMostDecrease = 0.5;
-constexpr double kSlowStartExit = 0.75;      // of the target (LEDBAT++, section 4.4)
-constexpr double kTolerated = 0.02;          // losses of a round that need not mean a full queue
-constexpr double kTargetGrowth = 0.02;       // a second
-constexpr double kCongestion = 3e-4;         // of all packets, lost where the queue is long
-constexpr double kRandomPart = 0.25;         // of what is lost at random, at least
-constexpr double kTellingSegments = 16.0;    // in flight, for clumps to be seen
-constexpr std::uint32_t kTrainPackets = 16;  // fit into a train's time: on slower lines pairs tell of the line
-constexpr double kUdtxQueuePerRtt = 0.03;    // q_h of `udtx`
-constexpr Duration kUdtxQueue = std::chrono::milliseconds(4);
-constexpr int kPauseRounds = 2;    // at the least window (LEDBAT++, section 4.3)
-constexpr int kPauseInterval = 9;  // a pause takes a tenth of the time
-constexpr double kResume = 0.9;    // of the window before the pause
+constexpr double kSlowStartExit = 0.75;    // of the target (LEDBAT++, section 4.4)
+constexpr double kTolerated = 0.02;        // losses of a round that need not mean a full queue
+constexpr double kTargetGrowth = 0.02;     // a second
+constexpr double kCongestion = 3e-4;       // of all packets, lost where the queue is long
+constexpr double kRandomPart = 0.25;       // of what is lost at random, at least
+constexpr double kTellingSegments = 16.0;  // in flight, for clumps to be seen
+constexpr int kPauseRounds = 2;            // at the least window (LEDBAT++, section 4.3)
+constexpr int kPauseInterval = 9;          // a pause takes a tenth of the time
+constexpr double kResume = 0.9;            // of the window before the pause
 constexpr double kPacing = 1.1;
 constexpr double kSlowStartPacing = 2.0;
 
@@ -108,7 +105,7 @@ void Scavenger::measure(const CongestionFeedback& feedback) {
 double Scavenger::packet_time() const { return mtr_.mtr() > 0.0 ? segment_ / mtr_.mtr() : 0.0; }
 
 Duration Scavenger::most_queue() const {
-    return std::min(target_, kUdtxQueue + from_seconds(kUdtxQueuePerRtt * to_seconds(base_.least())));
+    return std::min(target_, from_seconds(UdtxShare::half_delay(to_seconds(base_.least()))));
 }
 
 void Scavenger::adjust(const CongestionFeedback& feedback) {
@@ -124,7 +121,7 @@ void Scavenger::adjust(const CongestionFeedback& feedback) {
         if (change < 0.0) {
             window_ = std::max(window_ + acked * change, floor_);
         } else if (window_used_) {
-            window_ += std::max(acked * change, segment_ * kLeastGrowth * acked / window_);
+            window_ += std::max(acked * change, segment_ * ScavengerCompany::kLeastGrowth * acked / window_);
         }
     }
     window_ = std::clamp(window_, least_window(), std::max(static_cast<double>(options_.max_window), least_window()));
@@ -140,10 +137,10 @@ double Scavenger::change_of_window(Instant now) const {
     const double rtt = std::max(to_seconds(smoothed_rtt_), 1e-4);
     // A step shows in the queue two round trips later: until then no more than half of what may be learnt to fit may
     // have come on top.
-    const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, kLeastGrowth, kGrowth);
+    const double growth = std::clamp(0.25 * to_seconds(target_) / rtt, ScavengerCompany::kLeastGrowth, kGrowth);
     const double missing = to_seconds(std::max(target, most) - queue_);
-    return company_.growth(now,
-                           std::min(kLoopGain * missing / rtt, window_ < kKnownPart * known_ ? kFastGrowth : growth));
+    return company_.growth(now, std::min(kLoopGain * missing / rtt,
+                                         window_ < kKnownPart * known_ ? ScavengerCompany::kFastGrowth : growth));
 }
 
 // RFC 6817 halves for every loss and would starve at random loss. A queue that overflows by this flow's growth drops
@@ -159,8 +156,7 @@ void Scavenger::on_losses(const CongestionFeedback& feedback) {
     if (!overflowed_ && lost <= expected + 3.0 * std::sqrt(expected) + 1.0) return;
     halve();
     // What the trial took it gives back, since that is what was too much.
-    if (company_.trial()) window_ = std::min(window_, std::max(before_trial_, least_window()));
-    floor_ = std::min(floor_, window_);
+    if (company_.trial()) floor_ = window_ = std::min(window_, std::max(before_trial_, least_window()));
     company_.on_overflow(feedback.now);
     answered_ = feedback.largest_sent;
     round_lost_ = 0;
@@ -248,10 +244,10 @@ Rate Scavenger::pacing_rate() const {
     return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_));
 }
 
-// A train that is as long as the window would be what overflows the queue.
+// On lines for which a whole train is too long pairs will do; one as long as the window would overflow the queue.
 std::uint32_t Scavenger::probe_packets() const {
     const std::uint32_t packets = UdtxMtr::probe_packets(packet_time());
-    return packets >= kTrainPackets && window_ >= packets * segment_ ? packets : 2U;
+    return packets >= UdtxMtr::kTrainPackets && window_ >= packets * segment_ ? packets : 2U;
 }
 
 CongestionReport Scavenger::report() const {

@@ -10,10 +10,8 @@ constexpr double kShareAverage = 1.0 / 4;                     // weight of a rou
 constexpr double kPresent = 0.6;                              // of the line: with less there are others,
 constexpr double kAlone = 0.8;                                // with so much they have gone
 constexpr Duration kTarget = std::chrono::microseconds(600);  // less than the queue that one `udtx` keeps
-constexpr double kCautious = 0.5;                             // of the growth of a flow that is alone,
-constexpr double kLeastGrowth = 1.0 / 128;                    // or so much
-constexpr double kFastGrowth = 1.0 / 8;
-constexpr Duration kEmpty = std::chrono::seconds(5);  // so long without a queue nobody is there
+constexpr double kCautious = 0.5;                             // of the growth of a flow that is alone
+constexpr Duration kEmpty = std::chrono::seconds(5);          // so long without a queue nobody is there
 constexpr Duration kTrialInterval = std::chrono::seconds(30);
 constexpr int kTrialRounds = 64;                             // from two packets to the share of a line, at 1/8 each
 constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the target is not its own
@@ -50,7 +48,7 @@ void ScavengerCompany::on_overflow(Instant now) {
 
 Duration ScavengerCompany::target(Duration most) const {
     if (trial_until_) return trial_target_;
-    return present_ ? std::min(kTarget, most) : most;
+    return present_ ? kTarget : most;
 }
 
 bool ScavengerCompany::foreign(Duration queue, Duration most) const {

@@ -12,6 +12,9 @@ namespace udtx::congestion {
 
 class ScavengerCompany {
   public:
+    static constexpr double kLeastGrowth = 1.0 / 128;  ///< of the window, a round trip
+    static constexpr double kFastGrowth = 1.0 / 8;     ///< the same, towards what is known or thought to fit
+
     /// Of a round trip; delays are of the queue.
     struct Round {
         Instant now;
@@ -20,7 +23,7 @@ class ScavengerCompany {
         std::optional<double> share;  ///< of the line; unknown where the window was not used
     };
     void on_round(const Round& round);
-    /// `most`: queue that the flow may keep when it is alone.
+    /// `most`: queue that the flow may keep when it is alone; 1 ms at least.
     void on_feedback(Instant now, Duration queue, Duration most);
     /// The queue overflowed: there is no more to be had.
     void on_overflow(Instant now);

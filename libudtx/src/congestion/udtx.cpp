@@ -9,8 +9,6 @@ namespace udtx::congestion {
 namespace {
 
 // q_h, the delay that halves the share
-constexpr double kHalfDelay = 4e-3;        // s, on a short path
-constexpr double kHalfDelayPerRtt = 0.03;  // more on a long one, or shares would take too many round trips to settle
 constexpr double kHalfDelayPackets = 3.0;  // at least so many Lp,
 constexpr double kMinHalfDelay = 1e-3;     // and so many s,
 constexpr double kHalvesPerBuffer = 5.0;   // at most a fifth of the full buffer: room for 16 flows without loss
@@ -62,11 +60,11 @@ std::optional<double> Udtx::roomy_buffer() const {
 // So little room that many flows of our own keep a queue full, too: what it does tells nothing of others.
 bool Udtx::shallow() const {
     const auto full = delay_.full();
-    return full && *full < kHalvesPerBuffer * (kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt());
+    return full && *full < kHalvesPerBuffer * UdtxShare::half_delay(delay_.base_rtt());
 }
 
 double Udtx::half_delay() const {
-    double half = kHalfDelay + kHalfDelayPerRtt * delay_.base_rtt();
+    double half = UdtxShare::half_delay(delay_.base_rtt());
     // A shallow buffer must have room for the queue of many flows, or losses would have to share the line.
     if (const auto full = delay_.full()) half = std::min(half, *full / kHalvesPerBuffer);
     return std::max(half, least_half_delay());

@@ -11,17 +11,16 @@ constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;
 constexpr double kFast = 7.0 / 8.0;
-constexpr double kAverage = 1.0 / 300.0;     // each SYN: 3 s
-constexpr double kLeastPart = 0.1;           // of itself: an estimate counts as no less
-constexpr double kLimitGrowth = 0.02;        // of itself each second
-constexpr double kCrossCheck = 1.0;          // of what was delivered: MTR cannot be less
-constexpr double kDeliveryTime = 10e-3;      // s: the highest of rates over less would be that of late timers and ACKs
-constexpr double kUsualTime = 1.0;           // s, time constant of what is delivered on average,
-constexpr double kUsualRtts = 2.0;           // and so many round trips at least
-constexpr std::uint32_t kTrainPackets = 16;  // at most
-constexpr double kLeastTrain = 8.0;          // packets
-constexpr double kTrainTime = 1e-3;          // s
-constexpr double kMostMtr = 1e12;            // bytes/s: no line is as fast, whatever a peer says
+constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
+constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
+constexpr double kLimitGrowth = 0.02;     // of itself each second
+constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
+constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
+constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
+constexpr double kUsualRtts = 2.0;        // and so many round trips at least
+constexpr double kLeastTrain = 8.0;       // packets
+constexpr double kTrainTime = 1e-3;       // s
+constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
 void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {

@@ -12,6 +12,7 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
+    static constexpr std::uint32_t kTrainPackets = 16;  ///< at most
     /// `degree`: CD, 0..1. `jitter`: the way stretches and clumps trains and pairs.
     void on_feedback(const CongestionFeedback& feedback, double degree, bool jitter = false);
 

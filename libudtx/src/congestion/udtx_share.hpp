@@ -14,6 +14,8 @@ namespace udtx::congestion {
 
 class UdtxShare {
   public:
+    /// q_h on a fast line with a deep buffer, s: the queue that halves the share. `base_rtt`: rb, s.
+    [[nodiscard]] static double half_delay(double base_rtt);
     struct Now {
         double dt = 0.0;          ///< s since the last update
         double rtt = 0.0;         ///< s, without a queue (rb)
