@@ -25,3 +25,11 @@ function(udtx_precompile_as target other)
         target_precompile_headers(${target} REUSE_FROM ${other})
     endif()
 endfunction()
+
+# udtx_join(<target>): several of its sources make one object, because what their headers expand to costs more to compile
+# than what they say. Names that they keep to themselves must then differ.
+function(udtx_join target)
+    if(UDTX_PRECOMPILE)
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    endif()
+endfunction()

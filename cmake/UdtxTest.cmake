@@ -1,6 +1,7 @@
 # udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>] [COMPUTES])
 # One executable of Catch2 cases and one ctest entry of the same name. COMPUTES: it does so for long, and is optimised in
 # builds with sanitizers, too; what it has of a template may be what the linker keeps of it.
+# Cases tagged [minutes] check the figures of long runs by code that shorter ones reach; builds with sanitizers omit them.
 function(udtx_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT" "SOURCES;LIBS;LABELS")
     if(NOT UDTX_BUILD_TESTS)
@@ -19,7 +20,7 @@ function(udtx_add_test name)
         target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
     endif()
     udtx_precompile_as(${name} ${like})
-    add_test(NAME ${name} COMMAND ${name})
+    add_test(NAME ${name} COMMAND ${name} ${UDTX_TEST_CASES})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()
 

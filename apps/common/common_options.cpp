@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/units.hpp"
+#include "common/usage.hpp"
 #include "io/lanes.hpp"
 #include "udtx/congestion.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 
 // Lines come back after half a minute of nothing, and the session should still be there.
 constexpr Duration kSilence = std::chrono::seconds(60);
-
-Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string joined(const std::vector<std::string>& names, const char* between) {
     std::string out;

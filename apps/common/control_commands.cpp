@@ -10,7 +10,7 @@ namespace udtx::apps {
 namespace {
 
 constexpr std::string_view kRate = "rate ";
-constexpr const char* kFooter =
+constexpr const char* kControlFooter =
     "udtx-send ctl                        list the running transfers of this user, one JSON object each\n"
     "udtx-send ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
     "udtx-send ctl PID|SOCKET rate off    no cap\n"
@@ -66,7 +66,7 @@ void define_ctl(CLI::App& app, CtlCommand& command) {
     app.add_option("ARGUMENTS", command.words, "Nothing, or PID|SOCKET COMMAND")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kFooter);
+    app.footer(kControlFooter);
 }
 
 ExitCode run_ctl(Log& log, std::vector<std::string> arguments) {

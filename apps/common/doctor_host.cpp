@@ -66,7 +66,7 @@ std::int64_t repeat(std::uint64_t most, Step&& step) {
     return static_cast<std::int64_t>(done);
 }
 
-Finding failed(const std::string& directory, int error) {
+Finding unwritable(const std::string& directory, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
     return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
             missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
@@ -120,7 +120,7 @@ std::vector<Finding> examine_crypto() {
 std::vector<Finding> examine_disk(const std::string& directory) {
     std::string name = directory + "/.udtx-doctor-XXXXXX";
     const UniqueFd fd(::mkstemp(name.data()));
-    if (!fd) return {failed(directory, errno)};
+    if (!fd) return {unwritable(directory, errno)};
     ::unlink(name.c_str());
     // Zeros are nothing to a disk that compresses.
     std::vector<char> block(kBlock);
@@ -129,7 +129,7 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     Instant start = io::monotonic_now();
     const std::int64_t written =
         repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
-    if (written < 0) return {failed(directory, static_cast<int>(-written))};
+    if (written < 0) return {unwritable(directory, static_cast<int>(-written))};
     const bool synced = ::fdatasync(fd.get()) == 0;
     const Duration write_time = io::monotonic_now() - start;
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
@@ -137,7 +137,7 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     const std::int64_t read = repeat(static_cast<std::uint64_t>(written),
                                      [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
     const Duration read_time = io::monotonic_now() - start;
-    if (!synced || read < 0) return {failed(directory, errno)};
+    if (!synced || read < 0) return {unwritable(directory, errno)};
     return {{true,
              "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
                  " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +

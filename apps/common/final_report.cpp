@@ -16,8 +16,6 @@ std::string count_of(std::uint64_t n, const char* singular, const char* plural) 
 
 std::string counted_files(std::uint64_t n) { return count_of(n, "file", "files"); }
 
-double milliseconds(Duration d) { return to_seconds(d) * 1e3; }
-
 /// Sums over the paths; gauges of the first.
 struct Totals {
     std::uint64_t sent_packets = 0;
@@ -68,7 +66,7 @@ void write_paths(JsonWriter& json, const FinalReport& report) {
         json.key("state").string(to_string(path.state));
         json.key("bytes").number(carried(report, path));
         json.key("goodput_bps").number(Rate::from_bytes(carried(report, path), report.elapsed).bps());
-        json.key("rtt_ms").number(milliseconds(path.smoothed_rtt));
+        json.key("rtt_ms").number(in_milliseconds(path.smoothed_rtt));
         json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
         json.key("mtr_bps").number(path.congestion.mtr.bps());
         json.key("cd").number(path.congestion.congestion_degree);
@@ -257,8 +255,8 @@ std::string to_json(const FinalReport& report) {
     json.key("sent_packets").number(totals.sent_packets);
     json.key("retransmitted_packets").number(totals.retransmitted_packets);
     json.key("lost_packets").number(totals.lost_packets);
-    json.key("rtt_ms").number(milliseconds(totals.first.smoothed_rtt));
-    json.key("min_rtt_ms").number(milliseconds(totals.first.min_rtt));
+    json.key("rtt_ms").number(in_milliseconds(totals.first.smoothed_rtt));
+    json.key("min_rtt_ms").number(in_milliseconds(totals.first.min_rtt));
     json.key("mtr_bps").number(totals.first.congestion.mtr.bps());
     json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
     json.key("cc").string(report.congestion);

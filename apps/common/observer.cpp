@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "common/json_writer.hpp"
+#include "common/units.hpp"
 
 namespace udtx::apps {
 namespace {
-
-double milliseconds(Duration d) { return to_seconds(d) * 1e3; }
 
 Duration from_timeval(const timeval& t) {
     return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
@@ -24,7 +23,7 @@ void write_path(JsonWriter& json, const PathStats& path, Rate rate) {
     json.key("remote").string(to_string(path.remote));
     json.key("state").string(to_string(path.state));
     json.key("rate_bps").number(rate.bps());
-    json.key("rtt_ms").number(milliseconds(path.smoothed_rtt));
+    json.key("rtt_ms").number(in_milliseconds(path.smoothed_rtt));
     json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
     json.key("mtr_bps").number(path.congestion.mtr.bps());
     json.key("cd").number(path.congestion.congestion_degree);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/usage.hpp"
 #include "io/interfaces.hpp"
 #include "io/path_plan.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view kWeight = "weight=";
 
-Error usage(const std::string& text, const std::string& why) {
+Error malformed(const std::string& text, const std::string& why) {
     return {ErrorCode::invalid_argument, "--path " + text + ": " + why};
 }
 
@@ -44,18 +45,18 @@ Result<PathRequest> parse_path(const std::string& text) {
     PathRequest path;
     const auto parts = split(text);
     path.local = parts.front();
-    if (path.local.empty()) return usage(text, "an address or the name of an interface comes first");
+    if (path.local.empty()) return malformed(text, "an address or the name of an interface comes first");
     bool weight_seen = false;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
             const auto weight = parse_weight(std::string_view(parts[i]).substr(kWeight.size()));
-            if (!weight) return usage(text, "the weight must be a number above 0, at most 1000000");
+            if (!weight) return malformed(text, "the weight must be a number above 0, at most 1000000");
             path.weight = *weight;
             weight_seen = true;
         } else if (i == 1 && !parts[i].empty() && parts[i].find('=') == std::string::npos) {
             path.remote = parts[i];
         } else {
-            return usage(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");
+            return malformed(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");
         }
     }
     return path;
@@ -74,12 +75,11 @@ void PathOptions::add_to(CLI::App& app) {
 }
 
 Result<void> PathOptions::check() {
-    const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message)}; };
     if (multipath_text != "aggregate" && multipath_text != "failover") {
-        return wrong("--multipath: '" + multipath_text + "' is unknown; there is: aggregate, failover");
+        return usage("--multipath: '" + multipath_text + "' is unknown; there is: aggregate, failover");
     }
     if (texts.size() > kMostPaths) {
-        return wrong("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
+        return usage("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
                      " are carried");
     }
     for (const std::string& text : texts) {
@@ -88,10 +88,10 @@ Result<void> PathOptions::check() {
         const bool twice = std::any_of(requests.begin(), requests.end(), [&](const PathRequest& other) {
             return other.local == path->local && other.remote == path->remote;
         });
-        if (twice) return usage(text, "there is such a path already; each has another LOCAL or another REMOTE");
+        if (twice) return malformed(text, "there is such a path already; each has another LOCAL or another REMOTE");
         requests.push_back(std::move(*path));
     }
-    if (failover() && requests.size() < 2) return wrong("--multipath failover needs two --path at least");
+    if (failover() && requests.size() < 2) return usage("--multipath failover needs two --path at least");
     return {};
 }
 

@@ -28,7 +28,7 @@ std::string quoted(const std::string& value) {
 }
 
 /// One metric: its help and type, then its samples.
-class Page {
+class Exposition {
   public:
     void metric(const char* name, const char* type, const char* help) {
         name_ = name;
@@ -118,7 +118,7 @@ Labels labels_of(const Observation& seen) {
     return {{"peer", seen.peer}, {"direction", seen.sends ? "send" : "receive"}};
 }
 
-void write_limits(Page& page, const std::vector<Observation>& transfers) {
+void write_limits(Exposition& page, const std::vector<Observation>& transfers) {
     page.metric("udtx_transfer_limited_ratio", "gauge", "Part of the time for which this limited the transfer.");
     for (const Observation& seen : transfers) {
         for (const LimitShare& share : seen.limits) {
@@ -132,7 +132,7 @@ void write_limits(Page& page, const std::vector<Observation>& transfers) {
 }  // namespace
 
 std::string metrics_text(const MetricsView& view) {
-    Page page;
+    Exposition page;
     page.metric("udtx_info", "gauge", "Which tool this is.");
     page.sample({{"role", view.role}, {"version", view.version}}, 1.0);
     page.metric("udtx_transfers_active", "gauge", "Transfers under way.");

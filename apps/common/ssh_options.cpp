@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "common/bootstrap_port.hpp"
+#include "common/usage.hpp"
 
 namespace udtx::apps {
 namespace {
-
-Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 /// The words up to the host.
 std::vector<std::string> beginning(const SshOptions& options) {

@@ -1,6 +1,7 @@
 // Everything below a transfer, made from what the user set: keys, randomness, socket, protocol thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,8 +14,12 @@
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
+#include "udtx/time.hpp"
 
 namespace udtx::apps {
+
+/// So long the peer is given to hear of a close, where it may not have been heard of otherwise.
+inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
 /// Order of calls: make(), open() of the driver and what it is to do, start(), then stop(). Destroy it after everything
 /// that holds a Waker.

@@ -9,12 +9,11 @@
 #include "common/overwrite.hpp"
 #include "common/read_file.hpp"
 #include "common/text.hpp"
+#include "common/usage.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
-
-Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 Result<std::string> read_all(const std::string& name, const std::string& option) {
     if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});

@@ -28,4 +28,7 @@ Result<std::uint32_t> parse_mtu(std::string_view text);
 [[nodiscard]] std::string format_elapsed(Duration d);         ///< "0.42 s", "12.3 s", "1:05"
 [[nodiscard]] std::string format_milliseconds(Duration d);    ///< "0.12 ms", "143 ms"
 
+/// For outputs that machines read.
+[[nodiscard]] inline double in_milliseconds(Duration d) noexcept { return to_seconds(d) * 1e3; }
+
 }  // namespace udtx::apps

@@ -12,9 +12,9 @@ namespace {
 
 /// Blanks at the ends are lost without quotes.
 std::string in_a_file(const std::string& value) {
-    constexpr const char* kBlank = " \t";
+    constexpr const char* kBlanks = " \t";
     const bool bare =
-        !value.empty() && value.find_first_of(kBlank) != 0 && value.find_last_of(kBlank) != value.size() - 1;
+        !value.empty() && value.find_first_of(kBlanks) != 0 && value.find_last_of(kBlanks) != value.size() - 1;
     return bare ? value : '"' + value + '"';
 }
 

@@ -9,8 +9,6 @@
 namespace udtx::apps {
 namespace {
 
-double milliseconds(Duration d) { return to_seconds(d) * 1e3; }
-
 std::uint64_t grown(std::uint64_t from, std::uint64_t to) { return to > from ? to - from : 0; }
 
 /// For each path that is in use.
@@ -71,7 +69,7 @@ void PageData::draw(const Observation& seen, const PathStats& path, Line& line) 
     sample.line = line.id;
     const auto rate = seen.paths.find(path.id);
     sample.rate_bps = rate == seen.paths.end() ? 0.0 : rate->second.bps();
-    sample.rtt_ms = path.smoothed_rtt > Duration::zero() ? milliseconds(path.smoothed_rtt) : std::nan("");
+    sample.rtt_ms = path.smoothed_rtt > Duration::zero() ? in_milliseconds(path.smoothed_rtt) : std::nan("");
     // Only the sender of the data knows these: what a receiver sends are acknowledgements.
     sample.loss = sample.congestion = sample.in_flight = std::nan("");
     if (seen.sends) {

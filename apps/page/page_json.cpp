@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/units.hpp"
 #include "page/page_data.hpp"
 
 namespace udtx::apps {
 namespace {
-
-double milliseconds(Duration d) { return to_seconds(d) * 1e3; }
 
 void write_limit(JsonWriter& json, Limit limit) {
     json.key("name").string(name_of(limit)).key("text").string(text_of(limit));
@@ -106,8 +105,8 @@ void PageData::write_path(JsonWriter& json, const Observation& seen, const PathS
     json.key("state").string(to_string(path.state));
     json.key("standby").boolean(path.standby);
     json.key("rate").number(rate == seen.paths.end() ? 0.0 : rate->second.bps());
-    json.key("rtt").number(milliseconds(path.smoothed_rtt));
-    json.key("min_rtt").number(milliseconds(path.min_rtt));
+    json.key("rtt").number(in_milliseconds(path.smoothed_rtt));
+    json.key("min_rtt").number(in_milliseconds(path.min_rtt));
     json.key("datagram").number(std::uint64_t{path.datagram_bytes});
     json.key("packets_sent").number(path.sent_packets);
     json.key("packets_received").number(path.received_packets);

@@ -19,8 +19,6 @@
 namespace udtx::apps {
 namespace {
 
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
-
 struct Assignment {
     RecvCommand command;
     Landing landing;

@@ -11,15 +11,14 @@
 #include "common/receipt.hpp"
 #include "common/subcommand.hpp"
 #include "common/units.hpp"
+#include "common/usage.hpp"
 #include "config/parse.hpp"
 #include "udtx-recv/mode_flags.hpp"
 
 namespace udtx::apps {
 namespace {
 
-Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
-constexpr const char* kFooter =
+constexpr const char* kRecvFooter =
     R"(With --listen: serves any number of senders, and of those who fetch, until it is stopped; with --one-off, one of them.
 Everything lands below DIR or comes from there; --authorized-keys says who may do what.
 With "-" what a sender reads from its standard input goes to standard output (and the object of --json to standard
@@ -281,7 +280,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
                    "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kFooter);
+    app.footer(kRecvFooter);
 }
 
 Subcommands subcommands_of_recv() {

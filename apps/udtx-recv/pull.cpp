@@ -26,7 +26,6 @@ namespace {
 
 /// So long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// Over ssh, for our confirmation to leave.
 constexpr Duration kLeaveWithin = std::chrono::milliseconds(10);
 

@@ -28,7 +28,6 @@ namespace {
 
 /// After a signal: so long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kInterruptGrace = std::chrono::seconds(5);
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 1000;
 class Server {

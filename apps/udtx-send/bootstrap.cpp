@@ -30,8 +30,6 @@
 namespace udtx::apps {
 namespace {
 
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
-
 struct Assignment {
     SendCommand command;
     CheckedSources sources;

@@ -12,15 +12,14 @@
 #include "common/doctor.hpp"
 #include "common/receipt.hpp"
 #include "common/subcommand.hpp"
+#include "common/usage.hpp"
 #include "config/parse.hpp"
 #include "multipath/scheduler.hpp"
 
 namespace udtx::apps {
 namespace {
 
-Error usage(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
-constexpr const char* kFooter =
+constexpr const char* kSendFooter =
     R"(Over ssh: udtx-recv is started on HOST, with a key for this transfer, and PATH is as for scp: a directory takes what
 comes, what does not exist becomes its new name, what ends in '/' is made. udtx:// dials a udtx-recv that listens.
 
@@ -193,7 +192,7 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_option("ARGUMENTS", command.sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kFooter);
+    app.footer(kSendFooter);
 }
 
 Subcommands subcommands_of_send() {

@@ -27,7 +27,6 @@ namespace {
 
 constexpr Duration kProbeTime = std::chrono::seconds(4);
 constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
 std::string percent(double share) {
     std::string text = std::to_string(share * 100.0);

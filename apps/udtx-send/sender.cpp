@@ -31,7 +31,6 @@ namespace {
 
 /// So long the receiver has to tidy up and to say what it has: Ctrl-C ends the sender within 2 s, heard or not.
 constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
-constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 /// After the confirmation only the receiver waits for something, our close: time for three copies of it.
 constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
 

@@ -74,8 +74,8 @@ TEST_CASE("udtx alone: a buffer of three packets and random loss, and no trial t
     }
 }
 
-TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement",
+          "[minutes]") {
     for (const auto& [loss, most] : {std::pair{0.0, 9.0}, {0.01, 9.3}}) {
         auto setup = line(200, 100ms, 1.0, some_seeds(1)[0]);
         setup.flows[0].bytes = 200'000'000;
@@ -88,8 +88,8 @@ TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet 
     }
 }
 
-TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it",
+          "[minutes]") {
     // 800 Mbit/s: the window may hold fewer packets than call forth an ACK. 10 Gbit/s: 1.2 us a packet.
     for (const auto& [mbps, length, least_share] :
          {std::tuple{800U, Duration(1s), 0.9}, {10'000U, Duration(250ms), 0.8}}) {
@@ -102,8 +102,7 @@ TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line fas
     }
 }
 
-TEST_CASE("udtx alone on busy machines: threads that always run late do not cost the line") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone on busy machines: threads that always run late do not cost the line", "[minutes]") {
     for (const auto& [most, least_share] : {std::pair<Duration, double>{2ms, 0.9}, {4ms, 0.85}}) {
         auto setup = line(200, 100ms, 1.0, some_seeds(1)[0]);
         setup.noise = {.late = 1.0, .interrupted = 0.002, .most = most};
@@ -139,7 +138,7 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
     }
 }
 
-TEST_CASE("udtx among its own: ten that start within two seconds are not taken for others") {
+TEST_CASE("udtx among its own: ten that start within two seconds are not taken for others", "[minutes]") {
     // Each floods the queue as it starts, so that the queue stands for as long as they come.
     for (const std::uint64_t seed : {10U, 28U}) {
         auto setup = line(100, 100ms, 1.0, seed);
@@ -151,22 +150,21 @@ TEST_CASE("udtx among its own: ten that start within two seconds are not taken f
         rig.run_for(30s);
         INFO(rig.table(20s, 30s));
         CHECK(rig.jain(20s, 30s) > 0.98);
-        if (size_scale() < 1.0) return;
     }
 }
 
-TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its start is not left in it") {
+TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its start is not left in it", "[minutes]") {
     // The base that it sees is a full queue, and no delay explains its losses: only trials do, after the start.
     for (const auto& [rtt, seed] : {std::pair<Duration, std::uint64_t>{100ms, 29U}, {200ms, 18U}}) {
         FlowRig rig(line(100, rtt, 0.1, seed, 10, 1s));
         rig.run_for(29s);
         INFO(rig.table(19s, 29s));
         CHECK(rig.jain(19s, 29s) > 0.98);
-        if (size_scale() < 1.0) return;
     }
 }
 
-TEST_CASE("udtx among its own: who lost packets only before it knew the base knows how long the full queue is") {
+TEST_CASE("udtx among its own: who lost packets only before it knew the base knows how long the full queue is",
+          "[minutes]") {
     // The third starts into a full queue and loses nothing later: without its q_h being that of the others it had half.
     for (const std::uint64_t seed : {1U, 2U}) {
         auto setup = line(100, 200ms, 0.1, seed, 3, 400ms);
@@ -175,11 +173,11 @@ TEST_CASE("udtx among its own: who lost packets only before it knew the base kno
         rig.run_for(20s);
         INFO(rig.table(10s, 20s));
         CHECK(rig.jain(10s, 20s) > 0.98);
-        if (size_scale() < 1.0) return;
     }
 }
 
-TEST_CASE("udtx among its own: ten on a short way keep draining together, and none takes the others for rivals") {
+TEST_CASE("udtx among its own: ten on a short way keep draining together, and none takes the others for rivals",
+          "[minutes]") {
     for (const std::uint64_t seed : {1U, 2U, 4U, 21U}) {
         auto setup = line(100, 20ms, 8.0, seed, 10, 300ms);
         FlowRig rig(setup);
@@ -188,7 +186,6 @@ TEST_CASE("udtx among its own: ten on a short way keep draining together, and no
         // Reached: 16 ms and 1.000 with each of 40 seeds; before, 150 ms and 0.6 with 19 of them.
         CHECK(rig.queue_delay(20s, 40s).mean < 25ms);
         CHECK(rig.jain(20s, 40s) > 0.98);
-        if (size_scale() < 1.0) return;
     }
 }
 
@@ -202,7 +199,7 @@ TEST_CASE("udtx among its own: a round trip ten times as long gets less than twi
     CHECK(rig.goodput(0, 15s, 30s).bps() < 2.0 * rig.goodput(1, 15s, 30s).bps());
 }
 
-TEST_CASE("udtx beside a flow that fills the queue: neither starves") {
+TEST_CASE("udtx beside a flow that fills the queue: neither starves", "[minutes]") {
     for (const char* peer : {"cubic", "bbr"}) {
         check_share_beside(peer, 100, some_seeds(1)[0], 0.2, 0.75);
     }
@@ -230,7 +227,7 @@ TEST_CASE("udtx on a slow short line: several do not fill its queue with the lea
     }
 }
 
-TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back") {
+TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back", "[minutes]") {
     for (const Duration rtt : {30ms, 100ms}) {
         FlowRig rig(line(100, rtt, 1.0, some_seeds(1)[0]));
         const auto set_rate = [&rig](std::uint64_t bps) {
@@ -246,7 +243,7 @@ TEST_CASE("udtx on a line that changes: the rate falls to a third and comes back
     }
 }
 
-TEST_CASE("udtx alone for minutes: the queue it keeps does not become its base, time and again") {
+TEST_CASE("udtx alone for minutes: the queue it keeps does not become its base, time and again", "[minutes]") {
     FlowRig rig(line(100, 50ms, 8.0, some_seeds(1)[0]));
     rig.run_for(200s);
     INFO(rig.table(5s, 25s) << rig.table(180s, 200s));

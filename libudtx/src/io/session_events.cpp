@@ -7,7 +7,6 @@
 namespace udtx::io {
 namespace {
 
-constexpr std::size_t kQueueBytes = 4U << 20U;
 constexpr std::size_t kReadBytes = 64U << 10U;
 constexpr std::size_t kPathEvents = 256;  // a program that asks for none does not pay for a path that flaps
 

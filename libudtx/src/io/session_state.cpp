@@ -8,7 +8,6 @@
 namespace udtx::io {
 namespace {
 
-constexpr std::size_t kQueueBytes = 4U << 20U;
 constexpr std::size_t kPieceBytes = 256U << 10U;
 
 Error closed_here() { return {ErrorCode::interrupted, "the session was closed on this side"}; }

@@ -23,6 +23,9 @@
 
 namespace udtx::io {
 
+/// Of each stream and direction, between the user's threads and the connection.
+inline constexpr std::size_t kQueueBytes = 4U << 20U;
+
 /// Guarded by SessionState's mutex. Shared by the session (while bytes may move) and the user's handles.
 struct SessionStream {
     StreamId id;

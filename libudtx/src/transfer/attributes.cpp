@@ -15,14 +15,14 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::string_view kUser = "user.";
-constexpr std::size_t kMaxNames = 64U << 10U;  // XATTR_LIST_MAX
+constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
 
 /// Those of the user's namespace.
 std::vector<std::string> names_of(int fd) {
     std::vector<std::string> out;
     // Most files have none, and a tree has many files.
     if (::flistxattr(fd, nullptr, 0) <= 0) return out;
-    std::vector<char> names(kMaxNames);
+    std::vector<char> names(kMaxListBytes);
     const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
     for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
         std::string name(rest.substr(0, rest.find('\0')));

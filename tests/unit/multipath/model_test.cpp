@@ -104,7 +104,7 @@ TEST_CASE("the sliding gap fills both paths and holds next to nothing") {
     CHECK(unequal("rr", true, 100ms, 360).mbps < 60.0);
 }
 
-TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in every second") {
+TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in every second", "[minutes]") {
     for (const auto* name : {"eds", "dapb"}) {
         INFO(name);
         const auto result = ramps(name, true);
@@ -143,7 +143,7 @@ TEST_CASE("a file ends when the paths that help have delivered it") {
     CHECK(result.duplicate_share <= 0.05);
 }
 
-TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
+TEST_CASE("ordered: the other path's faults cost nothing; placed: little", "[minutes]") {
     struct Fault {
         const char* name;
         ModelPath path;
