@@ -17,9 +17,7 @@ namespace {
 
 constexpr std::string_view kWeight = "weight=";
 
-Error malformed(const std::string& text, const std::string& why) {
-    return {ErrorCode::invalid_argument, "--path " + text + ": " + why};
-}
+Error malformed(const std::string& text, const std::string& why) { return usage("--path " + text + ": " + why); }
 
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> parts;

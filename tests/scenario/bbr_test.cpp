@@ -34,7 +34,7 @@ TEST_CASE("bbr: a shallow queue costs headroom, not losses") {
     CHECK(rig.drops(5s, 20s) < 0.02);        // its threshold
 }
 
-TEST_CASE("bbr: beside CUBIC neither starves", "[minutes]") {
+TEST_CASE("bbr: beside CUBIC neither starves") {
     for (const double queue : {1.0, 4.0}) {
         FlowRig rig({.name = "bbr and cubic",
                      .bits_per_second = 40'000'000,

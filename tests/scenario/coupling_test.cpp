@@ -59,7 +59,7 @@ TEST_CASE("two udtx paths through one bottleneck take one flow's share, once tha
     }
 }
 
-TEST_CASE("lia takes one flow's share without looking for the bottleneck", "[minutes]") {
+TEST_CASE("lia takes one flow's share without looking for the bottleneck") {
     std::vector<double> parts;
     for (const std::uint64_t seed : some_seeds(5)) parts.push_back(share("udtx", Coupling::lia, 50ms, 5s, seed));
     CHECK(spread(parts).least >= 0.42);

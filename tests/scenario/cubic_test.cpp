@@ -23,7 +23,7 @@ TEST_CASE("cubic: keeps a line busy whose queue holds what the decrease takes aw
     }
 }
 
-TEST_CASE("cubic: random loss leaves the mean window that the RFC gives", "[minutes]") {
+TEST_CASE("cubic: random loss leaves the mean window that the RFC gives") {
     // Section 5.2: 1.054 (RTT / p)^(3/4) segments, or Reno's 1.22 / sqrt(p) where that is more.
     for (const double p : {0.0001, 0.001, 0.01}) {
         const double window = std::max(1.054 * std::pow(0.1 / p, 0.75), 1.22 / std::sqrt(p));

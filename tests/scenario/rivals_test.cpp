@@ -98,7 +98,7 @@ TEST_CASE("udtx beside one TCP BBR: keeps its share") {
     check_share_beside(kTcpBbr, 1.0);
 }
 
-TEST_CASE("udtx beside one BBRv3: keeps its share", "[minutes]") { check_share_beside("bbr", 1.0); }
+TEST_CASE("udtx beside one BBRv3: keeps its share") { check_share_beside("bbr", 1.0); }
 
 // A known limit: the drops that BBRv3 makes in a short queue and does not mind are congestion to udtx.
 TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[minutes]") {
@@ -121,7 +121,7 @@ TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is f
     CHECK(part.most < 0.65);
 }
 
-TEST_CASE("udtx beside one CUBIC: keeps its share, and leaves the other its own", "[minutes]") {
+TEST_CASE("udtx beside one CUBIC: keeps its share, and leaves the other its own") {
     check_share_beside("cubic", 0.5);
     check_share_beside("cubic", 1.0);
 }

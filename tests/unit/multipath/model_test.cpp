@@ -143,7 +143,7 @@ TEST_CASE("a file ends when the paths that help have delivered it") {
     CHECK(result.duplicate_share <= 0.05);
 }
 
-TEST_CASE("ordered: the other path's faults cost nothing; placed: little", "[minutes]") {
+TEST_CASE("ordered: the other path's faults cost nothing; placed: little") {
     struct Fault {
         const char* name;
         ModelPath path;
