@@ -112,8 +112,7 @@ TEST_CASE("one path's delay rises to a second for ten: the other stays full, and
     }
 }
 
-TEST_CASE("unequal paths: an ordered stream does at least what the better one does alone, whatever the other does",
-          "[minutes]") {
+TEST_CASE("unequal paths: an ordered stream does at least what the better one does alone, whatever the other does") {
     const std::uint64_t bytes = 60'000'000;
     for (const std::uint64_t window : {std::uint64_t{1} << 20U, std::uint64_t{64} << 20U}) {
         TransportConfig config;

@@ -65,7 +65,7 @@ TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, 
     CHECK(rig.goodput(1, 30s, 35s).bps() > 0.8 * 50e6);
 }
 
-TEST_CASE("low: half a line that others leave is used, and jitter with random loss is no company", "[minutes]") {
+TEST_CASE("low: half a line that others leave is used, and jitter with random loss is no company") {
     const CrossTraffic half{.bits_per_second = 50'000'000, .from = 5s, .off = 0s};
     FlowRig beside({.name = "low and half a line", .rtt = 50ms, .flows = {with(Policy::low)}, .cross = half});
     beside.run_for(30s);

@@ -104,7 +104,7 @@ TEST_CASE("the sliding gap fills both paths and holds next to nothing") {
     CHECK(unequal("rr", true, 100ms, 360).mbps < 60.0);
 }
 
-TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in every second", "[minutes]") {
+TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in every second") {
     for (const auto* name : {"eds", "dapb"}) {
         INFO(name);
         const auto result = ramps(name, true);
