@@ -23,6 +23,17 @@ cmp "$work/data" "$work/dst/sub/name" || fail "stdin to a file"
 expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/empty" </dev/null
 [ -f "$work/dst/empty" ] && [ ! -s "$work/dst/empty" ] || fail "an empty stream makes an empty file"
 
+# What is there stays if either end says so; said before the pipe is read to its end.
+expect 11 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"
+said "'name' is there and stays"
+expect 0 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/new'"
+start_recv careful --dir "$work/dst" --overwrite never --psk-file "$work/psk"
+expect 11 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/new'"
+said "'new' is there and stays"
+cmp "$work/data" "$work/dst/sub/name" && [ "$(cat "$work/dst/sub/new")" = new ] || fail "--overwrite never replaced a file"
+[ "$(ls -A "$work/dst/sub")" = "name
+new" ] || fail "left behind: $(ls -A "$work/dst/sub")"
+
 # A reader that goes away is an error, not a hang and not a success.
 mkfifo "$work/fifo"
 "$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/fifo" 2>"$work/broken.log" &

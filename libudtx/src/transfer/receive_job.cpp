@@ -312,7 +312,7 @@ void ReceiveJob::start_worker() {
         } else if (options_.to_stream) {
             run_pipe_worker(options_.stream_fd, offer, links);
         } else {
-            run_file_worker(*base_, offer, links);
+            run_file_worker(*base_, offer, rights, links);
         }
         // The protocol thread closes the queue when nothing more is to be done.
         while (queue_.pop()) {

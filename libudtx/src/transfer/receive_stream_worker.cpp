@@ -86,6 +86,16 @@ std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& chec
     return std::nullopt;
 }
 
+bool is_taken(const ConfinedDir& directory, const std::string& name) {
+    struct stat st = {};
+    return ::fstatat(directory.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Error stays(const std::string& name) {
+    return {ErrorCode::refused,
+            "'" + escape_name(name) + "' is there and stays (--overwrite never): send the stream to another name"};
+}
+
 }  // namespace
 
 void run_probe_worker(const WorkerLinks& links) {
@@ -108,12 +118,16 @@ void run_pipe_worker(int fd, const message::Offer& offer, const WorkerLinks& lin
     }
 }
 
-void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links) {
+void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                     const WorkerLinks& links) {
     std::vector<std::string> directory = offer.destination;
     const std::string name = directory.back();
     directory.pop_back();
     auto root = base.make_subdirectory(join_path(directory));
     if (!root) return report_fatal(links, root.error());
+    const bool keep_existing = basis_options(offer, rights).overwrite == Overwrite::never;
+    // A pipe can be read but once: that it is not wanted is said before it is.
+    if (keep_existing && is_taken(*root, name)) return report_fatal(links, stays(name));
     std::random_device device;
     FileAttributes attributes;
     auto created = TempFile::create(*root, name, device(), attributes);
@@ -131,9 +145,11 @@ void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const
     }
     std::vector<Commit> batch;
     batch.push_back(file.into_commit(0, check.bytes()));
-    commit_batch(*root, batch,
-                 {[&](const Commit&) { check.confirm(*digest, 1); },
-                  [&](const Commit&, const Error& error) { report_fatal(links, error); }});
+    batch.back().keep_existing = keep_existing;
+    const auto delivered = [&](const Commit& commit) {
+        commit.skipped ? report_fatal(links, stays(name)) : check.confirm(*digest, 1);
+    };
+    commit_batch(*root, batch, {delivered, [&](const Commit&, const Error& error) { report_fatal(links, error); }});
 }
 
 }  // namespace udtx::transfer

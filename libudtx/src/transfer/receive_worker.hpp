@@ -49,8 +49,9 @@ void hand_over_erased(const WorkerLinks& links, const std::string& path);
 void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error);
 /// What the receiver has at the end, for CONFIRM.
 [[nodiscard]] message::Totals totals_of(const JobReport& report);
-/// Writes a stream to the file that the offer names.
-void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const WorkerLinks& links);
+/// Writes a stream to the file that the offer names; refuses it if something stands there that is to stay.
+void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                     const WorkerLinks& links);
 /// Drops a stream.
 void run_probe_worker(const WorkerLinks& links);
 /// Writes a stream to a descriptor.
