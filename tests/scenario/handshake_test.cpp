@@ -234,7 +234,7 @@ TEST_CASE("F13 a rewritten version never leads to a connection under another one
     SIM_CHECK(s, bulk.receiver->received() == 0);
 }
 
-TEST_CASE("a server that is full takes no more than it said") {
+TEST_CASE("a server that is full takes no more than it said, and says so, also to who comes later") {
     Scenario s(symmetric("full server", {}));
     std::vector<std::shared_ptr<Receiver>> receivers;
     s.server().listen(2, [&](proto::Connection&) {
@@ -247,8 +247,14 @@ TEST_CASE("a server that is full takes no more than it said") {
         s.client().connect(s.server().address(), senders.back());
     }
     (void)s.run_until([] { return false; }, 5s);
+    const auto late = std::make_shared<Sender>(Sender::Options{.bytes = kBytes, .close_when_delivered = false});
+    s.client().connect(s.server().address(), late);
+    (void)s.run_until([] { return false; }, 10s);
     SIM_CHECK(s, receivers.size() == 2);
     SIM_CHECK(s, s.server().endpoint().connection_count() == 2);
+    const auto& reason = s.client().sessions().back()->closed;
+    SIM_REQUIRE(s, reason.has_value());
+    SIM_CHECK(s, reason->message.find("as many connections as it takes") != std::string::npos);
 }
 
 TEST_CASE("an application's close reaches the peer with code and reason, also under 30 % loss") {

@@ -189,7 +189,9 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
         reply_retry(now, datagram, *header);
         return;
     }
-    if (connections_.size() - half_open_.size() >= max_connections_ || !make_room(now, datagram.remote)) return;
+    // A client too many is let finish its handshake, so that it can be told; of those, too, only so many at once.
+    const std::size_t established = connections_.size() - half_open_.size();
+    if (established >= max_connections_ + kMaxHalfOpen || !make_room(now, datagram.remote)) return;
     const ConnectionId original = header->destination;
     const auto connection = add(now, {.role = Role::server,
                                       .local = fresh_id(),
