@@ -280,7 +280,11 @@ Result<void> ReceiveJob::handle(const message::Digests& m) {
     const bool fits =
         current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
     if (!fits) return broken("digests of pieces that were not announced");
-    queue_.push_now(op::CheckDigests{m}, 0);
+    const std::size_t bytes = digest_bytes(offer_->hash);
+    const auto of_hash = [bytes](const Digest& digest) { return digest.bytes().size() == bytes; };
+    if (!std::all_of(m.digests.begin(), m.digests.end(), of_hash)) return broken("digests of another hash");
+    const std::size_t cost = sizeof m + m.digests.size() * sizeof(Digest);
+    queue_.push_now(op::CheckDigests{m}, cost);
     return {};
 }
 

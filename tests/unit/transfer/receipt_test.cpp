@@ -105,6 +105,26 @@ struct Rig {
 
 }  // namespace
 
+TEST_CASE("what is announced of a file takes no memory by its length") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path().string() + "/receipt";
+    auto made = ReceiptWriter::create(path);
+    REQUIRE(made);
+    const auto& writer = *made;
+    writer->note(message::Offer{});
+    constexpr std::uint64_t kPetabyte = 1ULL << 50U;  // 2^30 pieces
+    message::Entry vast = Rig::entry(1, "vast", kPetabyte);
+    vast.whole = false;
+    writer->note(vast);
+    writer->note(message::Kept{1, {{kPieceBytes / 2, kPetabyte - kPieceBytes}}});
+    const std::array<std::byte, 5> content{};
+    writer->note(message::Digests{1, 0, {hash_of(content), hash_of(content)}});
+    REQUIRE(writer->finish([](const std::string&) { return UniqueFd(); }));
+    const std::string text = read_file(path);
+    CHECK(text.find("piece\t524288\t524288\t" + hash_of(content).hex()) != std::string::npos);
+    CHECK(text.find("piece\t1048576\t1048576\t" + hash_of(content).hex()) != std::string::npos);
+}
+
 TEST_CASE("A receipt of a transfer says what stands there, and finds the block that differs") {
     Rig rig;
     CHECK_FALSE(std::filesystem::exists(rig.path));

@@ -20,14 +20,6 @@ namespace {
 constexpr std::size_t kBufferBytes = 256U << 10U;
 constexpr const char* kTemporarySuffix = ".udtx-part";
 
-void add(std::deque<Extent>& pieces, const Extent& extent) {
-    for (std::uint64_t done = 0; done < extent.length;) {
-        const std::uint64_t length = piece_length(extent.offset + done, extent.length - done);
-        pieces.push_back({extent.offset + done, length});
-        done += length;
-    }
-}
-
 std::string piece_text(const ProvenPiece& piece) {
     return "piece\t" + std::to_string(piece.offset) + "\t" + std::to_string(piece.length) + "\t" + piece.digest.hex();
 }
@@ -90,19 +82,21 @@ void ReceiptWriter::entry(const message::Entry& m) {
     file_ = m;
     unhashed_.clear();
     file_line(m.index, path, m.size);
-    if (m.whole && m.size > 0) add(unhashed_, {0, m.size});
+    if (m.whole && m.size > 0) unhashed_.push_back({0, m.size});
 }
 
 void ReceiptWriter::announce(std::span<const Extent> extents) {
-    for (const Extent& extent : extents) add(unhashed_, extent);
+    unhashed_.insert(unhashed_.end(), extents.begin(), extents.end());
 }
 
 void ReceiptWriter::digests(const message::Digests& m) {
     for (const Digest& digest : m.digests) {
         if (unhashed_.empty()) return;  // the receiver's job ends such a transfer
-        const Extent piece = unhashed_.front();
-        unhashed_.pop_front();
-        line(piece_text({piece.offset, piece.length, digest}));
+        Extent& rest = unhashed_.front();
+        const std::uint64_t length = piece_length(rest.offset, rest.length);
+        line(piece_text({rest.offset, length, digest}));
+        rest = {rest.offset + length, rest.length - length};
+        if (rest.length == 0) unhashed_.pop_front();
     }
 }
 

@@ -75,7 +75,7 @@ class ReceiptWriter {
     std::uint64_t written_ = 0;
 
     message::Entry file_;          // the latest
-    std::deque<Extent> unhashed_;  // its pieces without a digest
+    std::deque<Extent> unhashed_;  // what of it has no digest yet
     std::vector<Kept> kept_;
     std::vector<std::uint64_t> failed_;
     bool finished_ = false;
