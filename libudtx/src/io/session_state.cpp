@@ -67,7 +67,7 @@ Result<PathEvent> SessionState::wait_path_event(std::chrono::milliseconds timeou
     Lock lock(mutex_);
     const bool came = changed_.wait_for(lock, timeout, [this] { return !path_events_.empty() || over(); });
     if (!came) return Error{ErrorCode::timeout, "nothing happened to the paths in time"};
-    if (path_events_.empty()) return *end_;
+    if (close_wanted_ || path_events_.empty()) return *end_;
     PathEvent event = path_events_.front();
     path_events_.pop_front();
     return event;
@@ -77,7 +77,7 @@ Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::millise
     if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || over(); });
-    if (!acceptable_.empty()) {
+    if (!close_wanted_ && !acceptable_.empty()) {
         StreamPtr stream = std::move(acceptable_.front());
         acceptable_.pop_front();
         stream->accepted = true;

@@ -1,5 +1,7 @@
 #include "io/session_thread.hpp"
 
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace udtx::io {
@@ -17,9 +19,22 @@ Result<std::shared_ptr<SessionThread>> SessionThread::make(const Credentials& cr
                                                            const std::function<Result<void>(Driver&)>& open) {
     auto deps = EndpointDeps::make(credentials);
     if (!deps) return deps.error();
+    // The event loop and the thread say by an exception that there is no descriptor or no thread to be had.
+    try {
+        return start(std::move(*deps), config, open);
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::network,
+                     "cannot start the session's thread and event loop: " + std::string(failed.what()) +
+                         "; a higher limit of open files or processes (ulimit) may help"};
+    }
+}
+
+Result<std::shared_ptr<SessionThread>> SessionThread::start(std::unique_ptr<EndpointDeps> deps,
+                                                            const TransportConfig& config,
+                                                            const std::function<Result<void>(Driver&)>& open) {
     // In a fork of the process there is no thread to join, and taking the socket out of the shared epoll set would take
     // it out of the parent's: there it stays as it is.
-    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(*deps), config), [](SessionThread* thread) {
+    const std::shared_ptr<SessionThread> self(new SessionThread(std::move(deps), config), [](SessionThread* thread) {
         if (!thread->fork_guard_.forked()) delete thread;
     });
     if (const auto opened = open(self->driver_); !opened) return opened.error();

@@ -22,7 +22,7 @@ namespace udtx::io {
 /// thread itself, so that the last owner can join it.
 class SessionThread {
   public:
-    /// `open` opens the driver's socket.
+    /// `open` opens the driver's socket. network: as it says, or the process has no descriptor or thread left.
     static Result<std::shared_ptr<SessionThread>> make(const Credentials& credentials, const TransportConfig& config,
                                                        const std::function<Result<void>(Driver&)>& open);
     /// Lets the closes of its sessions reach their peers (a short while), then joins.
@@ -38,6 +38,9 @@ class SessionThread {
     void stop_accepting();
 
   private:
+    static Result<std::shared_ptr<SessionThread>> start(std::unique_ptr<EndpointDeps> deps,
+                                                        const TransportConfig& config,
+                                                        const std::function<Result<void>(Driver&)>& open);
     SessionThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config);
 
     ForkGuard fork_guard_;

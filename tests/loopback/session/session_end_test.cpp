@@ -1,4 +1,6 @@
 // How sessions fail and end: wrong keys, nobody there, restarts, close from every side.
+#include <dirent.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +25,48 @@ Address loopback() {
     return address;
 }
 
+std::size_t open_descriptors() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
+    std::size_t count = 0;
+    while (directory && ::readdir(directory.get()) != nullptr) ++count;
+    return count > 3 ? count - 3 : 0;  // ".", ".." and the directory's own
+}
+
 }  // namespace
+
+TEST_CASE("a process without a descriptor left is told so by an error, at whichever one it ends") {
+    const std::size_t open = open_descriptors();
+    if (open == 0) return;  // no /proc
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    std::size_t failed = 0;
+    bool bound = false;
+    for (std::size_t more = 0; more < 16 && !bound; ++more) {
+        rlimit tight = before;
+        tight.rlim_cur = open + more;
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+        const auto listener = Listener::bind("127.0.0.1:0", psk(1));
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+        bound = listener.ok();
+        if (bound) continue;
+        ++failed;
+        INFO(listener.error().message);
+        CHECK(listener.error().code == ErrorCode::network);
+    }
+    CHECK(failed > 1);
+    CHECK(bound);
+}
+
+TEST_CASE("after close() nothing that waited to be taken is handed out") {
+    auto [listener, client, server] = connected_pair();
+    auto stream = client.open_stream();
+    REQUIRE(stream);
+    REQUIRE(stream->write(bytes_of(1, 1000)));
+    REQUIRE(stream->finish());  // the server's transport has it all, so the stream stands there to be accepted
+    server.close();
+    CHECK_FALSE(server.accept_stream(1s));
+    CHECK_FALSE(server.wait_path_event(0s));
+}
 
 TEST_CASE("a wrong key is an authentication error, and the listener lives on") {
     auto listener = Listener::bind("127.0.0.1:0", psk(1));
