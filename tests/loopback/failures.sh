@@ -44,27 +44,3 @@ if [ -e "$faulty" ] && ldd "$recv" | grep libxxhash >/dev/null; then
 else
     echo "no computer that errs: built with a sanitizer, or with xxHash inside"
 fi
-
-# Unreadable: only for an ordinary user.
-[ "$(id -u)" -ne 0 ] || { echo "the rest needs an ordinary user"; exit 0; }
-mkdir -p "$work/tree/shut"
-for name in a b c; do echo $name >"$work/tree/$name"; done
-chmod 000 "$work/tree/a" "$work/tree/b" "$work/tree/shut"
-start_recv unread --one-off --json --dir "$work/dst" --psk-file "$work/psk"
-expect 23 "$send" --json --psk-file "$work/psk" "$work/tree" "udtx://127.0.0.1:$port/"
-wait_for 23 "$receiver"
-is "$work/last.out" failed_count 3
-is "$work/unread.out" failed_count 3
-is "$work/unread.out" files 1
-grep -q "tree/a.*could not be read" "$work/unread.log" || fail "the receiver does not name the file"
-
-# -p twice over directories that bar their owner.
-mkdir -p "$work/ro/d"
-echo one >"$work/ro/d/f"
-chmod 555 "$work/ro/d" "$work/ro"
-start_recv twice --dir "$work/dst" --psk-file "$work/psk"
-for _ in 1 2; do
-    expect 0 "$send" -p --psk-file "$work/psk" "$work/ro" "udtx://127.0.0.1:$port/"
-    cmp "$work/ro/d/f" "$work/dst/ro/d/f" || fail "-p over a directory of mode 0555"
-    [ "$(stat -c %a "$work/dst/ro/d")" = 555 ] || fail "its mode is not restored"
-done

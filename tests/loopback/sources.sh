@@ -14,16 +14,6 @@ cmp "$work/file" "$work/dst/file" || fail "the source that exists was not sent"
 [ "$(json_field "$work/last.out" failed_count)" -eq 1 ] || fail "failed_count"
 [ "$(json_field "$work/last.out" status)" = '"partial"' ] || fail "status"
 
-if [ "$(id -u)" -ne 0 ]; then
-    mkdir "$work/tree"
-    echo a >"$work/tree/a"
-    echo b >"$work/tree/b"
-    chmod 000 "$work/tree/a"
-    expect 23 "$send" --psk-file "$work/psk" "$work/tree" "$url"
-    said "tree/a"
-    cmp "$work/tree/b" "$work/dst/tree/b" || fail "the readable file was not sent"
-fi
-
 # procfs says 0 bytes and gives more: never a silent empty file.
 expect 23 "$send" --psk-file "$work/psk" /proc/version "$url"
 said "version.*true size"
