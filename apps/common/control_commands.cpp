@@ -16,7 +16,8 @@ constexpr const char* kControlFooter =
     "udtx-send ctl PID|SOCKET rate off    no cap\n"
     "udtx-send ctl PID|SOCKET rate auto   the cap of its command line again\n"
     "udtx-send ctl PID|SOCKET status      how it goes, as one JSON object\n"
-    "PID is that of udtx-send or udtx-recv; with udtx-recv the cap is that of all senders together.\n";
+    "PID is that of udtx-send or udtx-recv; with udtx-recv --listen the cap is that of all senders together,\n"
+    "and one that fetches answers status only.\n";
 
 Result<std::string> set_rate(RateGovernor& rates, const std::string& text) {
     std::optional<Rate> wish;

@@ -43,7 +43,7 @@ struct TransportConfig {
     std::uint32_t min_datagram = 1200;   ///< UDP payload; the search starts here
     std::uint32_t max_datagram = 65000;  ///< UDP payload; the search never goes beyond
 
-    std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< well before the AES-GCM limit of 2^23 (DESIGN, Security)
+    std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< before AES-GCM's 2^23 (RFC 9001, section 6.6)
 };
 
 }  // namespace udtx

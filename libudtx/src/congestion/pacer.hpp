@@ -1,4 +1,4 @@
-// Token bucket that spaces batches: rate from the controller, bursts sized by rate (DESIGN, Speed).
+// Token bucket that spaces batches: rate from the controller, bursts sized by rate (docs/congestion.md).
 #pragma once
 
 #include <cstdint>
