@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import figures
 import net
 import tools
+from sampler import Sampler
 
 STEADY_AFTER = 5.0  # seconds from the start of the sender
 BACK_QUEUE = 20000  # bytes, before a narrow way back
@@ -59,7 +60,7 @@ def steady(bench, tool, cell, seconds, seed, steady_after=STEADY_AFTER):
     size = int(cell.rate * 1e6 / 8 * (seconds + 5))
     source = bench.source(size)
     tool.prepare(cell)
-    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, Sampler() as sampler:
         flow = tool.start(line, sampler, source, seconds)
         limit = flow.began + seconds
         while time.monotonic() < limit and flow.sender.poll() is None:
@@ -91,7 +92,7 @@ def transfer(bench, tool, cell, size, limit, seed):
     """Seconds for a whole file, None if it took longer than `limit`."""
     source = bench.source(size)
     tool.prepare(cell)
-    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, Sampler() as sampler:
         flow = tool.start(line, sampler, source, limit, size)
         while time.monotonic() < flow.began + limit and flow.sender.poll() is None:
             time.sleep(0.005)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import figures
 import net
 import tools
+from sampler import Sampler
 
 JUDGED_SECONDS = 10.0  # at the end of a run, at least
 LEAST_SECONDS = JUDGED_SECONDS + 5.0
@@ -63,7 +64,7 @@ def run(bench, scenario, seed):
     size = int(scenario.rate * 1e6 / 8 * (scenario.seconds + 5))
     source = bench.source(size)
     with net.EmulatedLine(bench.emulator, scenario.line(seed), bench.work, len(scenario.members)) as line, \
-            tools.Sampler() as sampler:
+            Sampler() as sampler:
         begin = time.monotonic()
         flows = []
         for member in sorted(scenario.members, key=lambda m: m.starts):

@@ -7,6 +7,7 @@ import time
 import cells
 import net
 import tools
+from sampler import Sampler
 
 FILES_IN_DIRECTORY = 500
 
@@ -53,7 +54,7 @@ class Rsync(tools.Tool):
 
 def run(bench, tool, cell, source, limit, seed):
     """Seconds for the whole tree, from a cold start to the sender's end."""
-    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, tools.Sampler() as sampler:
+    with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, Sampler() as sampler:
         flow = tool.start(line, sampler, source, limit, 1)
         while time.monotonic() < flow.began + limit and flow.sender.poll() is None:
             time.sleep(0.005)

@@ -1,0 +1,102 @@
+# What building, testing, fuzzing and linting need, and its installation with apt. Sourced by ./dev, which has say and die.
+
+have_command() { command -v "$1" >/dev/null 2>&1; }
+have_header() { echo "#include <$1>" | "${CXX:-c++}" -std=c++20 -E -x c++ - >/dev/null 2>&1; }
+compiler_major() { "$1" -dumpversion 2>/dev/null | cut -d. -f1; }
+can_fuzz() {
+    local out
+    out=$(mktemp)
+    echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+        clang++ -x c++ - -fsanitize=fuzzer,address,undefined -o "$out" >/dev/null 2>&1
+    local status=$?
+    rm -f "$out"
+    return $status
+}
+
+apt_install() {
+    local command=(apt-get install -y --no-install-recommends "$@")
+    have_command apt-get || die "needs these packages (Debian names): $*. Install them with this system's package manager."
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        have_command sudo || die "needs packages; as root run: apt-get update && ${command[*]}"
+        as_root=(sudo)
+    fi
+    say "installing $*"
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${command[@]}" ||
+        die "apt could not install them; as root run: ${command[*]}"
+}
+
+# g++ 12 is the oldest compiler this code is kept clean on; Ubuntu 22.04 has it beside its default.
+choose_compiler() {
+    [ -z "${CXX:-}" ] || return 0
+    local major
+    major=$(compiler_major c++ || true)
+    if [ -n "$major" ] && [ "$major" -lt 12 ] && have_command g++-12; then
+        export CXX=g++-12
+    fi
+}
+
+need_build_tools() {
+    local missing=()
+    have_command cmake || missing+=(cmake)
+    have_command ninja || missing+=(ninja-build)
+    have_command ccache || missing+=(ccache)
+    have_command pkg-config || missing+=(pkg-config)
+    choose_compiler
+    if ! have_command "${CXX:-c++}"; then
+        missing+=(g++)
+    elif [ -z "${CXX:-}" ] && [ "$(compiler_major c++)" -lt 12 ]; then
+        missing+=(g++-12)
+    fi
+    have_header openssl/ssl.h || missing+=(libssl-dev)
+    have_header boost/asio.hpp || missing+=(libboost-dev)
+    have_header spdlog/spdlog.h || missing+=(libspdlog-dev)
+    have_header CLI/CLI.hpp || missing+=(libcli11-dev)
+    have_header xxhash.h || missing+=(libxxhash-dev)
+    have_header catch2/catch.hpp || have_header catch2/catch_all.hpp || missing+=(catch2)
+    [ ${#missing[@]} -eq 0 ] || { apt_install "${missing[@]}" && want_vector_aes; }
+    want_page "${#missing[@]}"
+    choose_compiler
+}
+
+# AES-GCM in a fourth of the time on processors with VAES. Everything works without it.
+want_vector_aes() {
+    grep -qw vaes /proc/cpuinfo 2>/dev/null && have_command apt-get && [ "$(id -u)" -eq 0 ] || return 0
+    have_header intel-ipsec-mb.h || (apt_install libipsec-mb-dev) || say "built without libipsec-mb-dev"
+}
+
+# The live page draws with it; without it the tools have no page. Nobody is asked for a password for its sake alone.
+want_page() {  # want_page <number of packages that were missing>
+    compgen -G '/usr/share/javascript/chart.js/*.js' >/dev/null || ! have_command apt-get && return 0
+    [ "$(id -u)" -eq 0 ] || [ "$1" -gt 0 ] || return 0
+    (apt_install libjs-chart.js) || say "built without the live page"
+}
+
+need_fuzzer() {
+    have_command clang++ || apt_install clang
+    can_fuzz && return 0
+    # Newer releases keep the sanitizer runtime in a package of its own.
+    apt_install "libclang-rt-$(compiler_major clang++)-dev"
+    can_fuzz || die "clang++ cannot link with -fsanitize=fuzzer,address,undefined"
+}
+
+need_linters() {
+    local missing=()
+    have_command clang-format || missing+=(clang-format)
+    have_command clang-tidy || missing+=(clang-tidy)
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+}
+
+# Without them the tests that they make possible would skip, with their reason.
+need_test_tools() {
+    local missing=()
+    have_command python3 || missing+=(python3)
+    have_command ip || missing+=(iproute2)
+    have_command sysctl || missing+=(procps)
+    have_command ping || missing+=(iputils-ping)
+    have_command iperf3 || missing+=(iperf3)
+    PATH=$PATH:/usr/sbin have_command sshd || missing+=(openssh-server)
+    have_command ssh || missing+=(openssh-client)
+    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+}
