@@ -9,6 +9,7 @@
 
 #include "transfer/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/occupant.hpp"
 #include "transfer/receive_worker.hpp"
 
 namespace udtx::transfer {
@@ -86,11 +87,6 @@ std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& chec
     return std::nullopt;
 }
 
-bool is_taken(const ConfinedDir& directory, const std::string& name) {
-    struct stat st = {};
-    return ::fstatat(directory.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 Error stays(const std::string& name) {
     return {ErrorCode::refused,
             "'" + escape_name(name) + "' is there and stays (--overwrite never): send the stream to another name"};
@@ -127,7 +123,7 @@ void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const
     if (!root) return report_fatal(links, root.error());
     const bool keep_existing = basis_options(offer, rights).overwrite == Overwrite::never;
     // A pipe can be read but once: that it is not wanted is said before it is.
-    if (keep_existing && is_taken(*root, name)) return report_fatal(links, stays(name));
+    if (keep_existing && occupant_of(*root, name) != Occupant::nothing) return report_fatal(links, stays(name));
     std::random_device device;
     FileAttributes attributes;
     auto created = TempFile::create(*root, name, device(), attributes);
