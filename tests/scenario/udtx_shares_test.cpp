@@ -21,6 +21,13 @@ void check_share_beside(const char* peer, std::uint64_t mbps, std::uint64_t seed
     CHECK(share < most);
 }
 
+void check_even_shares(const FlowRigSetup& setup, Duration from, Duration to) {
+    FlowRig rig(setup);
+    rig.run_for(to);
+    INFO(rig.table(from, to));
+    CHECK(rig.jain(from, to) > 0.98);
+}
+
 }  // namespace
 
 TEST_CASE("udtx among its own: equal shares within ten seconds of the last join") {
@@ -55,10 +62,7 @@ TEST_CASE("udtx among its own: ten that start within two seconds are not taken f
         setup.flows.clear();
         for (std::uint64_t i = 0; i < 10; ++i)
             setup.flows.push_back({.cc = "udtx", .start = std::chrono::milliseconds(200 * i + i * i * seed % 150)});
-        FlowRig rig(setup);
-        rig.run_for(30s);
-        INFO(rig.table(20s, 30s));
-        CHECK(rig.jain(20s, 30s) > 0.98);
+        check_even_shares(setup, 20s, 30s);
         if (size_scale() < 1.0) return;
     }
 }
@@ -66,10 +70,7 @@ TEST_CASE("udtx among its own: ten that start within two seconds are not taken f
 TEST_CASE("udtx among its own: who meets a full queue and loses a tenth of its start is not left in it") {
     // The base that it sees is a full queue, and no delay explains its losses: only trials do, after the start.
     for (const auto& [rtt, seed] : {std::pair<Duration, std::uint64_t>{100ms, 29U}, {200ms, 18U}}) {
-        FlowRig rig(line(100, rtt, 0.1, seed, 10, 1s));
-        rig.run_for(29s);
-        INFO(rig.table(19s, 29s));
-        CHECK(rig.jain(19s, 29s) > 0.98);
+        check_even_shares(line(100, rtt, 0.1, seed, 10, 1s), 19s, 29s);
         if (size_scale() < 1.0) return;
     }
 }
@@ -79,10 +80,7 @@ TEST_CASE("udtx among its own: who lost packets only before it knew the base kno
     for (const std::uint64_t seed : {1U, 2U}) {
         auto setup = line(100, 200ms, 0.1, seed, 3, 400ms);
         setup.shared_key = true;
-        FlowRig rig(setup);
-        rig.run_for(20s);
-        INFO(rig.table(10s, 20s));
-        CHECK(rig.jain(10s, 20s) > 0.98);
+        check_even_shares(setup, 10s, 20s);
         if (size_scale() < 1.0) return;
     }
 }
