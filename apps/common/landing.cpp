@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "transfer/resume_journal.hpp"
+#include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::apps {
 namespace {

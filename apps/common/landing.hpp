@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/messages.hpp"
+#include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

@@ -166,6 +166,11 @@ std::string format_byte_rate(Rate rate) {
     return rate.is_infinite() ? "unlimited" : with_prefix(rate.bytes_per_second()) + "B/s";
 }
 
+std::string describe_rate_cap(Rate rate) {
+    if (rate.is_infinite()) return "rate cap: none";
+    return "rate cap: " + format_rate(rate) + " (" + format_byte_rate(rate) + ")";
+}
+
 std::string format_bytes(std::uint64_t bytes) { return with_prefix(static_cast<double>(bytes)) + "B"; }
 
 std::string format_count(std::uint64_t n) {

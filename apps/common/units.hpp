@@ -22,6 +22,7 @@ Result<std::uint32_t> parse_mtu(std::string_view text);
 
 [[nodiscard]] std::string format_rate(Rate rate);             ///< "943 Mbit/s"; "unlimited" for an infinite one
 [[nodiscard]] std::string format_byte_rate(Rate rate);        ///< "118 MB/s"
+[[nodiscard]] std::string describe_rate_cap(Rate rate);       ///< "rate cap: 500 Mbit/s (62.5 MB/s)"
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);  ///< "1.05 GB", "999 B"
 [[nodiscard]] std::string format_count(std::uint64_t n);      ///< "1,234,567"
 [[nodiscard]] std::string format_clock(Duration d);           ///< "0:07", "12:34", "3:04:05", "9d 03h"

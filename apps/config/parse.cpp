@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "common/ssh_target.hpp"
 #include "config/generate.hpp"
 #include "config/known_settings.hpp"
 #include "config/show.hpp"
+#include "ssh/ssh_target.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/http_server.hpp"
+#include "observe/http_server.hpp"
 #include "page/assets.hpp"
 
 namespace udtx::apps {

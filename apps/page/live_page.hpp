@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/http_server.hpp"
-#include "common/page.hpp"
+#include "observe/http_server.hpp"
+#include "observe/page.hpp"
 #include "page/page_data.hpp"
 
 namespace udtx::apps {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/final_report.hpp"
 #include "common/json_writer.hpp"
-#include "common/observer.hpp"
-#include "common/page.hpp"
+#include "observe/observer.hpp"
+#include "observe/page.hpp"
 #include "page/history.hpp"
+#include "report/final_report.hpp"
 
 namespace udtx::apps {
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/bootstrap_channel.hpp"
 #include "common/landing.hpp"
-#include "common/one_transfer.hpp"
-#include "common/supervisor.hpp"
 #include "common/transport.hpp"
-#include "transfer/receive_job.hpp"
+#include "dial/supervisor.hpp"
+#include "ssh/bootstrap_channel.hpp"
+#include "ssh/one_transfer.hpp"
+#include "transfer/job/receive_job.hpp"
 #include "udtx-recv/options.hpp"
 
 namespace udtx::apps {

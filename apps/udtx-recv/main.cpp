@@ -5,9 +5,11 @@
 #include <iostream>
 
 #include "common/descriptors.hpp"
-#include "common/doctor.hpp"
-#include "common/plan_listing.hpp"
-#include "common/process.hpp"
+#include "common/units.hpp"
+#include "doctor/doctor.hpp"
+#include "options/begin.hpp"
+#include "report/plan_listing.hpp"
+#include "report/process.hpp"
 #include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/pull.hpp"

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
-#include "common/doctor.hpp"
-#include "common/overwrite.hpp"
-#include "common/receipt.hpp"
-#include "common/subcommand.hpp"
 #include "common/units.hpp"
 #include "common/usage.hpp"
 #include "config/parse.hpp"
+#include "doctor/doctor.hpp"
+#include "options/overwrite.hpp"
+#include "options/subcommand.hpp"
+#include "report/receipt.hpp"
 #include "udtx-recv/mode_flags.hpp"
 
 namespace udtx::apps {

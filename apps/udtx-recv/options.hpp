@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/common_options.hpp"
-#include "common/paths.hpp"
-#include "common/ssh_options.hpp"
-#include "common/ssh_target.hpp"
-#include "common/tree_options.hpp"
 #include "common/url.hpp"
 #include "io/resolve.hpp"
-#include "transfer/pull_request.hpp"
+#include "options/common_options.hpp"
+#include "options/paths.hpp"
+#include "options/tree_options.hpp"
+#include "ssh/ssh_options.hpp"
+#include "ssh/ssh_target.hpp"
+#include "transfer/job/pull_request.hpp"
 
 namespace CLI {
 class App;

@@ -8,17 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "common/attempt_report.hpp"
 #include "common/descriptors.hpp"
-#include "common/dial_handler.hpp"
-#include "common/process.hpp"
-#include "common/receipt.hpp"
-#include "common/reconnect.hpp"
-#include "common/show_report.hpp"
-#include "common/supervisor.hpp"
 #include "common/transport.hpp"
+#include "dial/attempt_report.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/reconnect.hpp"
+#include "dial/supervisor.hpp"
 #include "io/path_plan.hpp"
-#include "transfer/receive_job.hpp"
+#include "options/begin.hpp"
+#include "report/process.hpp"
+#include "report/receipt.hpp"
+#include "report/show_report.hpp"
+#include "transfer/job/receive_job.hpp"
 #include "udtx-recv/pull_route.hpp"
 
 namespace udtx::apps {

@@ -6,11 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include "common/dial_url.hpp"
 #include "common/landing.hpp"
-#include "common/plan_listing.hpp"
-#include "transfer/pull_request.hpp"
-#include "transfer/transfer_number.hpp"
+#include "dial/dial_url.hpp"
+#include "report/plan_listing.hpp"
+#include "transfer/job/pull_request.hpp"
+#include "transfer/resume/transfer_number.hpp"
 
 namespace udtx::apps {
 namespace {

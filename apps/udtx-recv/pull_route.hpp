@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/dial_handler.hpp"
-#include "common/explain.hpp"
-#include "common/remote_end.hpp"
-#include "transfer/receive_job.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/explain.hpp"
+#include "ssh/remote_end.hpp"
+#include "transfer/job/receive_job.hpp"
 #include "udtx-recv/server.hpp"
 
 namespace udtx::apps {

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "common/descriptors.hpp"
-#include "common/process.hpp"
-#include "common/progress_display.hpp"
-#include "common/receipt.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
+#include "observe/progress_display.hpp"
+#include "options/begin.hpp"
+#include "report/process.hpp"
+#include "report/receipt.hpp"
 #include "udtx-recv/authorized_keys.hpp"
 #include "udtx-recv/refusal_log.hpp"
 #include "udtx-recv/server_report.hpp"

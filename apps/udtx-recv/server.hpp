@@ -1,10 +1,10 @@
 // One run of udtx-recv, from checked options to the report.
 #pragma once
 
-#include "common/final_report.hpp"
 #include "common/log.hpp"
 #include "common/signals.hpp"
 #include "common/terminal.hpp"
+#include "report/final_report.hpp"
 #include "udtx-recv/options.hpp"
 
 namespace udtx::apps {

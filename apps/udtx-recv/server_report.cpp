@@ -1,6 +1,6 @@
 #include "udtx-recv/server_report.hpp"
 
-#include "common/show_report.hpp"
+#include "report/show_report.hpp"
 
 namespace udtx::apps {
 namespace {

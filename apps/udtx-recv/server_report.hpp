@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/final_report.hpp"
+#include "report/final_report.hpp"
 #include "udtx-recv/server.hpp"
 #include "udtx-recv/session.hpp"
 

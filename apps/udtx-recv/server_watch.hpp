@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "common/final_report.hpp"
-#include "common/transfer_watch.hpp"
+#include "dial/transfer_watch.hpp"
+#include "report/final_report.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/session.hpp"
 

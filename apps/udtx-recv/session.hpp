@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "common/observer.hpp"
-#include "common/progress_display.hpp"
 #include "io/driver.hpp"
+#include "observe/observer.hpp"
+#include "observe/progress_display.hpp"
 #include "proto/application.hpp"
-#include "transfer/served_job.hpp"
+#include "transfer/job/served_job.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::apps {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "common/json_writer.hpp"
-#include "common/process.hpp"
 #include "common/read_file.hpp"
 #include "common/units.hpp"
+#include "report/process.hpp"
 #include "transfer/receipt/receipt_check.hpp"
 #include "udtx-recv/options.hpp"
 

@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "common/bootstrap_channel.hpp"
 #include "common/landing.hpp"
-#include "common/one_transfer.hpp"
-#include "common/supervisor.hpp"
 #include "common/transport.hpp"
+#include "dial/supervisor.hpp"
 #include "os/unique_fd.hpp"
-#include "transfer/pull_request.hpp"
-#include "transfer/send_job.hpp"
-#include "transfer/transfer_number.hpp"
+#include "ssh/bootstrap_channel.hpp"
+#include "ssh/one_transfer.hpp"
+#include "transfer/job/pull_request.hpp"
+#include "transfer/job/send_job.hpp"
+#include "transfer/resume/transfer_number.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/send_options.hpp"
 #include "udtx-send/sources.hpp"

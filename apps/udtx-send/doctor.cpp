@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "common/doctor.hpp"
-#include "common/process.hpp"
-#include "common/ssh_child.hpp"
 #include "common/text.hpp"
+#include "doctor/doctor.hpp"
+#include "report/process.hpp"
+#include "ssh/ssh_child.hpp"
 #include "udtx-send/examine_between.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx-send/probe.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/doctor.hpp"
+#include "doctor/doctor.hpp"
 #include "udtx-send/probe.hpp"
 
 namespace udtx::apps {

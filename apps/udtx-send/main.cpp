@@ -4,11 +4,13 @@
 #include <exception>
 #include <iostream>
 
-#include "common/control_commands.hpp"
 #include "common/descriptors.hpp"
-#include "common/plan_listing.hpp"
-#include "common/process.hpp"
-#include "common/show_report.hpp"
+#include "common/units.hpp"
+#include "control/control_commands.hpp"
+#include "options/begin.hpp"
+#include "report/plan_listing.hpp"
+#include "report/process.hpp"
+#include "report/show_report.hpp"
 #include "udtx-send/bootstrap.hpp"
 #include "udtx-send/doctor.hpp"
 #include "udtx-send/options.hpp"

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include "common/control_commands.hpp"
-#include "common/doctor.hpp"
-#include "common/receipt.hpp"
-#include "common/subcommand.hpp"
 #include "common/usage.hpp"
 #include "config/parse.hpp"
+#include "control/control_commands.hpp"
+#include "doctor/doctor.hpp"
 #include "multipath/scheduler.hpp"
+#include "options/subcommand.hpp"
+#include "report/receipt.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/common_options.hpp"
-#include "common/paths.hpp"
-#include "common/ssh_options.hpp"
-#include "common/ssh_target.hpp"
-#include "common/tree_options.hpp"
 #include "common/url.hpp"
+#include "options/common_options.hpp"
+#include "options/paths.hpp"
+#include "options/tree_options.hpp"
+#include "ssh/ssh_options.hpp"
+#include "ssh/ssh_target.hpp"
 
 namespace CLI {
 class App;

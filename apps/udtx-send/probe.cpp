@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "common/descriptors.hpp"
-#include "common/dial_handler.hpp"
 #include "common/json_writer.hpp"
 #include "common/landing.hpp"
-#include "common/probe_job.hpp"
-#include "common/process.hpp"
-#include "common/transfer_watch.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/probe_job.hpp"
+#include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
+#include "report/process.hpp"
 #include "udtx-send/send_route.hpp"
 
 namespace udtx::apps {

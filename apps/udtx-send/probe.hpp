@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/doctor.hpp"
-#include "common/limits.hpp"
+#include "doctor/doctor.hpp"
+#include "report/limits.hpp"
 #include "udtx-send/sender.hpp"
 #include "udtx/stats.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "transfer/transfer_number.hpp"
+#include "transfer/resume/transfer_number.hpp"
 
 namespace udtx::apps {
 

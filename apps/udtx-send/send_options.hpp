@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "transfer/send_job.hpp"
+#include "transfer/job/send_job.hpp"
 #include "udtx-send/options.hpp"
 
 namespace udtx::apps {

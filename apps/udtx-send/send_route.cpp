@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "common/dial_url.hpp"
+#include "dial/dial_url.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "common/bootstrap_fields.hpp"
-#include "common/explain.hpp"
-#include "common/remote_end.hpp"
+#include "dial/explain.hpp"
+#include "ssh/bootstrap_fields.hpp"
+#include "ssh/remote_end.hpp"
 #include "udtx-send/sender.hpp"
 #include "udtx/credentials.hpp"
 

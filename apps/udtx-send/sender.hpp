@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "common/final_report.hpp"
 #include "common/log.hpp"
 #include "common/signals.hpp"
 #include "common/terminal.hpp"
 #include "io/driver.hpp"
+#include "report/final_report.hpp"
 #include "udtx-send/options.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"

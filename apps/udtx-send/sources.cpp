@@ -7,7 +7,7 @@
 #include <optional>
 #include <system_error>
 
-#include "transfer/source_tree.hpp"
+#include "transfer/source/source_tree.hpp"
 
 namespace udtx::apps {
 namespace {

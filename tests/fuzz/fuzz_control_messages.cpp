@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
-#include "transfer/filter_rules.hpp"
-#include "transfer/messages.hpp"
+#include "transfer/job/pull_request.hpp"
+#include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
-#include "transfer/pull_request.hpp"
+#include "transfer/source/filter_rules.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

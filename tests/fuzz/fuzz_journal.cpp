@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
-#include "transfer/journal_format.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/journal_format.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # core_purity.sh <source root>: the core's rooms and the public headers read no clock, random source, socket, file,
-# logger or thread, and include only what lies below them; so do the rooms of the tools. Prints file:line of each breach; exit code 1 if there is one.
+# logger or thread, and include only what lies below them; so do the rooms of the transfers and of the tools. Prints
+# file:line of each breach; exit code 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
 
@@ -58,8 +59,20 @@ for room in "${rooms[@]}"; do
         sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
 
-# The page knows what the tools share, and not the other way round.
-grep -nE '^ *# *include *"page/' apps/common/* 2>/dev/null | sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
+in_order() {  # in_order <directory> <prefix of its includes> <rooms, each of which may include those before it>
+    local directory=$1 prefix=$2 later room
+    shift 2
+    while [ $# -gt 1 ]; do
+        room=$1
+        shift
+        later=$(IFS='|'; echo "$*")
+        grep -nE "^ *# *include *\"$prefix($later)/" "$directory/$room"/*.?pp /dev/null 2>/dev/null |
+            sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
+    done
+}
+# "." is what stands in the directory itself.
+in_order libudtx/src/transfer transfer/ . message file resume pieces receipt source landing job
+in_order apps "" common report observe control options ssh page dial doctor udtx-send udtx-recv
 
 cat "$work/breaches"
 echo "${#sources[@]} files, $(wc -l <"$work/breaches") breaches"

@@ -40,4 +40,16 @@ rm "$root/libudtx/src/wire/bad.cpp"
 mkdir "$root/libudtx/src/multipath"
 printf '#include "wire/frame.hpp"\n' >"$root/libudtx/src/multipath/bad.cpp"
 if bash "$check" "$root" >/dev/null; then echo "multipath may not know wire"; exit 1; fi
+rm "$root/libudtx/src/multipath/bad.cpp"
+mkdir -p "$root/apps/report" "$root/libudtx/src/transfer/source"
+expect_against() {  # expect_against <file> <include>: a room that may not know a later one
+    printf '#include "%s"\n' "$2" >"$root/$1"
+    if bash "$check" "$root" >/dev/null; then echo "$1 may not include $2"; exit 1; fi
+    rm "$root/$1"
+}
+expect_against apps/report/bad.cpp dial/supervisor.hpp
+expect_against libudtx/src/transfer/bad.cpp transfer/job/send_job.hpp
+expect_against libudtx/src/transfer/source/bad.cpp transfer/landing/tree_writer.hpp
+printf '#include "common/text.hpp"\n' >"$root/apps/report/good.cpp"
+bash "$check" "$root" >/dev/null || { echo "a room may know an earlier one"; exit 1; }
 echo "every breach found"

@@ -8,7 +8,7 @@
 #include "sim/check.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/served_job.hpp"
+#include "transfer/job/served_job.hpp"
 
 using namespace udtx;
 using namespace udtx::sim;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/scenario.hpp"
-#include "transfer/receive_job.hpp"
-#include "transfer/send_job.hpp"
+#include "transfer/job/receive_job.hpp"
+#include "transfer/job/send_job.hpp"
 
 namespace udtx::sim {
 

@@ -1,6 +1,6 @@
 // What is told of a transfer that needs several connections.
-#include "common/account.hpp"
-#include "common/silence.hpp"
+#include "dial/account.hpp"
+#include "observe/silence.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

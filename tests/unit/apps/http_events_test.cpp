@@ -6,7 +6,7 @@
 #include <boost/asio/write.hpp>
 #include <thread>
 
-#include "common/http_server.hpp"
+#include "observe/http_server.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

@@ -5,7 +5,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/resume_journal.hpp"
+#include "transfer/resume/resume_journal.hpp"
 
 using namespace udtx::apps;
 namespace fs = std::filesystem;

@@ -1,4 +1,4 @@
-#include "common/limits.hpp"
+#include "report/limits.hpp"
 
 #include "test/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "common/path_progress.hpp"
+#include "observe/path_progress.hpp"
 
 #include "common/text.hpp"
 #include "test/catch.hpp"

@@ -1,4 +1,4 @@
-#include "common/paths.hpp"
+#include "options/paths.hpp"
 
 #include "io/path_plan.hpp"
 #include "test/catch.hpp"

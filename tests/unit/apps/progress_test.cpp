@@ -1,4 +1,4 @@
-#include "common/progress.hpp"
+#include "observe/progress.hpp"
 
 #include "common/text.hpp"
 #include "test/catch.hpp"

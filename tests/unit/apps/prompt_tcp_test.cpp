@@ -1,4 +1,4 @@
-#include "common/prompt_tcp.hpp"
+#include "ssh/prompt_tcp.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "common/ssh_child.hpp"
+#include "ssh/ssh_child.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx::apps;

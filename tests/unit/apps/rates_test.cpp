@@ -2,9 +2,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/host_share.hpp"
-#include "common/rate_governor.hpp"
-#include "common/schedule.hpp"
+#include "control/host_share.hpp"
+#include "control/rate_governor.hpp"
+#include "control/schedule.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

@@ -1,7 +1,7 @@
-#include "common/remote_end.hpp"
+#include "ssh/remote_end.hpp"
 
-#include "common/bootstrap_key.hpp"
-#include "common/bootstrap_port.hpp"
+#include "ssh/bootstrap_key.hpp"
+#include "ssh/bootstrap_port.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

@@ -1,4 +1,4 @@
-#include "common/ssh_child.hpp"
+#include "ssh/ssh_child.hpp"
 
 #include <csignal>
 

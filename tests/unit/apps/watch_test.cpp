@@ -10,11 +10,11 @@
 #include <boost/asio/write.hpp>
 #include <cstdlib>
 
-#include "common/control_commands.hpp"
-#include "common/http_server.hpp"
-#include "common/prometheus.hpp"
 #include "common/runtime_dir.hpp"
-#include "common/transfer_watch.hpp"
+#include "control/control_commands.hpp"
+#include "dial/transfer_watch.hpp"
+#include "observe/http_server.hpp"
+#include "observe/prometheus.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "test/catch.hpp"
-#include "transfer/early_data.hpp"
-#include "transfer/piece_assembler.hpp"
+#include "transfer/pieces/early_data.hpp"
+#include "transfer/pieces/piece_assembler.hpp"
 
 using namespace udtx::transfer;
 

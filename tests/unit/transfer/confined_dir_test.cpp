@@ -1,4 +1,4 @@
-#include "transfer/confined_dir.hpp"
+#include "transfer/file/confined_dir.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "transfer/eraser.hpp"
+#include "transfer/landing/eraser.hpp"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "transfer/filter_rules.hpp"
+#include "transfer/source/filter_rules.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "transfer/journal_format.hpp"
+#include "transfer/resume/journal_format.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "transfer/messages.hpp"
+#include "transfer/message/messages.hpp"
 
 #include <string>
 

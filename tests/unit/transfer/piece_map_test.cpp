@@ -1,4 +1,4 @@
-#include "transfer/piece_map.hpp"
+#include "transfer/pieces/piece_map.hpp"
 
 #include <random>
 #include <vector>

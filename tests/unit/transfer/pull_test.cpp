@@ -5,8 +5,8 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/pull_request.hpp"
-#include "transfer/source_tree.hpp"
+#include "transfer/job/pull_request.hpp"
+#include "transfer/source/source_tree.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -1,4 +1,4 @@
-#include "transfer/resume_journal.hpp"
+#include "transfer/resume/resume_journal.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/names.hpp"
-#include "transfer/transfer_number.hpp"
+#include "transfer/resume/transfer_number.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -7,9 +7,9 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
+#include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume_answers.hpp"
-#include "transfer/tree_writer.hpp"
+#include "transfer/source/resume_answers.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

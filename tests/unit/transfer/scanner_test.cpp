@@ -1,4 +1,4 @@
-#include "transfer/scanner.hpp"
+#include "transfer/source/scanner.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/extent_cursor.hpp"
 #include "transfer/names.hpp"
+#include "transfer/source/extent_cursor.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

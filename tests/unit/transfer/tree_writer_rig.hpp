@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "test/temporary_directory.hpp"
+#include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/tree_writer.hpp"
 
 namespace udtx::transfer {
 

@@ -7,8 +7,8 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
+#include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/tree_writer.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

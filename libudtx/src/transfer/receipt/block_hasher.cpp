@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <span>
 
-#include "transfer/file_io.hpp"
+#include "transfer/file/file_io.hpp"
 
 namespace udtx::transfer {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "transfer/checksum.hpp"
-#include "transfer/messages.hpp"
-#include "transfer/piece_map.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
 

@@ -8,7 +8,7 @@
 
 #include "transfer/file_digest.hpp"
 #include "transfer/names.hpp"
-#include "transfer/piece_map.hpp"
+#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "transfer/checksum.hpp"
-#include "transfer/messages.hpp"
+#include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

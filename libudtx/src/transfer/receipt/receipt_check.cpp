@@ -13,8 +13,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
-#include "transfer/occupant.hpp"
 #include "transfer/receipt/block_hasher.hpp"
 
 namespace udtx::transfer {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "transfer/confined_dir.hpp"
+#include "transfer/file/confined_dir.hpp"
 #include "transfer/receipt/receipt.hpp"
 
 namespace udtx::transfer {

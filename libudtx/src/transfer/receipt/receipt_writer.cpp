@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "transfer/file_io.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receipt/block_hasher.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "os/unique_fd.hpp"
 #include "transfer/file_digest.hpp"
-#include "transfer/messages.hpp"
+#include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
 #include "udtx/result.hpp"
 

@@ -1,0 +1,219 @@
+#include "control/control_socket.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "common/descriptors.hpp"
+#include "common/runtime_dir.hpp"
+#include "os/unique_fd.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::size_t kMaxLine = 4096;
+constexpr std::size_t kMaxAnswer = 1U << 20U;
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::string_view kGood = "ok ";
+constexpr std::string_view kBad = "error ";
+
+Error io_error(const std::string& what, int error) {
+    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
+}
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.empty() || path.size() >= sizeof address.sun_path) return std::nullopt;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    return address;
+}
+
+UniqueFd make_socket() { return UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+/// Up to the end of a line, or of the stream. Nothing: it did not come in time, or was too long.
+std::optional<std::string> read_line(int fd, std::size_t most) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    std::string line;
+    std::array<char, 4096> block{};
+    while (line.size() <= most) {
+        const auto left = until - std::chrono::steady_clock::now();
+        const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
+        pollfd entry{fd, POLLIN, 0};
+        if (wait <= 0 || ::poll(&entry, 1, static_cast<int>(wait)) <= 0) return std::nullopt;
+        const ssize_t n = ::read(fd, block.data(), block.size());
+        if (n < 0) return std::nullopt;
+        line.append(block.data(), static_cast<std::size_t>(n));
+        const std::size_t end = line.find('\n');
+        if (end != std::string::npos) return line.substr(0, end);
+        if (n == 0) return line;
+    }
+    return std::nullopt;
+}
+
+bool is_ours([[maybe_unused]] int fd) {
+#ifdef SO_PEERCRED
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+    return peer.uid == ::geteuid() || peer.uid == 0;
+#else
+    return true;  // the socket's mode and its directory's keep others out
+#endif
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Its process is gone, and nobody else's listens at `path`: numbers are of the space that one is in.
+bool is_left_behind(const std::string& path, const std::string& pid) {
+    const bool gone = ::kill(static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10)), 0) != 0 && errno == ESRCH;
+    const auto address = address_of(path);
+    const UniqueFd fd = gone ? make_socket() : UniqueFd();
+    if (!address || !fd) return false;
+    return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 &&
+           errno == ECONNREFUSED;
+}
+
+/// What kill -9 or a crash left; returns the process numbers of the others.
+std::vector<std::string> tidy(const std::string& directory) {
+    std::vector<std::string> running;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+        const std::string pid = entry.path().stem().string();
+        if (entry.path().extension() != ".sock" || !is_number(pid)) continue;
+        if (is_left_behind(entry.path().string(), pid)) {
+            ::unlink(entry.path().c_str());
+        } else {
+            running.push_back(pid);
+        }
+    }
+    std::sort(running.begin(), running.end());
+    return running;
+}
+
+}  // namespace
+
+class ControlSocket::Impl {
+  public:
+    Impl(std::string path, UniqueFd listener, std::array<int, 2> wake, Handler handler)
+        : path_(std::move(path)),
+          listener_(std::move(listener)),
+          stop_reader_(wake[0]),
+          stop_writer_(wake[1]),
+          handler_(std::move(handler)),
+          thread_([this] { run(); }) {}
+    ~Impl() {
+        stop_writer_.reset();
+        thread_.join();
+        ::unlink(path_.c_str());
+    }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  private:
+    void run() {
+        for (;;) {
+            std::array<pollfd, 2> entries{pollfd{stop_reader_.get(), POLLIN, 0}, pollfd{listener_.get(), POLLIN, 0}};
+            if (::poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) return;
+            if (entries[0].revents != 0) return;
+            if (entries[1].revents == 0) continue;
+            const UniqueFd visitor(::accept(listener_.get(), nullptr, nullptr));
+            if (!visitor) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));  // no descriptors left, for one
+                continue;
+            }
+            ::fcntl(visitor.get(), F_SETFD, FD_CLOEXEC);
+            if (is_ours(visitor.get())) serve(visitor.get());
+        }
+    }
+    void serve(int fd) {
+        const auto line = read_line(fd, kMaxLine);
+        if (!line || line->empty()) return;  // somebody who only looked whether we are there
+        const timeval patience{kPatience.count(), 0};
+        ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        const auto answer = handler_(*line);
+        const std::string text = answer ? std::string(kGood) + *answer : std::string(kBad) + answer.error().message;
+        (void)write_all(fd, text + "\n");
+    }
+
+    std::string path_;
+    UniqueFd listener_;
+    UniqueFd stop_reader_;
+    UniqueFd stop_writer_;
+    Handler handler_;
+    std::thread thread_;
+};
+
+ControlSocket::ControlSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ControlSocket::~ControlSocket() = default;
+const std::string& ControlSocket::path() const noexcept { return impl_->path(); }
+
+Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
+    const auto directory = runtime_directory();
+    if (!directory) return directory.error();
+    const std::string path = *directory + "/" + std::to_string(::getpid()) + ".sock";
+    const auto address = address_of(path);
+    if (!address) return Error{ErrorCode::file_io, path + " is too long for a socket"};
+    tidy(*directory);
+    ::unlink(path.c_str());  // of a process that had our number before
+    UniqueFd listener = make_socket();
+    std::array<int, 2> wake{};
+    const bool good =
+        listener && ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
+        ::chmod(path.c_str(), 0600) == 0 && ::listen(listener.get(), 8) == 0 && ::pipe2(wake.data(), O_CLOEXEC) == 0;
+    if (!good) return io_error("cannot listen on " + path, errno);
+    return std::unique_ptr<ControlSocket>(
+        new ControlSocket(std::make_unique<Impl>(path, std::move(listener), wake, std::move(handler))));
+}
+
+Result<std::vector<std::string>> running_transfers() {
+    const auto directory = runtime_directory();
+    if (!directory) return directory.error();
+    return tidy(*directory);
+}
+
+Result<std::string> ask_control_socket(const std::string& target, const std::string& line) {
+    std::string path = target;
+    if (is_number(target)) {
+        const auto directory = runtime_directory();
+        if (!directory) return directory.error();
+        path = *directory + "/" + target + ".sock";
+        if (is_left_behind(path, target)) {
+            ::unlink(path.c_str());
+            return Error{ErrorCode::file_io,
+                         "the transfer of process " + target + " was killed; its socket is removed"};
+        }
+    }
+    const auto address = address_of(path);
+    if (!address) return Error{ErrorCode::invalid_argument, "'" + path + "' cannot be the path of a socket"};
+    const UniqueFd fd = make_socket();
+    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+        return io_error("no running transfer answers at " + path, errno);
+    }
+    if (const int failed = write_all(fd.get(), line + "\n"); failed != 0) return io_error(path, failed);
+    const auto answer = read_line(fd.get(), kMaxAnswer);
+    if (!answer) return Error{ErrorCode::timeout, path + " does not answer"};
+    if (answer->starts_with(kGood)) return answer->substr(kGood.size());
+    if (answer->starts_with(kBad)) return Error{ErrorCode::invalid_argument, answer->substr(kBad.size())};
+    return Error{ErrorCode::protocol, path + " gave an answer that is not understood"};
+}
+
+}  // namespace udtx::apps

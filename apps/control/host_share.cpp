@@ -1,0 +1,75 @@
+#include "control/host_share.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::string_view kPrefix = "share-";
+constexpr int kTries = 20;
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+
+/// Whoever holds the lock of a file is alive. That nobody does may also mean that its process has only just made it:
+/// so it looks again after it has the lock.
+bool is_alive(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd) return false;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    ::unlink(path.c_str());
+    return false;
+}
+
+}  // namespace
+
+HostShare::HostShare(std::string directory, std::string name, UniqueFd lock)
+    : directory_(std::move(directory)), name_(std::move(name)), lock_(std::move(lock)) {}
+
+HostShare::~HostShare() { ::unlink((directory_ + "/" + name_).c_str()); }
+
+Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory) {
+    static std::atomic<unsigned> number{0};
+    const std::string name =
+        std::string(kPrefix) + std::to_string(::getpid()) + "-" + std::to_string(number.fetch_add(1));
+    const std::string path = directory + "/" + name;
+    int error = 0;
+    for (int i = 0; i < kTries; ++i) {
+        UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!fd || ::flock(fd.get(), LOCK_EX) != 0) {
+            error = errno;
+            break;
+        }
+        struct stat info {};
+        const bool there = ::fstat(fd.get(), &info) == 0 && info.st_nlink > 0;  // not taken for dead in between
+        if (there) return std::unique_ptr<HostShare>(new HostShare(directory, name, std::move(fd)));
+        error = EAGAIN;
+    }
+    return Error{ErrorCode::file_io,
+                 "--host-rate: cannot lock " + path + ": " + std::generic_category().message(error)};
+}
+
+std::size_t HostShare::count() const {
+    std::size_t alive = 1;
+    const std::unique_ptr<DIR, CloseDirectory> entries(::opendir(directory_.c_str()));
+    if (!entries) return alive;
+    while (const dirent* entry = ::readdir(entries.get())) {
+        const std::string name = entry->d_name;
+        if (!name.starts_with(kPrefix) || name == name_) continue;
+        if (is_alive(directory_ + "/" + name)) ++alive;
+    }
+    return alive;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,36 @@
+// The report of one connection's worth of a transfer, made by the side that dialled.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dial/explain.hpp"
+#include "dial/reconnect.hpp"
+#include "dial/supervisor.hpp"
+#include "dial/transfer_watch.hpp"
+#include "options/common_options.hpp"
+#include "report/final_report.hpp"
+#include "transfer/job/job.hpp"
+
+namespace udtx::apps {
+
+/// What the attempt's parts do not know themselves.
+struct AttemptFacts {
+    const CommonOptions& options;
+    DataEnd end;
+    bool streaming = false;
+    bool dry_run = false;
+    std::string congestion{};
+    std::vector<transfer::FailedFile> missing{};     ///< sources that were asked for and are not there
+    std::function<DialContext()> context = nullptr;  ///< asked when there is an error to explain
+};
+
+/// Counts what the connections before it came to.
+[[nodiscard]] FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const Supervisor& supervisor,
+                                         const DialHandler& dial, const transfer::Job& job);
+/// Of an attempt that came to no transfer.
+[[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferWatch& watch, const Error& error,
+                                Attempt::End end);
+
+}  // namespace udtx::apps

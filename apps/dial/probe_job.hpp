@@ -1,0 +1,42 @@
+// Fills the line for some seconds with bytes that the receiver drops: what the line can do, without a file.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "transfer/job/job.hpp"
+#include "udtx/ids.hpp"
+
+namespace udtx::apps {
+
+/// See transfer::Job for the order of calls; tick() now and then, on any thread.
+class ProbeJob final : public transfer::Job {
+  public:
+    /// Ends `time` after the handshake, or after some round trips where these are long.
+    ProbeJob(Duration time, transfer::DoneCallback done);
+
+    void tick() { waker_.wake(); }
+    /// From the first packet to the finished handshake; any thread.
+    [[nodiscard]] std::optional<Duration> handshake_time() const;
+
+    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+
+  private:
+    void start(Instant now, proto::Connection& connection);
+    void fill(proto::Connection& connection);
+    void end(Result<void> status);
+
+    Duration time_;
+    transfer::DoneCallback done_;
+    std::optional<StreamId> data_;
+    Chunk block_;
+    Instant connected_at_{};
+    std::uint64_t written_ = 0;
+    bool ended_ = false;
+    std::atomic<std::int64_t> handshake_ns_{-1};
+};
+
+}  // namespace udtx::apps

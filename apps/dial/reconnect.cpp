@@ -1,0 +1,116 @@
+#include "dial/reconnect.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/units.hpp"
+#include "io/monotonic_clock.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds(500);
+constexpr Duration kLongestPause = std::chrono::seconds(15);
+
+/// What the attempts so far came to.
+class Course {
+  public:
+    explicit Course(const ReconnectSetup& setup) : setup_(setup) {}
+
+    void take(Attempt& attempt) {
+        if (attempt.end == Attempt::End::unreachable) {
+            why_ = attempt.report.error;
+            setup_.log.detail(why_);
+            return;
+        }
+        const std::uint64_t done = attempt.report.progress.bytes_done + attempt.report.progress.bytes_kept;
+        if (done > most_) {
+            most_ = done;
+            moved_ = std::max(moved_, attempt.last_moved);
+            pause_ = kFirstPause;
+        }
+        setup_.watch.lost(io::monotonic_now(), attempt.report);
+        lost_ = attempt.report;
+        setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
+    }
+
+    /// False: patience is over, or there was a signal.
+    [[nodiscard]] bool wait() {
+        const Instant until = io::monotonic_now() + std::min(pause_, left());
+        pause_ = std::min(2 * pause_, kLongestPause);
+        for (Instant now = io::monotonic_now(); now < until; now = io::monotonic_now()) {
+            const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+            signal_ = setup_.signals.wait(std::min(slice, std::chrono::milliseconds(100)));
+            if (signal_) return false;
+            setup_.watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::ours);
+        }
+        return left() > Duration::zero();
+    }
+
+    void count() { ++reconnects_; }
+
+    /// The report of the last attempt becomes that of the whole run.
+    [[nodiscard]] FinalReport sum(FinalReport last) const {
+        last.reconnects = reconnects_;
+        last.elapsed = setup_.watch.since_start(io::monotonic_now());
+        return last;
+    }
+
+    /// The last connection's report, for a run that ends without another.
+    [[nodiscard]] FinalReport give_up() const {
+        FinalReport report = sum(*lost_);
+        if (signal_) {
+            report.code = ExitCode::interrupted;
+            report.error =
+                std::string("interrupted by ") + signal_name(*signal_) + " while reconnecting: " + report.error;
+        } else {
+            report.error += "; nothing moved for " + format_elapsed(setup_.patience) + " while reconnecting" +
+                            (why_.empty() ? std::string() : ", the last attempt: " + why_);
+        }
+        return report;
+    }
+
+  private:
+    [[nodiscard]] Duration left() const {
+        return std::max(moved_ + setup_.patience - io::monotonic_now(), Duration::zero());
+    }
+
+    const ReconnectSetup& setup_;
+    Instant moved_ = io::monotonic_now();
+    std::uint64_t most_ = 0;
+    std::uint64_t reconnects_ = 0;
+    Duration pause_ = kFirstPause;
+    std::optional<FinalReport> lost_;
+    std::string why_;
+    std::optional<int> signal_;
+};
+
+}  // namespace
+
+Attempt::End end_of(const Supervisor& supervisor, const DialHandler& dial) {
+    if (supervisor.given_up()) return Attempt::End::final;
+    if (!dial.connected()) return Attempt::End::unreachable;
+    return dial.lost() ? Attempt::End::lost : Attempt::End::final;
+}
+
+Attempt::End end_of(const Error& error) {
+    const bool away = error.code == ErrorCode::network || error.code == ErrorCode::timeout;
+    return away ? Attempt::End::unreachable : Attempt::End::final;
+}
+
+FinalReport keep_trying(const ReconnectSetup& setup, const std::function<Attempt(bool again)>& attempt) {
+    Course course(setup);
+    Attempt last = attempt(false);
+    if (last.end != Attempt::End::lost || !setup.resumable) return std::move(last.report);
+    while (last.end != Attempt::End::final) {
+        course.take(last);
+        if (!course.wait()) return course.give_up();
+        last = attempt(true);
+        if (last.end != Attempt::End::unreachable) course.count();
+    }
+    return course.sum(std::move(last.report));
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,60 @@
+// A transfer that outlives its connection: the side that dialled dials again, and what is proven at the receiver is not
+// sent again.
+#pragma once
+
+#include <functional>
+#include <future>
+
+#include "common/log.hpp"
+#include "common/signals.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/supervisor.hpp"
+#include "dial/transfer_watch.hpp"
+#include "io/monotonic_clock.hpp"
+#include "report/final_report.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+/// One connection's worth of a transfer.
+struct Attempt {
+    enum class End {
+        final,        ///< there is no point in another
+        lost,         ///< it was up, and fell silent
+        unreachable,  ///< it never was up
+    };
+    FinalReport report;
+    End end = End::final;
+    Instant last_moved{};  ///< when there was progress
+};
+
+/// Of a connection that is over.
+[[nodiscard]] Attempt::End end_of(const Supervisor& supervisor, const DialHandler& dial);
+/// Of an attempt that came to no connection: names and ssh go over the same lines.
+[[nodiscard]] Attempt::End end_of(const Error& error);
+
+struct ReconnectSetup {
+    Duration patience{};     ///< without progress, all attempts together
+    bool resumable = false;  ///< else there is but one attempt
+    Log& log;
+    SignalWatch& signals;
+    TransferWatch& watch;
+};
+
+/// Makes attempts until one has a final end or patience is over. `attempt(again)`: not the first. The last report
+/// counts what the connections before it came to.
+[[nodiscard]] FinalReport keep_trying(const ReconnectSetup& setup, const std::function<Attempt(bool again)>& attempt);
+
+/// Runs what may block for as long as names are looked up or ssh tries. Those who watch hear of the outage meanwhile,
+/// if there was a connection before.
+template <class Make>
+[[nodiscard]] auto make_while_watched(TransferWatch& watch, bool again, const Make& make) {
+    if (!again) return make();
+    auto made = std::async(std::launch::async, make);
+    while (made.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+        watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::leave);
+    }
+    return made.get();
+}
+
+}  // namespace udtx::apps

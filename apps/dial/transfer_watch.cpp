@@ -1,0 +1,169 @@
+#include "dial/transfer_watch.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "common/descriptors.hpp"
+#include "common/units.hpp"
+#include "control/control_commands.hpp"
+#include "observe/prometheus.hpp"
+
+namespace udtx::apps {
+namespace {
+constexpr Duration kJsonInterval = std::chrono::seconds(1);
+/// A shorter silence is worth no line of the log.
+constexpr Duration kWorthALine = std::chrono::seconds(5);
+}  // namespace
+
+RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base) {
+    return {base, options.rates.schedule, options.rates.host_rate, options.policy == Policy::fixed};
+}
+
+Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
+                                                  std::function<std::string()> page) {
+    if (!options.observing.metrics) return std::unique_ptr<HttpServer>();
+    auto server = HttpServer::start(*options.observing.metrics, [page = std::move(page)](const HttpRequest& request) {
+        if (request.target == "/metrics" || request.target == "/") return HttpReply{200, kMetricsType, page()};
+        return HttpReply{404, "text/plain; charset=utf-8", "there is /metrics\n"};
+    });
+    if (!server) return Error{server.error().code, "--metrics: " + server.error().message};
+    log.info("metrics on http://" + (*server)->address() + "/metrics");
+    return server;
+}
+
+std::unique_ptr<ControlSocket> open_control(Log& log, ControlSocket::Handler handler) {
+    auto socket = ControlSocket::open(std::move(handler));
+    if (socket) return std::move(*socket);
+    log.detail("no control socket: " + socket.error().message);
+    return nullptr;
+}
+
+void JsonTicker::tick(Duration at, const Observation& seen) {
+    if (last_ && at - *last_ < kJsonInterval) return;
+    last_ = last_ ? *last_ + kJsonInterval : at;
+    if (at - *last_ >= kJsonInterval) last_ = at;
+    print_(progress_json(seen));
+}
+
+TransferWatch::TransferWatch(const CommonOptions& options, Log& log, Subject subject)
+    : options_(options),
+      log_(log),
+      subject_(std::move(subject)),
+      observer_(subject_.end, subject_.streaming, subject_.peer),
+      rates_(governor_settings(options, options.rate)) {}
+
+Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions& options, Log& log, Subject subject,
+                                                            JsonTicker::Print print) {
+    const bool sends = subject.end == DataEnd::sender;
+    const std::string where = (sends ? "to " : "from ") + subject.peer;
+    std::unique_ptr<TransferWatch> watch(new TransferWatch(options, log, std::move(subject)));
+    TransferWatch& self = *watch;
+    auto page = open_page(options.observing, page_subject(self.subject_.end, where, true), log);
+    if (!page) return page.error();
+    self.page_ = std::move(*page);
+    auto metrics = serve_metrics(options, log, [&self, sends] {
+        return metrics_text(
+            {.role = sends ? "sender" : "receiver", .version = UDTX_VERSION, .transfers = {self.latest()}});
+    });
+    if (!metrics) return metrics.error();
+    self.metrics_ = std::move(*metrics);
+    self.control_ = open_control(log, self.control());
+    if (options.observing.json_stream) self.json_.emplace(std::move(print));
+    return watch;
+}
+
+ControlSocket::Handler TransferWatch::control() {
+    auto status = [this] { return progress_json(latest()); };
+    if (subject_.end == DataEnd::sender) return control_handler(rates_, status);
+    return [status](const std::string& line) -> Result<std::string> {
+        if (line == "status") return status();
+        return Error{ErrorCode::invalid_argument,
+                     "the sender keeps the cap that it was started with; there is: status"};
+    };
+}
+
+Rate TransferWatch::first_cap(Instant now) { return cap_ = rates_.update(now, true); }
+
+std::optional<Rate> TransferWatch::new_cap(Instant now) {
+    if (subject_.end == DataEnd::receiver) return std::nullopt;
+    const Rate cap = rates_.update(now, true);
+    if (cap == cap_) return std::nullopt;
+    return cap_ = cap;
+}
+
+void TransferWatch::show_on(Terminal& terminal) {
+    display_.emplace(terminal, ProgressDisplay::choose(options_.quiet, options_.progress, terminal), subject_.end,
+                     options_.verbose);
+}
+
+void TransferWatch::begin_connection(Instant now) {
+    if (!start_) start_ = now;
+    observer_.begin_connection();
+}
+
+void TransferWatch::lost(Instant now, const FinalReport& report) {
+    account_.carry(report.progress, report.outcome);
+    silence_.lost(since_start(now));
+}
+
+void TransferWatch::look(Instant now, Glance glance) {
+    glance.at = since_start(now);
+    glance.progress = account_.whole(std::move(glance.progress));
+    silence_.look(glance.at, glance.stats);
+    glance.unanswered = silence_.unanswered();
+    glance.outage = silence_.outage() && glance.progress.phase != transfer::Phase::done;
+    glance.cap = cap_;
+    observer_.look(glance);
+    const Observation seen = observer_.latest();
+    if (json_) json_->tick(glance.at, seen);
+    if (page_ && page_->due(glance.at)) page_->tick(glance.at, {seen});
+    tell_silence();
+    show(seen);
+}
+
+void TransferWatch::look_at_nothing(Instant now, Screen screen) {
+    Glance glance;
+    glance.progress.phase = transfer::Phase::connect;
+    screen_ = screen;
+    look(now, std::move(glance));
+    screen_ = Screen::ours;
+}
+
+void TransferWatch::show(const Observation& seen) {
+    if (!display_ || screen_ == Screen::leave) return;
+    display_->set_notice(seen.silent ? silence_text() : std::string());
+    display_->update(seen.at, seen.progress, seen.streaming, display_->with_paths() ? seen.stats : std::nullopt);
+}
+
+void TransferWatch::clear_screen() {
+    if (display_) display_->finish();
+}
+
+/// Once, and once more when it is over.
+void TransferWatch::tell_silence() {
+    const Duration unanswered = silence_.unanswered();
+    if (!silence_.outage()) {
+        if (told_silence_) log_.info(subject_.peer + " answers again, after " + format_elapsed(*told_silence_));
+        told_silence_.reset();
+    } else if (told_silence_ || unanswered >= kWorthALine) {
+        if (!told_silence_) log_.warn(silence_text());
+        told_silence_ = unanswered;
+    }
+}
+
+std::string TransferWatch::silence_text() const {
+    const auto whole = std::chrono::floor<std::chrono::seconds>(silence_.unanswered());
+    const std::string text = "no answer from " + subject_.peer + " for " + std::to_string(whole.count()) + " s";
+    if (!subject_.tries_again_for) return text;
+    return text + ", trying again until " + (options_.timeout ? "--timeout, " : "") +
+           format_elapsed(*subject_.tries_again_for);
+}
+
+void TransferWatch::finish(FinalReport& report) {
+    clear_screen();
+    report.limits = latest().limits;
+    if (page_) page_->finish(latest().at, {latest()}, report);
+}
+
+}  // namespace udtx::apps

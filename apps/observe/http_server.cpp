@@ -1,0 +1,205 @@
+#include "observe/http_server.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/host_name.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "observe/http_visit.hpp"
+
+namespace udtx::apps {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+using beast::error_code;
+
+constexpr std::size_t kMaxVisitors = 32;
+constexpr auto kNamesWait = std::chrono::milliseconds(500);
+constexpr auto kAgain = std::chrono::milliseconds(10);
+
+bool equal_names(std::string_view a, std::string_view b) {
+    return !a.empty() && beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
+
+/// Without port and brackets.
+std::string_view name_in(std::string_view host_field) {
+    if (host_field.starts_with('[')) return host_field.substr(1, host_field.find(']') - 1);
+    return host_field.substr(0, host_field.rfind(':'));
+}
+
+std::vector<std::string> short_names() {
+    error_code unknown;
+    const std::string name = asio::ip::host_name(unknown);
+    return {name, name.substr(0, name.find('.'))};
+}
+
+/// Whoever runs a name server elsewhere has no say in what ours, or /etc/hosts, make of our own name.
+std::vector<std::string> all_names() {
+    std::vector<std::string> names = short_names();
+    const std::string name = names.front();
+    const std::string with_dot = names.back() + '.';
+    addrinfo hints{};
+    hints.ai_flags = AI_CANONNAME;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) == 0) {
+        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+        // An alias may lead to any name.
+        const std::string_view full = found->ai_canonname == nullptr ? "" : found->ai_canonname;
+        if (equal_names(full.substr(0, with_dot.size()), with_dot)) names.emplace_back(full);
+    }
+    return names;
+}
+
+/// A name server that does not answer must hold up neither the page nor the tool's end.
+const std::shared_future<std::vector<std::string>>& names_being_found() {
+    static const std::shared_future<std::vector<std::string>> names = [] {
+        std::packaged_task<std::vector<std::string>()> find(all_names);
+        auto found = find.get_future().share();
+        std::thread(std::move(find)).detach();
+        return found;
+    }();
+    return names;
+}
+
+}  // namespace
+
+bool is_own_host(std::string_view host_field, std::string_view own) {
+    std::string_view name = name_in(host_field);
+    if (name.ends_with('.')) name.remove_suffix(1);  // the root of all names, which may be written
+    error_code not_an_address;
+    (void)asio::ip::make_address(std::string(name), not_an_address);
+    if (!not_an_address || equal_names(name, "localhost") || equal_names(name, own)) return true;
+    const auto& found = names_being_found();
+    const bool known_all = found.wait_for(kNamesWait) == std::future_status::ready;
+    const std::vector<std::string> names = known_all ? found.get() : short_names();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& known) { return equal_names(name, known); });
+}
+
+std::string event_text(std::string_view name, std::string_view data) {
+    std::string text = "event: ";
+    return text.append(name).append("\ndata: ").append(data).append("\n\n");
+}
+
+class HttpServer::Impl {
+  public:
+    explicit Impl(Handler handler) { visitors_->handler = std::move(handler); }
+    ~Impl() {
+        context_.stop();
+        if (thread_.joinable()) thread_.join();
+    }
+
+    Result<void> open(const io::HostPort& where) {
+        const auto addresses = io::resolve(where.host.empty() ? "127.0.0.1" : where.host, where.port);
+        if (!addresses) return addresses.error();
+        visitors_->own_name = where.host;
+        const Address& address = addresses->front();
+        error_code error;
+        const auto ip = asio::ip::make_address(host_of(address), error);
+        const tcp::endpoint endpoint(ip, where.port);
+        if (!error) acceptor_.open(endpoint.protocol(), error);
+        if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+        if (!error) acceptor_.bind(endpoint, error);
+        if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+        if (!error) local_ = acceptor_.local_endpoint(error);
+        if (error)
+            return Error{ErrorCode::network, "cannot listen on " + to_string(address) + "/tcp: " + error.message()};
+        accept();
+        (void)names_being_found();  // begins
+        thread_ = std::thread([this] { context_.run(); });
+        return {};
+    }
+    [[nodiscard]] std::string address() const {
+        const std::string host = local_.address().to_string();
+        return (local_.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(local_.port());
+    }
+
+    [[nodiscard]] bool on_loopback() const { return local_.address().is_loopback(); }
+
+    void publish(std::string text) {
+        asio::post(context_, [this, event = std::make_shared<const std::string>(std::move(text))] {
+            for (HttpVisit* visit : visitors_->streams) visit->offer(event);
+        });
+    }
+    void end_streams(Duration at_most) {
+        std::promise<void> over;
+        asio::post(context_, [&] {
+            // A visit that has nothing to write leaves the list at once.
+            const auto streams = visitors_->streams;
+            for (HttpVisit* visit : streams) visit->finish();
+            deadline_.expires_after(at_most);
+            wait_for_streams(over);
+        });
+        over.get_future().wait();
+    }
+
+  private:
+    void wait_for_streams(std::promise<void>& over) {
+        if (visitors_->streams.empty() || deadline_.expiry() <= asio::steady_timer::clock_type::now()) {
+            return over.set_value();
+        }
+        pause_.expires_after(kAgain);
+        pause_.async_wait([this, &over](error_code) { wait_for_streams(over); });
+    }
+
+    static std::string host_of(const Address& address) {
+        std::string text = to_string(address);
+        text.resize(text.rfind(':'));
+        return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;
+    }
+
+    void accept() {
+        acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+            if (error == asio::error::operation_aborted) return;
+            if (!error && visitors_->present < kMaxVisitors) {
+                std::make_shared<HttpVisit>(std::move(socket), visitors_)->begin();
+            }
+            if (error) return retry_later();  // no descriptors left, for one
+            accept();
+        });
+    }
+
+    void retry_later() {
+        retry_.expires_after(std::chrono::milliseconds(200));
+        retry_.async_wait([this](error_code error) {
+            if (!error) accept();
+        });
+    }
+
+    std::shared_ptr<HttpVisitors> visitors_ = std::make_shared<HttpVisitors>();
+    asio::io_context context_{1};
+    asio::steady_timer retry_{context_};
+    asio::steady_timer pause_{context_};
+    asio::steady_timer deadline_{context_};
+    tcp::acceptor acceptor_{context_};
+    tcp::endpoint local_;
+    std::thread thread_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const io::HostPort& where, Handler handler) {
+    auto impl = std::make_unique<Impl>(std::move(handler));
+    if (auto opened = impl->open(where); !opened) return opened.error();
+    return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::string HttpServer::address() const { return impl_->address(); }
+bool HttpServer::on_loopback() const { return impl_->on_loopback(); }
+void HttpServer::publish(std::string text) { impl_->publish(std::move(text)); }
+void HttpServer::end_streams(Duration at_most) { impl_->end_streams(at_most); }
+
+}  // namespace udtx::apps

@@ -1,0 +1,74 @@
+// One visitor of the HTTP server: a request and its answer. Used on the server's thread only.
+#pragma once
+
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "observe/http_server.hpp"
+
+namespace udtx::apps {
+
+class HttpVisit;
+
+struct HttpVisitors {
+    HttpServer::Handler handler;
+    std::string own_name{};  ///< see is_own_host
+    std::size_t present = 0;
+    std::unordered_set<HttpVisit*> streams{};
+};
+
+/// Lives as long as one of its operations is under way; a stream always reads.
+class HttpVisit : public std::enable_shared_from_this<HttpVisit> {
+  public:
+    using Socket = boost::asio::ip::tcp::socket;
+    using Text = std::shared_ptr<const std::string>;
+
+    HttpVisit(Socket socket, std::shared_ptr<HttpVisitors> visitors);
+    ~HttpVisit();
+    HttpVisit(const HttpVisit&) = delete;
+    HttpVisit& operator=(const HttpVisit&) = delete;
+
+    void begin();
+    /// The next event of a stream.
+    void offer(Text text);
+    /// Ends a stream when all that was offered is on its way.
+    void finish();
+
+  private:
+    using Error = boost::beast::error_code;
+
+    void answer();
+    /// Of what is no request; nothing where nobody is there to be told.
+    void refuse(Error error);
+    [[nodiscard]] HttpReply reply_to(bool head) const;
+    void send(HttpReply reply, bool with_body);
+    void open_stream(HttpReply reply);
+    void notice_departure();
+    void write(Text text);
+    void written(Error error);
+    void leave();
+    void close();
+    /// The rest of what they say: closed on, it would take our answer with it.
+    void drain();
+
+    boost::beast::tcp_stream stream_;
+    std::shared_ptr<HttpVisitors> visitors_;
+    boost::beast::flat_buffer buffer_;
+    boost::beast::http::request_parser<boost::beast::http::string_body> parser_;
+    boost::beast::http::response<boost::beast::http::string_body> response_;
+    // of a stream
+    boost::beast::http::response<boost::beast::http::empty_body> head_;
+    boost::beast::http::response_serializer<boost::beast::http::empty_body> head_writer_{head_};
+    std::array<char, 4096> ignored_{};  ///< what the visitor says after the request
+    std::size_t drained_ = 0;
+    Text writing_;  ///< null: nothing is being written
+    Text next_;
+    bool finishing_ = false;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,43 @@
+// How each path of a connection does at present: the lines below the progress line, with -v.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "observe/progress.hpp"
+#include "udtx/stats.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+/// The address without its port, which at our end is the same on all paths: the socket's.
+[[nodiscard]] std::string host_text(const Address& address);
+
+/// Which end we are: the sender of the data knows what was delivered, lost and sent again, the receiver what comes.
+enum class DataEnd { sender, receiver };
+
+class PathMeters {
+  public:
+    explicit PathMeters(DataEnd end) : end_(end) {}
+
+    void sample(Duration now, const ConnectionStats& stats);
+    /// One line for each open path, at most `columns` wide; none where there is but one. Rate and loss are those of the
+    /// last two seconds or so.
+    [[nodiscard]] std::vector<std::string> lines(std::size_t columns) const;
+
+  private:
+    struct Meter {
+        RateMeter bytes{std::chrono::seconds(2)};
+        RateMeter sent{std::chrono::seconds(2)};
+        RateMeter lost{std::chrono::seconds(2)};
+        PathStats last;
+    };
+    [[nodiscard]] std::string line(const Meter& meter, std::size_t columns) const;
+
+    DataEnd end_;
+    std::map<PathId, Meter> meters_;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,68 @@
+// Shows how a transfer goes while it runs, and notices when it goes no more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/terminal.hpp"
+#include "observe/path_progress.hpp"
+#include "observe/progress.hpp"
+#include "transfer/report.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+/// Redraws a status line on a terminal (5 a second), or prints a line a second elsewhere; below it one for each path,
+/// when asked to.
+class ProgressDisplay {
+  public:
+    enum class Mode { off, redraw, lines };
+
+    /// `with_paths`: update() is to be given the statistics.
+    ProgressDisplay(Terminal& terminal, Mode mode, DataEnd end, bool with_paths)
+        : terminal_(terminal), mode_(mode), with_paths_(with_paths && mode != Mode::off), paths_(end) {}
+    [[nodiscard]] bool with_paths() const noexcept { return with_paths_; }
+    /// `streaming`: the source is a pipe, nobody knows its length. `stats`: of the one connection that there is.
+    void update(Duration now, const transfer::Progress& progress, bool streaming,
+                const std::optional<ConnectionStats>& stats);
+    void finish();
+    /// What keeps everything from moving; empty: nothing does.
+    void set_notice(std::string notice) { notice_ = std::move(notice); }
+
+    [[nodiscard]] static Mode choose(bool quiet, bool forced, const Terminal& terminal);
+
+  private:
+    void show(const std::string& line, std::vector<std::string> paths);
+
+    Terminal& terminal_;
+    Mode mode_;
+    bool with_paths_;
+    std::string notice_;
+    PathMeters paths_;
+    std::optional<Duration> last_shown_;
+    RateMeter recent_{std::chrono::seconds(2)};
+    RateMeter longer_{std::chrono::seconds(15)};  // for the ETA, which should not jump about
+};
+
+/// Says for how long nothing has moved.
+class StallWatch {
+  public:
+    [[nodiscard]] Duration idle(Duration now, const transfer::Progress& progress);
+
+  private:
+    struct Mark {
+        transfer::Phase phase{};
+        std::uint64_t files_done = 0;
+        std::uint64_t files_total = 0;
+        std::uint64_t bytes_done = 0;
+        std::uint64_t bytes_sent = 0;
+        std::uint64_t bytes_kept = 0;
+        friend bool operator==(const Mark&, const Mark&) = default;
+    };
+    std::optional<Mark> last_;
+    Duration since_{};
+};
+
+}  // namespace udtx::apps

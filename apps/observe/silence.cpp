@@ -1,0 +1,38 @@
+#include "observe/silence.hpp"
+
+#include <algorithm>
+
+namespace udtx::apps {
+namespace {
+/// An answer, and one more try, of a line as slow as this one.
+constexpr int kRoundTrips = 4;
+}  // namespace
+
+void Silence::look(Duration at, const std::optional<ConnectionStats>& stats) {
+    at_ = at;
+    if (!stats) return;
+    std::uint64_t received = 0;
+    std::uint64_t in_flight = 0;
+    Duration rtt{};
+    for (const PathStats& path : stats->paths) {
+        received += path.received_packets;
+        in_flight += path.in_flight;
+        rtt = std::max(rtt, path.smoothed_rtt);
+    }
+    longest_ = std::max(kOutage, kRoundTrips * rtt);
+    if (received != received_) {
+        received_ = received;
+        since_.reset();
+        lost_ = false;
+    }
+    if (in_flight > 0 && !since_) since_ = at;
+}
+
+void Silence::lost(Duration at) {
+    at_ = at;
+    if (!since_) since_ = at;
+    lost_ = true;
+    received_ = 0;
+}
+
+}  // namespace udtx::apps

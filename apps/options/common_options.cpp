@@ -1,0 +1,239 @@
+#include "options/common_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "common/units.hpp"
+#include "common/usage.hpp"
+#include "io/lanes.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx::apps {
+namespace {
+
+// Lines come back after half a minute of nothing, and the session should still be there.
+constexpr Duration kSilence = std::chrono::seconds(60);
+
+std::string joined(const std::vector<std::string>& names, const char* between) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : between) + name;
+    return out;
+}
+
+Result<std::uint32_t> parse_streams(const std::string& text) {
+    std::uint32_t value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error != std::errc() || end != last || value < 1 || value > io::kMaxStreams) {
+        return usage("--streams: '" + text + "' is not understood: give 1 to " + std::to_string(io::kMaxStreams));
+    }
+    return value;
+}
+
+}  // namespace
+
+void CommonOptions::add_to(CLI::App& app) {
+    const auto keys = "Keys";
+    app.add_option("--psk-file", psk_file_text, "Key that both ends share, made by 'udtx-send keygen FILE'")
+        ->type_name("FILE")
+        ->group(keys);
+    app.add_option("--identity", identity_text, "Own Ed25519 key, made by 'udtx-send keygen --identity FILE'")
+        ->type_name("FILE")
+        ->group(keys);
+
+    const auto transport_group = "Transport";
+    app.add_option("-l,--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
+        ->type_name("RATE")
+        ->group(transport_group);
+    rates.add_to(app, transport_group);
+    app.add_option(
+           "--timeout", timeout_text,
+           "Give up when nothing moves for so long (default 600). A connection is dead after half of it, at most "
+           "60 s of silence; the rest is for reconnecting")
+        ->type_name("SECONDS")
+        ->group(transport_group);
+    app.add_option("--cc", congestion, "Congestion control (default " + congestion + ")")
+        ->type_name(joined(congestion_controller_names(), "|"))
+        ->group(transport_group);
+    app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
+        ->type_name("BYTES")
+        ->group(transport_group);
+    app.add_option("--streams", streams_text,
+                   "Threads that the packets of a connection pass through, 1 to 16 (default 1)")
+        ->type_name("N")
+        ->group(transport_group);
+    app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
+    app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
+
+    app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
+        ->group("Copying");
+    app.add_option_function<int>(
+           "-k", [this](int level) { no_resume = no_resume || level == 0; },
+           "As with ascp: 0 is --no-resume; 1 to 3 continue, which here is always by hashes")
+        ->check(CLI::Range(0, 3).description(""))
+        ->type_name("0|1|2|3")
+        ->group("Copying");
+
+    app.add_option("--receipt", receipt_text, "Write the hashes of all blocks to FILE, for 'udtx-recv verify FILE DIR'")
+        ->type_name("FILE")
+        ->group("Copying");
+
+    const auto output = "Output";
+    app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
+    app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
+    app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
+    observing.add_to(app, output);
+    app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
+    app.add_option("--log", log_text, "Write messages with times to a file as well")->type_name("FILE")->group(output);
+}
+
+Result<void> CommonOptions::check_rates() {
+    if (const auto checked = rates.check(); !checked) return checked;
+    if (!rate_text.empty()) {
+        const auto parsed = parse_rate(rate_text);
+        if (!parsed) return usage("--rate: " + parsed.error().message);
+        rate = parsed.value();
+    }
+    if (rates.bwlimit) {
+        if (!rate_text.empty()) return usage("--rate and --bwlimit exclude each other");
+        rate = *rates.bwlimit;
+    }
+    if (!min_rate_text.empty()) {
+        const auto parsed = parse_rate(min_rate_text);
+        if (!parsed) return usage("--min-rate: " + parsed.error().message);
+        min_rate = parsed.value();
+        if (min_rate > rate) {
+            return usage("--min-rate " + min_rate_text + " is above --rate " +
+                         (rate_text.empty() ? format_rate(rate) : rate_text));
+        }
+    }
+    constexpr std::array<std::pair<std::string_view, Policy>, 4> kPolicies{
+        {{"fair", Policy::fair}, {"high", Policy::high}, {"low", Policy::low}, {"fixed", Policy::fixed}}};
+    const auto* found = std::find_if(kPolicies.begin(), kPolicies.end(),
+                                     [this](const auto& known) { return known.first == policy_text; });
+    if (found == kPolicies.end()) {
+        return usage("--policy: '" + policy_text + "' is unknown; there is: fair, high, low, fixed");
+    }
+    policy = found->second;
+    if (policy == Policy::fixed && rate.is_infinite()) {
+        return usage("--policy fixed holds the rate that --rate gives: add --rate");
+    }
+    if (policy == Policy::fixed && !min_rate_text.empty()) {
+        return usage("--policy fixed and --min-rate exclude each other: the rate is fixed already");
+    }
+    return {};
+}
+
+Result<void> CommonOptions::check() {
+    if (const auto checked = check_rates(); !checked) return checked;
+    if (!timeout_text.empty()) {
+        const auto parsed = parse_seconds(timeout_text);
+        if (!parsed) return usage("--timeout: " + parsed.error().message);
+        timeout = parsed.value();
+    }
+    if (const auto checked = observing.check(); !checked) return checked;
+    json = json || observing.json_stream;
+    const auto mtu = parse_mtu(mtu_text);
+    if (!mtu) return usage("--mtu: " + mtu.error().message);
+    max_datagram = mtu.value();
+    const auto threads = parse_streams(streams_text);
+    if (!threads) return threads.error();
+    streams = *threads;
+    const auto known = congestion_controller_names();
+    if (std::find(known.begin(), known.end(), congestion) == known.end()) {
+        return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known, ", "));
+    }
+    if (checksum != "xxh128" && checksum != "sha256") {
+        return usage("--checksum: '" + checksum + "' is unknown; there is: xxh128, sha256");
+    }
+    if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
+    if (ipv4) addresses = io::AddressChoice::v4_only;
+    if (ipv6) addresses = io::AddressChoice::v6_only;
+    if (quiet && verbose) return usage("-q and -v exclude each other");
+    if (!psk_file_text.empty() && !identity_text.empty()) return usage("--psk-file and --identity exclude each other");
+    return {};
+}
+
+Result<void> CommonOptions::check_no_keys(const CLI::App& app) const {
+    for (const char* flag : {"--psk-file", "--identity", "--pin"}) {
+        if (app.count(flag) == 0 || origins.has(flag)) continue;
+        return usage(std::string(flag) +
+                     " is for udtx://: over ssh a key is made for each transfer (ssh's own key is -i)");
+    }
+    return {};
+}
+
+Log::Verbosity CommonOptions::verbosity() const noexcept {
+    if (quiet) return Log::Verbosity::quiet;
+    return verbose ? Log::Verbosity::verbose : Log::Verbosity::normal;
+}
+
+std::string CommonOptions::congestion_in_use() const { return policy == Policy::low ? policy_text : congestion; }
+
+void CommonOptions::leave_time_to_reconnect(TransportConfig& config) const {
+    if (!timeout) return;
+    config.idle_timeout = std::min(kSilence, *timeout / 2);
+    config.keep_alive = std::min(config.keep_alive, config.idle_timeout / 4);
+}
+
+std::vector<std::string> CommonOptions::for_other_side() const {
+    std::vector<std::string> words;
+    if (no_resume) words.emplace_back("--no-resume");
+    if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
+    words.insert(words.end(), {"--mtu", mtu_text});
+    if (streams != 1) words.insert(words.end(), {"--streams", streams_text});
+    return words;
+}
+
+TransportConfig CommonOptions::transport() const {
+    TransportConfig config;
+    config.congestion = congestion;
+    config.max_rate = rate;
+    config.min_rate = min_rate;
+    config.policy = policy;
+    config.max_datagram = max_datagram;
+    config.idle_timeout = kSilence;
+    if (timeout) {
+        config.handshake_timeout = std::min(config.handshake_timeout, *timeout);
+        // The user's patience also bounds how long a silent peer is waited for, in both directions.
+        config.idle_timeout = *timeout;
+        config.keep_alive = std::min(config.keep_alive, *timeout / 4);
+    }
+    return config;
+}
+
+io::Driver::Options CommonOptions::driver() const {
+    io::Driver::Options options;
+    options.streams = streams;
+    return options;
+}
+
+Error key_error(Error error, const std::string& option) {
+    // A damaged key is like a wrong one.
+    if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;
+    if (!option.empty()) error.message = option + ": " + error.message;
+    return error;
+}
+
+Result<Credentials> load_credentials(const CommonOptions& options) {
+    const auto told = [&](const Error& error, const char* flag) {
+        return options.origins.attribute(key_error(error, flag));
+    };
+    if (!options.identity_text.empty()) {
+        auto identity = Credentials::from_identity_file(options.identity_text);
+        return identity ? identity : told(identity.error(), "--identity");
+    }
+    if (options.psk_file_text.empty()) {
+        return usage(
+            "no key given: make one with 'udtx-send keygen FILE', copy it to the other machine and give "
+            "--psk-file FILE on both");
+    }
+    auto shared = Credentials::from_psk_file(options.psk_file_text);
+    return shared ? shared : told(shared.error(), "--psk-file");
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,19 @@
+// --overwrite as it was typed, at either end.
+#pragma once
+
+#include <string>
+
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// "never", "diff" or "always"
+[[nodiscard]] inline Result<transfer::Overwrite> parse_overwrite(const std::string& text) {
+    if (text == "never") return transfer::Overwrite::never;
+    if (text == "diff") return transfer::Overwrite::diff;
+    if (text == "always") return transfer::Overwrite::always;
+    return Error{ErrorCode::invalid_argument, "--overwrite: '" + text + "' is unknown; there is: never, diff, always"};
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,135 @@
+#include "options/paths.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/usage.hpp"
+#include "io/interfaces.hpp"
+#include "io/path_plan.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::string_view kWeight = "weight=";
+
+Error malformed(const std::string& text, const std::string& why) { return usage("--path " + text + ": " + why); }
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> parts;
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t comma = text.find(',', at);
+        parts.push_back(text.substr(at, comma - at));
+        if (comma == std::string::npos) return parts;
+        at = comma + 1;
+    }
+}
+
+std::optional<double> parse_weight(std::string_view text) {
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return std::isfinite(value) && value > 0.0 && value <= 1e6 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Result<PathRequest> parse_path(const std::string& text) {
+    PathRequest path;
+    const auto parts = split(text);
+    path.local = parts.front();
+    if (path.local.empty()) return malformed(text, "an address or the name of an interface comes first");
+    bool weight_seen = false;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        if (parts[i].rfind(kWeight, 0) == 0 && !weight_seen) {
+            const auto weight = parse_weight(std::string_view(parts[i]).substr(kWeight.size()));
+            if (!weight) return malformed(text, "the weight must be a number above 0, at most 1000000");
+            path.weight = *weight;
+            weight_seen = true;
+        } else if (i == 1 && !parts[i].empty() && parts[i].find('=') == std::string::npos) {
+            path.remote = parts[i];
+        } else {
+            return malformed(text, "'" + parts[i] + "' is not understood; it is LOCAL[,REMOTE][,weight=N]");
+        }
+    }
+    return path;
+}
+
+void PathOptions::add_to(CLI::App& app) {
+    const auto group = "Several paths";
+    app.add_option("--path", texts, "Go over this address or interface, to REMOTE if it is given; may be repeated")
+        ->type_name("LOCAL[,REMOTE][,weight=N]")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--multipath", multipath_text,
+                   "aggregate (default): all paths at once; failover: the first, the others when it fails")
+        ->type_name("aggregate|failover")
+        ->group(group);
+}
+
+Result<void> PathOptions::check() {
+    if (multipath_text != "aggregate" && multipath_text != "failover") {
+        return usage("--multipath: '" + multipath_text + "' is unknown; there is: aggregate, failover");
+    }
+    if (texts.size() > kMostPaths) {
+        return usage("--path: " + std::to_string(texts.size()) + " paths, at most " + std::to_string(kMostPaths) +
+                     " are carried");
+    }
+    for (const std::string& text : texts) {
+        auto path = parse_path(text);
+        if (!path) return path.error();
+        const bool twice = std::any_of(requests.begin(), requests.end(), [&](const PathRequest& other) {
+            return other.local == path->local && other.remote == path->remote;
+        });
+        if (twice) return malformed(text, "there is such a path already; each has another LOCAL or another REMOTE");
+        requests.push_back(std::move(*path));
+    }
+    if (failover() && requests.size() < 2) return usage("--multipath failover needs two --path at least");
+    return {};
+}
+
+Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses,
+                                                            io::AddressChoice choice, bool again) const {
+    std::vector<proto::PathAddresses> plans;
+    if (requests.empty()) {
+        for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
+        return plans;
+    }
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return interfaces.error();
+    std::string away;
+    for (const PathRequest& path : requests) {
+        auto plan = io::plan_path(path, *interfaces, addresses, choice);
+        if (!plan) {
+            away = "--path " + plan.error().message;
+            if (!again) return Error{plan.error().code, std::move(away)};
+            continue;
+        }
+        plan->options.standby = failover() && !plans.empty();
+        plans.push_back(*plan);
+    }
+    if (plans.empty()) return Error{ErrorCode::network, std::move(away)};
+    return plans;
+}
+
+std::string PathOptions::targets(const Url& url) const {
+    std::vector<std::string> all;
+    for (const PathRequest& path : requests) {
+        Url target = url;
+        if (!path.remote.empty()) target.host = path.remote;
+        all.push_back(authority(target) + "/udp");
+    }
+    if (all.empty()) return authority(url) + "/udp";
+    std::string text;
+    for (auto one = all.begin(); one != all.end(); ++one) {
+        if (std::find(all.begin(), one, *one) == one) text += (text.empty() ? "" : ", ") + *one;
+    }
+    return text;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,175 @@
+#include "options/tree_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "common/read_file.hpp"
+#include "common/text.hpp"
+#include "common/usage.hpp"
+#include "options/overwrite.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::apps {
+namespace {
+
+Result<std::string> read_all(const std::string& name, const std::string& option) {
+    if (name == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+    auto text = read_file(name);
+    if (!text) return usage(option + ": " + text.error().message);
+    return text;
+}
+
+std::vector<std::string> split_at(const std::string& text, char separator) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(separator, at), text.size());
+        std::string line = text.substr(at, end - at);
+        if (separator == '\n' && line.ends_with('\r')) line.pop_back();
+        if (!line.empty()) out.push_back(std::move(line));
+        at = end + 1;
+    }
+    return out;
+}
+
+}  // namespace
+
+void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
+    const auto group = "Copying";
+    app.add_flag("-r,--recursive", recursive,
+                 "Implied, but with --files-from: then all that is in directories named goes, too")
+        ->group(group);
+    app.add_flag("-a,--archive", archive, "As -p --links --hard-links --xattrs --owner, and -r but with --files-from")
+        ->group(group);
+    app.add_flag("-n,--dry-run", dry_run, "Only list what would be sent, left and deleted")->group(group);
+    app.add_option("--exclude", excludes, "Leave out what matches (rsync's patterns; the first that matches decides)")
+        ->type_name("PATTERN")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--include", includes, "Do not leave out what matches, whatever later patterns say")
+        ->type_name("PATTERN")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--exclude-from", exclude_files, "The same with each line of a file")
+        ->type_name("FILE")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--files-from", names_file, "Send only the names, below the one SRC, that FILE lists, or '-'")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_flag("-0,--from0", names_by_nul, "In that list a NUL ends a name, not a line end")->group(group);
+    app.add_flag("--links", links, "Send symbolic links as links: so by default, none is ever followed")->group(group);
+    app.add_flag("--safe-links", safe_links, "Leave out symbolic links that lead out of the tree")->group(group);
+    app.add_flag("--no-links", no_links, "Leave out all symbolic links")->group(group);
+    app.add_flag("-H,--hard-links", hard_links, "Send other names of a file as such")->group(group);
+    app.add_flag("-X,--xattrs", attributes, "Send extended attributes of the user's namespace")->group(group);
+    app.add_flag("--owner", owner, "Keep numbers of user and group, where the receiver runs as root")->group(group);
+    app.add_flag("-S,--sparse", sparse, "Make holes of zeros; holes are always kept")->group(group);
+    app.add_flag("-c,--by-hash", by_digest, "Compare contents, not size and modification time")->group(group);
+    app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("never|diff|always")->group(group);
+    app.add_flag("--delete", erase, "Delete what the directories sent do not have, once everything has arrived")
+        ->group(group);
+}
+
+Result<void> TreeOptions::collect_rules(const CLI::App& app) {
+    auto exclude = excludes.begin();
+    auto include = includes.begin();
+    auto file = exclude_files.begin();
+    // As rsync reads them: "- " and "+ " say what a rule is, whatever brought it, and "!" forgets those before it.
+    const auto add = [&](bool included, std::string pattern) -> Result<void> {
+        if (pattern == "!") {
+            rules = {};
+            return {};
+        }
+        if (pattern.starts_with("+ ") || pattern.starts_with("- ")) {
+            included = pattern.front() == '+';
+            pattern.erase(0, 2);
+        }
+        auto added = rules.add({included, std::move(pattern)});
+        if (added) return {};
+        return usage(std::string(included ? "--include: " : "--exclude: ") + added.error().message);
+    };
+    for (const CLI::Option* option : app.parse_order()) {
+        Result<void> added;
+        if (option->check_name("--exclude") && exclude != excludes.end()) added = add(false, *exclude++);
+        if (option->check_name("--include") && include != includes.end()) added = add(true, *include++);
+        if (option->check_name("--exclude-from") && file != exclude_files.end()) {
+            const auto text = read_all(*file++, "--exclude-from");
+            if (!text) return text.error();
+            for (const std::string& line : split_at(*text, '\n')) {
+                if (added && line.front() != '#' && line.front() != ';') added = add(false, line);
+            }
+        }
+        if (!added) return added;
+    }
+    return {};
+}
+
+Result<void> TreeOptions::read_names() {
+    if (names_file.empty()) return {};
+    const auto text = read_all(names_file, "--files-from");
+    if (!text) return text.error();
+    names = split_at(*text, names_by_nul ? '\0' : '\n');
+    const auto is_comment = [](const std::string& line) { return line.front() == '#' || line.front() == ';'; };
+    if (!names_by_nul) std::erase_if(*names, is_comment);
+    for (const std::string& name : *names) {
+        const auto parts = transfer::split_path(name);
+        if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
+            return usage("--files-from: '" + escape_for_terminal(name) + "' leads out of the source");
+        }
+    }
+    return {};
+}
+
+std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins& origins) {
+    for (const char* flag :
+         {"--archive", "--dry-run", "--exclude", "--include", "--exclude-from", "--files-from", "--from0", "--links",
+          "--safe-links", "--no-links", "--hard-links", "--xattrs", "--owner", "--sparse", "--by-hash", "--delete"}) {
+        if (app.count(flag) > 0 && !origins.has(flag)) return flag;
+    }
+    return std::nullopt;
+}
+
+PlanListing TreeOptions::listing(const CommonOptions& common) const {
+    return {dry_run && !common.json && !common.quiet, common.verbose};
+}
+
+Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t sources) {
+    if (streaming && (dry_run || erase || !names_file.empty())) {
+        return usage("--dry-run, --delete and --files-from are for trees, not for standard input or output");
+    }
+    if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
+        return usage("--links, --safe-links and --no-links exclude each other");
+    }
+    if (archive) hard_links = attributes = owner = true;
+    if (names_by_nul && names_file.empty()) return usage("--from0 goes with --files-from");
+    if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
+    if (!names_file.empty() && erase) {
+        return usage("--delete and --files-from exclude each other: a list does not say what is not to be there");
+    }
+    const auto parsed = parse_overwrite(overwrite_text.empty() ? "diff" : overwrite_text);
+    if (!parsed) return parsed.error();
+    overwrite = parsed.value();
+    if (const auto collected = collect_rules(app); !collected) return collected;
+    return read_names();
+}
+
+void TreeOptions::fill(transfer::SendOptions& options) const {
+    options.scan.rules = rules;
+    options.scan.hard_links = hard_links;
+    options.scan.names = names;
+    options.scan.into_named = recursive;
+    if (safe_links) options.scan.links = transfer::LinkChoice::safe;
+    if (no_links) options.scan.links = transfer::LinkChoice::skip;
+    options.owner = owner;
+    options.attributes = attributes;
+    options.sparse = sparse;
+    options.by_digest = by_digest;
+    options.dry_run = dry_run;
+    options.erase = erase;
+    options.overwrite = overwrite;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,60 @@
+// What of a tree is sent, and what is done about what is there already.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/origins.hpp"
+#include "options/common_options.hpp"
+#include "report/plan_listing.hpp"
+#include "transfer/job/send_job.hpp"
+#include "udtx/result.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace udtx::apps {
+
+struct TreeOptions {
+    // As typed; check() turns them into what follows.
+    std::vector<std::string> excludes;
+    std::vector<std::string> includes;
+    std::vector<std::string> exclude_files;
+    std::string names_file;
+    std::string overwrite_text;  ///< empty: diff
+    bool archive = false;
+    bool recursive = false;
+    bool names_by_nul = false;
+    bool links = false;
+    bool no_links = false;
+    bool safe_links = false;
+    bool hard_links = false;
+    bool attributes = false;
+    bool owner = false;
+    bool sparse = false;
+    bool by_digest = false;
+    bool erase = false;
+    bool dry_run = false;
+
+    transfer::FilterRules rules;
+    std::optional<std::vector<std::string>> names;
+    transfer::Overwrite overwrite = transfer::Overwrite::diff;
+
+    void add_to(CLI::App& app, const std::string& overwrite_help);
+    /// After the parse: `app` knows the order of the patterns. Reads the files that were named. `streaming`: one end
+    /// is a pipe; else there are so many sources.
+    Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
+    /// The first of the flags that choose or compare which was typed, and not set by a file.
+    [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
+    /// For a dry run whose user wants to see it.
+    [[nodiscard]] PlanListing listing(const CommonOptions& common) const;
+    void fill(transfer::SendOptions& options) const;
+
+  private:
+    Result<void> collect_rules(const CLI::App& app);
+    Result<void> read_names();
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,148 @@
+#include "ssh/bootstrap_channel.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "common/descriptors.hpp"
+#include "io/monotonic_clock.hpp"
+#include "ssh/bootstrap_key.hpp"
+#include "ssh/bootstrap_port.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// Whoever starts us has the request ready.
+constexpr Duration kRequestWithin = std::chrono::seconds(30);
+
+Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
+
+Result<BootstrapRequest> understand(BootstrapFields fields) {
+    const auto key = parse_key(fields.get("key"));
+    if (!key) return broken("has no key");
+    return BootstrapRequest{Credentials::from_psk(*key), std::move(fields)};
+}
+
+/// The first port that is free, on all addresses of the host. network: none is.
+Result<std::unique_ptr<io::DatagramSocket>> open_port(const BootstrapPort& wanted) {
+    Result<std::unique_ptr<io::DatagramSocket>> opened = Error{ErrorCode::network, "no port"};
+    for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
+        const auto wildcards = io::resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
+        if (!wildcards) return wildcards.error();
+        for (const Address& address : *wildcards) {
+            opened = io::open_socket(address, {});
+            if (opened) return opened;
+        }
+    }
+    if (wanted.ports.first == wanted.ports.last) return opened;
+    return Error{ErrorCode::network, "no UDP port of " + to_string(wanted.ports) + " is free"};
+}
+
+/// The address of this host that ssh's connection came to; empty if that is not known.
+std::string address_of_ssh() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    if (text == nullptr) return {};
+    // "client port server port"
+    std::string rest = text;
+    for (int i = 0; i < 2; ++i) {
+        const std::size_t space = rest.find(' ');
+        if (space == std::string::npos) return {};
+        rest.erase(0, space + 1);
+    }
+    return rest.substr(0, rest.find_first_of(" %"));
+}
+
+/// For a doctor there.
+std::int64_t wall_clock_ns() {
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<io::DatagramSocket>> BootstrapChannel::open(const std::vector<std::string>& arguments) {
+    static_cast<void>(write_all(out_, own_greeting()));
+    const auto wanted = parse_bootstrap_port(arguments);
+    if (!wanted) return wanted.error();
+    auto socket = open_port(*wanted);
+    if (!socket) return socket;
+    BootstrapFields fields;
+    fields.add("port", std::to_string((*socket)->local_address().port));
+    fields.add("address", address_of_ssh());
+    fields.add("advice", (*socket)->buffer_advice());
+    fields.add("clock", std::to_string(wall_clock_ns()));
+    answer(fields);
+    return socket;
+}
+
+Result<BootstrapRequest> BootstrapChannel::await() {
+    const Instant deadline = io::monotonic_now() + kRequestWithin;
+    BootstrapFieldReader reader;
+    bool greeted = false;
+    while (io::monotonic_now() < deadline) {
+        while (const auto line = next_line()) {
+            if (!greeted) {
+                const auto greeting = parse_greeting(*line);
+                if (!greeting) return broken("does not begin as it should; '--bootstrap' is for udtx over ssh only");
+                if (const auto same = check_greeting(*greeting); !same) {
+                    return Error{same.error().code, "the other side " + same.error().message};
+                }
+                greeted = true;
+                continue;
+            }
+            auto block = reader.feed(*line);
+            if (!block) return block.error();
+            if (block->has_value()) return understand(std::move(**block));
+        }
+        if (closed_) return broken("ended too early");
+        if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
+        pollfd entry{in_, POLLIN, 0};
+        if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;
+    }
+    return Error{ErrorCode::timeout, "nothing was asked for over ssh; '--bootstrap' is for udtx over ssh only"};
+}
+
+void BootstrapChannel::answer(const BootstrapFields& fields) const {
+    // If nobody reads it, closed() will tell.
+    static_cast<void>(write_all(out_, fields.to_text()));
+}
+
+ExitCode BootstrapChannel::refuse(const Error& error) const {
+    const ExitCode code = exit_code_for(error.code);
+    BootstrapFields fields;
+    fields.add("error", std::to_string(static_cast<int>(code)));
+    fields.add("message", error.message);
+    answer(fields);
+    return code;
+}
+
+bool BootstrapChannel::closed() {
+    pollfd entry{in_, POLLIN, 0};
+    while (!closed_ && ::poll(&entry, 1, 0) > 0) {
+        if (!read_more()) closed_ = true;
+        buffer_.clear();  // nothing is said after the request
+    }
+    return closed_;
+}
+
+bool BootstrapChannel::read_more() {
+    std::array<char, 4096> block{};
+    const ssize_t n = ::read(in_, block.data(), block.size());
+    if (n > 0) buffer_.append(block.data(), static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+std::optional<std::string> BootstrapChannel::next_line() {
+    const std::size_t end = buffer_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    std::string line = buffer_.substr(0, end);
+    buffer_.erase(0, end + 1);
+    return line;
+}
+
+}  // namespace udtx::apps

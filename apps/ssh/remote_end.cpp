@@ -1,0 +1,268 @@
+#include "ssh/remote_end.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "common/exit_codes.hpp"
+#include "common/text.hpp"
+#include "common/transport.hpp"
+#include "io/resolve.hpp"
+#include "io/system_rng.hpp"
+#include "ssh/bootstrap_key.hpp"
+#include "ssh/ssh_child.hpp"
+
+namespace udtx::apps {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A command that ends by itself, and soon.
+constexpr milliseconds kSoon{2000};
+constexpr int kNotFound = 127;  // what a shell ends with
+constexpr int kNotRunnable = 126;
+constexpr int kSshFailed = 255;
+
+struct HostView {
+    std::string name;
+    bool proxied = false;
+};
+
+/// What ssh makes of the host's name. Without OpenSSH, or without an answer: the name itself.
+HostView view_of(const RemoteStart& start) {
+    HostView view{start.target.host, false};
+    if (!start.options.is_openssh()) return view;
+    auto child = SshChild::start(query_command(start.options, start.target), {[](std::string_view) {}, [] {}});
+    if (!child) return view;
+    if ((*child)->finish(kSoon) != 0) return view;
+    while (const auto line = (*child)->next_line()) {
+        const std::size_t space = line->find(' ');
+        const std::string key = line->substr(0, space);
+        const std::string value = space == std::string::npos ? std::string() : line->substr(space + 1);
+        if (key == "hostname") view.name = value;
+        if ((key == "proxyjump" || key == "proxycommand") && value != "none") view.proxied = true;
+    }
+    return view;
+}
+
+Error broken(const RemoteStart& start, const std::string& what) {
+    return {ErrorCode::protocol, start.program + " on " + start.target.host + " " + what};
+}
+
+std::optional<Address> parse_address(const std::string& text, io::AddressChoice choice) {
+    const bool numeric = !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
+    const auto found = numeric ? io::resolve(text, 0, choice) : Result<std::vector<Address>>(std::vector<Address>());
+    return found && !found->empty() ? std::optional(found->front()) : std::nullopt;
+}
+
+}  // namespace
+
+/// Holds ssh and what it complained of.
+class RemoteEnd::Dialogue {
+  public:
+    Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWatch& signals)
+        : start_(std::move(start)),
+          program_(start_.options.remote_bin.empty() ? start_.program : start_.options.remote_bin),
+          log_(log),
+          terminal_(terminal),
+          signals_(signals) {}
+
+    Result<void> open(const std::string& text) {
+        auto child =
+            SshChild::start(remote_command(start_.options, start_.target, start_.addresses, start_.program),
+                            {[this](std::string_view line) { complained(line); }, [this] { signals_.wake(); }});
+        if (!child) return child.error();
+        child_ = std::move(*child);
+        // If ssh has ended by now, what it says about that is what counts.
+        static_cast<void>(child_->write(text));
+        return {};
+    }
+
+    /// The first block: the port.
+    Result<BootstrapFields> await_port() {
+        for (;;) {
+            auto block = next_block();
+            if (!block) return block.error();
+            if (block->has_value()) {
+                port_told_ = child_->line_came();
+                return std::move(**block);
+            }
+            if (const auto signal = signals_.wait(milliseconds(100))) {
+                return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) +
+                                                         " before " + start_.target.host + " was ready"};
+            }
+        }
+    }
+
+    /// When the first block was complete here.
+    [[nodiscard]] std::chrono::system_clock::time_point port_told() const { return port_told_; }
+
+    /// The second: what it says to the request.
+    [[nodiscard]] const Result<std::optional<BootstrapFields>>& answer() {
+        while (answer_ && !answer_->has_value()) {
+            auto block = next_block();
+            if (block && !block->has_value()) break;
+            answer_ = std::move(block);
+        }
+        return answer_;
+    }
+
+    /// Of what came after that.
+    [[nodiscard]] bool heard() {
+        if (const auto& answered = answer(); !answered || !answered->has_value()) return false;
+        while (const auto line = child_->next_line()) {
+            const auto block = reader_.feed(*line);
+            heard_ = heard_ || (block && block->has_value() && !(*block)->get("heard").empty());
+        }
+        return heard_;
+    }
+
+  private:
+    /// If it is there by now. An error: the other side says why not, or has ended.
+    Result<std::optional<BootstrapFields>> next_block() {
+        while (const auto line = child_->next_line()) {
+            auto block = take(*line);
+            if (!block) return block;
+            if (block->has_value()) return judge(std::move(**block));
+        }
+        if (child_->ended()) return explain(child_->finish(kSoon));
+        return std::optional<BootstrapFields>();
+    }
+
+    Result<std::optional<BootstrapFields>> take(const std::string& line) {
+        if (greeted_) return reader_.feed(line);
+        const auto greeting = parse_greeting(line);
+        if (!greeting) {
+            log_.detail(start_.target.host + " says: " + line);  // a login script
+            return std::optional<BootstrapFields>();
+        }
+        greeted_ = true;
+        if (const auto same = check_greeting(*greeting); !same) return broken(start_, same.error().message);
+        return std::optional<BootstrapFields>();
+    }
+
+    Result<std::optional<BootstrapFields>> judge(BootstrapFields block) {
+        const auto code = block.number("error");
+        if (!code) return std::optional(std::move(block));
+        return Error{error_code_for(static_cast<ExitCode>(*code)), start_.target.host + ": " + block.get("message")};
+    }
+
+    void complained(std::string_view line) {
+        const std::lock_guard lock(mutex_);
+        complaints_.append(line).append("\n");
+        // The shell's words for what is told better in explain().
+        const std::string leaf = program_.substr(program_.rfind('/') + 1);
+        const bool missing =
+            line.find("not found") != std::string_view::npos || line.find("No such file") != std::string_view::npos;
+        if (!missing || line.find(leaf) == std::string_view::npos) terminal_.line(escape_message(line));
+    }
+
+    Error explain(int status) {
+        const std::lock_guard lock(mutex_);
+        const std::string& host = start_.target.host;
+        if (status == kNotFound && !greeted_) {
+            return {ErrorCode::protocol,
+                    program_ + ": not found on " + host + "; install it or name it with --remote-bin"};
+        }
+        if (status == kNotRunnable && !greeted_) {
+            return {ErrorCode::protocol, program_ + ": cannot be run on " + host + "; name another with --remote-bin"};
+        }
+        if (status != kSshFailed || greeted_) {
+            return {ErrorCode::protocol, "'" + program_ + " --bootstrap' on " + host + " ended with code " +
+                                             std::to_string(status) +
+                                             "; is the same version of udtx there? --remote-bin names another"};
+        }
+        constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
+                                       "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
+        const bool refused = std::any_of(kRefusals.begin(), kRefusals.end(), [this](const char* words) {
+            return complaints_.find(words) != std::string::npos;
+        });
+        return {refused ? ErrorCode::authentication : ErrorCode::network,
+                (refused ? "ssh was not let in by " : "ssh could not connect to ") + host +
+                    "; try: " + login_command(start_.options, start_.target)};
+    }
+
+    RemoteStart start_;
+    std::string program_;
+    Log& log_;
+    Terminal& terminal_;
+    SignalWatch& signals_;
+    BootstrapFieldReader reader_;
+    bool greeted_ = false;
+    std::chrono::system_clock::time_point port_told_;
+    Result<std::optional<BootstrapFields>> answer_{std::nullopt};
+    bool heard_ = false;
+
+    std::mutex mutex_;
+    std::string complaints_;
+    std::unique_ptr<SshChild> child_;  // goes first: its thread calls complained()
+};
+
+Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log, Terminal& terminal,
+                                                    SignalWatch& signals) {
+    std::array<std::byte, Credentials::kPskBytes> key{};
+    io::SystemRng().fill(key);
+    start.request.add("key", key_to_text(key));
+    const std::string text = own_greeting() + start.request.to_text();
+    const RemoteStart copy = start;
+    auto dialogue = std::make_unique<Dialogue>(std::move(start), log, terminal, signals);
+    if (const auto opened = dialogue->open(text); !opened) return opened.error();
+    // While ssh is on its way.
+    const HostView host = view_of(copy);
+    const auto resolved = io::resolve(host.name, 0, copy.addresses);
+    Transport::prepare();
+    auto reply = dialogue->await_port();
+    if (!reply) return reply.error();
+
+    const auto port = reply->number("port");
+    if (!port || *port == 0 || *port > 65535) return broken(copy, "names no port");
+    auto addresses = addresses_to_dial(resolved ? *resolved : std::vector<Address>(),
+                                       parse_address(reply->get("address"), copy.addresses), host.proxied);
+    if (addresses.empty()) return resolved ? broken(copy, "has no address to dial") : resolved.error();
+    for (Address& address : addresses) address.port = static_cast<std::uint16_t>(*port);
+    return std::unique_ptr<RemoteEnd>(
+        new RemoteEnd(std::move(dialogue), Credentials::from_psk(key), std::move(*reply), std::move(addresses)));
+}
+
+RemoteEnd::RemoteEnd(std::unique_ptr<Dialogue> dialogue, Credentials credentials, BootstrapFields reply,
+                     std::vector<Address> addresses)
+    : dialogue_(std::move(dialogue)),
+      credentials_(std::move(credentials)),
+      reply_(std::move(reply)),
+      addresses_(std::move(addresses)) {}
+
+RemoteEnd::~RemoteEnd() = default;
+
+std::chrono::system_clock::time_point RemoteEnd::replied_at() const { return dialogue_->port_told(); }
+
+Result<std::optional<BootstrapFields>> RemoteEnd::answer() { return dialogue_->answer(); }
+
+Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
+    const auto deadline = std::chrono::steady_clock::now() + kSoon;
+    for (;;) {
+        auto answered = answer();
+        if (!answered || answered->has_value() || std::chrono::steady_clock::now() >= deadline) return answered;
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+}
+
+bool RemoteEnd::heard() { return dialogue_->heard(); }
+
+std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, const std::optional<Address>& reached,
+                                       bool proxied) {
+    std::vector<Address> out;
+    if (!reached) return resolved;
+    // One of several: the one that ssh took. A zone is known here only.
+    for (const Address& address : resolved) {
+        if (address.family == reached->family && address.ip == reached->ip) return {address};
+    }
+    // Elsewhere it is behind a translator, and has another address there than here.
+    out = resolved;
+    if (proxied || resolved.empty()) out.push_back(*reached);
+    return out;
+}
+
+}  // namespace udtx::apps

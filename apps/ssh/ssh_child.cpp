@@ -1,0 +1,201 @@
+#include "ssh/ssh_child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "common/descriptors.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::size_t kMaxLine = 1U << 20U;
+constexpr auto kKillAfter = std::chrono::seconds(2);
+constexpr int kUnknownStatus = 255;  // also what ssh ends with when it fails
+
+Error system_error(const std::string& what, int error) {
+    return {ErrorCode::network, what + ": " + std::generic_category().message(error)};
+}
+
+struct Pipe {
+    UniqueFd read, write;
+    static Result<Pipe> make() {
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe", errno);
+        return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+    }
+};
+
+/// Hands over whole lines of what was read; the rest stays.
+template <class Take>
+void split_lines(std::string& buffer, Take&& take) {
+    std::size_t begin = 0;
+    for (std::size_t end = buffer.find('\n'); end != std::string::npos; end = buffer.find('\n', begin)) {
+        std::string_view line = std::string_view(buffer).substr(begin, end - begin);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        take(line);
+        begin = end + 1;
+    }
+    buffer.erase(0, begin);
+    if (buffer.size() > kMaxLine) buffer.clear();  // no line of ours is so long
+}
+
+/// False at the end.
+bool read_some(int fd, std::string& buffer) {
+    std::array<char, 4096> block{};
+    const ssize_t n = ::read(fd, block.data(), block.size());
+    if (n > 0) buffer.append(block.data(), static_cast<std::size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, const Pipe& out, const Pipe& err) {
+    std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
+    for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
+    // We ignore SIGPIPE, and exec would hand that on.
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    pid_t pid = -1;
+    const int failed = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+    if (failed != 0) return system_error("cannot start '" + command.front() + "'", failed);
+    return pid;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SshChild>> SshChild::start(const std::vector<std::string>& command, Callbacks callbacks) {
+    auto in = Pipe::make();
+    auto out = Pipe::make();
+    auto err = Pipe::make();
+    auto stop = Pipe::make();
+    for (const auto* made : {&in, &out, &err, &stop}) {
+        if (!*made) return made->error();
+    }
+    const auto pid = spawn(command, *in, *out, *err);
+    if (!pid) return pid.error();
+    Pipes pipes{std::move(in->write), std::move(out->read), std::move(err->read)};
+    return std::unique_ptr<SshChild>(
+        new SshChild(*pid, std::move(pipes), std::move(stop->read), std::move(stop->write), std::move(callbacks)));
+}
+
+SshChild::SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_write, Callbacks callbacks)
+    : pid_(pid),
+      pipes_(std::move(pipes)),
+      stop_read_(std::move(stop_read)),
+      stop_write_(std::move(stop_write)),
+      callbacks_(std::move(callbacks)),
+      tcp_(pid),
+      reader_([this] { read_until_stopped(); }) {}
+
+SshChild::~SshChild() { static_cast<void>(finish(std::chrono::milliseconds(0))); }
+
+Result<void> SshChild::write(std::string_view text) {
+    if (const int failed = write_all(pipes_.in.get(), text); failed != 0) return system_error("ssh", failed);
+    return {};
+}
+
+std::optional<std::string> SshChild::next_line() {
+    const std::lock_guard lock(mutex_);
+    if (lines_.empty()) return std::nullopt;
+    std::string line = std::move(lines_.front().text);
+    line_came_ = lines_.front().came;
+    lines_.pop_front();
+    return line;
+}
+
+std::chrono::system_clock::time_point SshChild::line_came() const {
+    const std::lock_guard lock(mutex_);
+    return line_came_;
+}
+
+bool SshChild::ended() const {
+    const std::lock_guard lock(mutex_);
+    return at_end_ && lines_.empty();
+}
+
+void SshChild::read_until_stopped() {
+    std::string out;
+    std::string err;
+    std::array<pollfd, 3> entries{
+        {{pipes_.out.get(), POLLIN, 0}, {pipes_.err.get(), POLLIN, 0}, {stop_read_.get(), POLLIN, 0}}};
+    for (;;) {
+        if (tcp_ && !tcp_->hasten()) tcp_.reset();
+        const int patience = tcp_ ? static_cast<int>(PromptTcp::kEvery.count()) : -1;
+        if (::poll(entries.data(), entries.size(), patience) < 0) {
+            if (errno == EINTR) continue;
+            return;
+        }
+        if (entries[1].revents != 0) {
+            if (!read_some(entries[1].fd, err)) entries[1].fd = -1;
+            split_lines(err, callbacks_.complaint);
+        }
+        if (entries[0].revents != 0) {
+            tcp_.reset();
+            const bool more = read_some(entries[0].fd, out);
+            if (!more) entries[0].fd = -1;
+            {
+                const std::lock_guard lock(mutex_);
+                const auto now = std::chrono::system_clock::now();
+                split_lines(out, [&](std::string_view line) { lines_.push_back({std::string(line), now}); });
+                at_end_ = !more;
+            }
+            callbacks_.news();
+        }
+        // What was said before the stop is heard: a ControlMaster may hold the pipe open for hours.
+        const bool quiet = entries[0].revents == 0 && entries[1].revents == 0;
+        if (entries[2].revents != 0 && quiet) return;
+    }
+}
+
+bool SshChild::reap(std::chrono::milliseconds patience) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        int status = 0;
+        const pid_t got = ::waitpid(pid_, &status, WNOHANG);
+        if (got == pid_) status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        if (got < 0 && errno != EINTR) status_ = kUnknownStatus;
+        if (status_) return true;
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
+int SshChild::finish(std::chrono::milliseconds patience) {
+    pipes_.in.reset();
+    if (!status_ && !reap(patience)) {
+        ::kill(pid_, SIGTERM);
+        if (!reap(kKillAfter)) {
+            ::kill(pid_, SIGKILL);
+            static_cast<void>(reap(kKillAfter));
+        }
+    }
+    stop_write_.reset();
+    if (reader_.joinable()) reader_.join();
+    return status_.value_or(kUnknownStatus);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,82 @@
+#include "transfer/file/attributes.hpp"
+
+#ifdef __linux__
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#endif
+
+namespace udtx::transfer {
+
+#ifdef __linux__
+
+namespace {
+
+constexpr std::string_view kUser = "user.";
+constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
+
+/// Those of the user's namespace.
+std::vector<std::string> names_of(int fd) {
+    std::vector<std::string> out;
+    // Most files have none, and a tree has many files.
+    if (::flistxattr(fd, nullptr, 0) <= 0) return out;
+    std::vector<char> names(kMaxListBytes);
+    const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
+    for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
+        std::string name(rest.substr(0, rest.find('\0')));
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        if (name.starts_with(kUser)) out.push_back(std::move(name));
+    }
+    return out;
+}
+
+bool has_value(int fd, const message::Attribute& attribute) {
+    std::string value(attribute.value.size() + 1, '\0');
+    const ssize_t length = ::fgetxattr(fd, attribute.name.c_str(), value.data(), value.size());
+    return length >= 0 && value.substr(0, static_cast<std::size_t>(length)) == attribute.value;
+}
+
+}  // namespace
+
+std::string read_attributes(int fd, std::vector<message::Attribute>& out) {
+    const std::vector<std::string> names = names_of(fd);
+    std::vector<char> value(names.empty() ? 0 : kMaxAttributeBytes);
+    std::size_t bytes = 0;
+    for (const std::string& name : names) {
+        const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
+        if (length < 0 && errno == ENODATA) continue;
+        if (length >= 0) bytes += name.size() + static_cast<std::size_t>(length);
+        if (length < 0 || bytes > kMaxAttributeBytes || out.size() == kMaxAttributes) {
+            return "not all of its extended attributes are sent: they are too many or too large";
+        }
+        out.push_back({name, std::string(value.data(), static_cast<std::size_t>(length))});
+    }
+    return {};
+}
+
+int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all) {
+    int first_error = 0;
+    for (const std::string& name : all ? names_of(fd) : std::vector<std::string>()) {
+        const auto has_name = [&](const message::Attribute& attribute) { return attribute.name == name; };
+        const bool stays = std::any_of(attributes.begin(), attributes.end(), has_name);
+        if (!stays && ::fremovexattr(fd, name.c_str()) != 0 && first_error == 0) first_error = errno;
+    }
+    for (const message::Attribute& attribute : attributes) {
+        if (!attribute.name.starts_with(kUser) || has_value(fd, attribute)) continue;
+        if (::fsetxattr(fd, attribute.name.c_str(), attribute.value.data(), attribute.value.size(), 0) == 0) continue;
+        if (errno == ENOTSUP) return 0;
+        if (first_error == 0) first_error = errno;
+    }
+    return first_error;
+}
+
+#else
+
+std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/) { return {}; }
+int write_attributes(int /*fd*/, const std::vector<message::Attribute>& /*attributes*/, bool /*all*/) { return 0; }
+
+#endif
+
+}  // namespace udtx::transfer

@@ -1,0 +1,18 @@
+// Extended attributes of the user's own namespace. Others (security, trusted, system) are never read nor set: they
+// grant rights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transfer/message/messages.hpp"
+
+namespace udtx::transfer {
+
+/// All that one message takes; else a sentence that says what was left out.
+[[nodiscard]] std::string read_attributes(int fd, std::vector<message::Attribute>& out);
+/// Names outside of the user's namespace are passed over; values that are right stay untouched. With `all`, others of
+/// that namespace go. 0 or the first errno; a file system without them is none.
+[[nodiscard]] int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all = false);
+
+}  // namespace udtx::transfer

@@ -1,0 +1,125 @@
+#include "transfer/file/confined_dir.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+#if defined(__linux__) && defined(SYS_openat2)
+#include <linux/openat2.h>
+#define UDTX_HAVE_OPENAT2 1
+#endif
+
+namespace udtx::transfer {
+
+namespace {
+
+// Without O_NONBLOCK the open of a FIFO somebody put there would wait for ever.
+constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+#ifdef UDTX_HAVE_OPENAT2
+int call_openat2(int directory, const char* path, int flags, mode_t mode) {
+    struct open_how how = {};
+    how.flags = static_cast<unsigned>(flags);
+    how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    for (int attempt = 0;; ++attempt) {
+        const long fd = ::syscall(SYS_openat2, directory, path, &how, sizeof how);
+        // EAGAIN: the kernel could not rule out a race with a rename; it asks to try again.
+        const bool again = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < 64));
+        if (!again) return static_cast<int>(fd);
+    }
+}
+#endif
+
+}  // namespace
+
+Result<ConfinedDir> ConfinedDir::open(const std::string& path, Resolve resolve) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return io_error("cannot open directory", path, errno);
+    return ConfinedDir(std::move(fd), resolve);
+}
+
+Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const {
+    int error = 0;
+    UniqueFd at = open_directory("", error);
+    for (const std::string& component : split_path(path)) {
+        if (auto checked = check_component(component); !checked) return checked.error();
+        if (!at) break;
+        UniqueFd next;
+        if (::mkdirat(at.get(), component.c_str(), 0777) == 0 || errno == EEXIST) {
+            next.reset(::openat(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
+        }
+        error = next ? 0 : errno;
+        at = std::move(next);
+    }
+    if (!at) return io_error("cannot make directory", path, error);
+    return ConfinedDir(std::move(at), resolve_);
+}
+
+Result<ConfinedDir> ConfinedDir::subdirectory(std::string_view path) const {
+    int error = 0;
+    UniqueFd fd = open_directory(path, error);
+    if (!fd) return io_error("cannot open directory", path, error);
+    return ConfinedDir(std::move(fd), resolve_);
+}
+
+UniqueFd ConfinedDir::open_at(std::string_view path, int flags, mode_t mode, int& error) const {
+    error = 0;
+    if (!path.empty()) {
+        if (auto checked = check_path(split_path(path)); !checked || path.front() == '/') {
+            error = EINVAL;
+            return {};
+        }
+    }
+#ifdef UDTX_HAVE_OPENAT2
+    if (resolve_ == Resolve::best) {
+        const std::string name = path.empty() ? "." : std::string(path);
+        UniqueFd fd(call_openat2(fd_.get(), name.c_str(), flags | kAlways, mode));
+        if (fd) return fd;
+        // EPERM: seccomp filters older than the call answer so.
+        if (errno != ENOSYS && errno != EPERM) {
+            error = errno;
+            return {};
+        }
+    }
+#endif
+    return open_by_component(path, flags, mode, error);
+}
+
+UniqueFd ConfinedDir::open_directory(std::string_view path, int& error) const {
+    return open_at(path, O_RDONLY | O_DIRECTORY, 0, error);
+}
+
+UniqueFd ConfinedDir::open_by_component(std::string_view path, int flags, mode_t mode, int& error) const {
+    const auto components = split_path(path);
+    UniqueFd at(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (components.empty() || !at) {
+        error = at ? 0 : errno;
+        return at;
+    }
+    for (std::size_t i = 0; i < components.size(); ++i) {
+        const bool last = i + 1 == components.size();
+        const int step = last ? flags | kAlways : O_RDONLY | O_DIRECTORY | kAlways;
+        UniqueFd next(::openat(at.get(), components[i].c_str(), step, mode));
+        if (!next) {
+            error = errno;
+            return {};
+        }
+        at = std::move(next);
+    }
+    return at;
+}
+
+SplitName split_leaf(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos) return {"", std::string(path)};
+    return {std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
+}
+
+}  // namespace udtx::transfer

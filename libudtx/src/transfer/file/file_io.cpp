@@ -1,0 +1,159 @@
+#include "transfer/file/file_io.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include "os/unique_fd.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+struct CloseDir {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+
+timespec to_timespec(std::int64_t ns) {
+    std::int64_t seconds = ns / 1'000'000'000;
+    std::int64_t rest = ns % 1'000'000'000;
+    if (rest < 0) {
+        rest += 1'000'000'000;
+        --seconds;
+    }
+    timespec out = {};
+    out.tv_sec = static_cast<time_t>(seconds);
+    out.tv_nsec = static_cast<long>(rest);
+    return out;
+}
+
+}  // namespace
+
+std::size_t descriptor_share() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
+    return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 64, 4, 64);
+}
+
+int open_up_directory(int parent, const std::string& name, std::uint32_t& before) {
+#ifdef O_PATH
+    constexpr int kAccess = O_PATH;  // works without the right to read
+#else
+    constexpr int kAccess = O_RDONLY;
+#endif
+    const UniqueFd fd(::openat(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return errno;
+    before = static_cast<std::uint32_t>(st.st_mode) & 07777U;
+    if ((before & 0700U) == 0700U || st.st_uid != ::geteuid()) return 0;
+    const auto wanted = static_cast<mode_t>(before | 0700U);
+#ifdef O_PATH
+    // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
+    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
+    return ::chmod(by_descriptor.c_str(), wanted) == 0 ? 0 : errno;
+#else
+    return ::fchmod(fd.get(), wanted) == 0 ? 0 : errno;
+#endif
+}
+
+int set_file_time(int fd, std::int64_t mtime_ns) {
+    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+    return ::futimens(fd, times) == 0 ? 0 : errno;
+}
+
+int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns) {
+    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+    return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+}
+
+void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns) {
+    struct stat st = {};
+    if (::fstat(fd, &st) != 0) return;
+    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
+    const mode_t wanted =
+        preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 07077U) & 07777U;
+    if (::fchmod(fd, wanted) != 0) return;
+    if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
+}
+
+std::vector<std::string> names_in(int directory, int& error) {
+    std::vector<std::string> out;
+    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, CloseDir> opened(own ? ::fdopendir(own.get()) : nullptr);
+    error = opened ? 0 : errno;
+    if (!opened) return out;
+    static_cast<void>(own.release());
+    errno = 0;
+    while (const dirent* found = ::readdir(opened.get())) {
+        std::string name = found->d_name;
+        if (name != "." && name != "..") out.push_back(std::move(name));
+        errno = 0;
+    }
+    error = errno;
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+Error io_error(std::string_view what, std::string_view name, int error_number) {
+    return {ErrorCode::file_io,
+            std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number)};
+}
+
+bool is_full_disk(const Error& error) {
+    const auto ends_with = [&](int number) { return error.message.ends_with(std::generic_category().message(number)); };
+    return error.code == ErrorCode::file_io && (ends_with(ENOSPC) || ends_with(EDQUOT));
+}
+
+int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        if (n == 0) return ENOSPC;
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+        offset += static_cast<std::uint64_t>(n);
+    }
+    return 0;
+}
+
+int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::size_t& count) {
+    count = 0;
+    while (count < out.size()) {
+        const ssize_t n = ::pread(fd, out.data() + count, out.size() - count, static_cast<off_t>(offset + count));
+        if (n < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        if (n == 0) break;
+        count += static_cast<std::size_t>(n);
+    }
+    return 0;
+}
+
+int sync_data(int fd) {
+    while (::fdatasync(fd) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+int sync_directory(int fd) {
+    while (::fsync(fd) != 0) {
+        // Some file systems do not sync directories; they say so by EINVAL.
+        if (errno == EINVAL) return 0;
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,189 @@
+#include "transfer/job/pull_request.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace udtx::transfer {
+
+namespace {
+
+// Of patterns in one message.
+constexpr std::size_t kMaxRuleBlock = 32U << 10U;
+// What a name takes beside its letters.
+constexpr std::size_t kNameCost = sizeof(std::string);
+
+Error broken(const char* what) { return {ErrorCode::protocol, what}; }
+
+Result<void> check_amount(const PullWish& wish) {
+    std::size_t bytes = 0;
+    for (const std::string& source : wish.what.sources) bytes += source.size() + 2;
+    if (wish.what.sources.size() > kMaxPullSources || bytes > kMaxPullSourceBytes) {
+        return Error{ErrorCode::invalid_argument, "more sources than one request takes, " +
+                                                      std::to_string(kMaxPullSources) +
+                                                      " of 32 KiB together: list them with --files-from"};
+    }
+    if (!wish.what.scan.names) return {};
+    bytes = 0;
+    for (const std::string& name : *wish.what.scan.names) {
+        if (name.size() > kMaxPathBytes) return Error{ErrorCode::invalid_argument, "--files-from: a name is too long"};
+        bytes += name.size() + kNameCost;
+    }
+    if (bytes <= kMaxPullNameBytes) return {};
+    return Error{ErrorCode::invalid_argument, "--files-from: more names than one request takes (32 MiB)"};
+}
+
+message::Pull pull_of(const PullWish& wish) {
+    const SendOptions& what = wish.what;
+    message::Pull m;
+    m.mode = wish.stream ? TransferMode::stream : TransferMode::tree;
+    m.preserve = what.preserve;
+    m.owner = what.owner;
+    m.sparse = what.sparse;
+    m.dry_run = what.dry_run;
+    m.erase = what.erase;
+    m.by_digest = what.by_digest;
+    m.attributes = what.attributes;
+    m.hard_links = what.scan.hard_links;
+    m.named = what.scan.names.has_value();
+    m.into_named = what.scan.into_named;
+    m.links = what.scan.links;
+    m.hash = what.hash;
+    m.overwrite = what.overwrite;
+    m.transfer = what.transfer;
+    m.sources = what.sources;
+    return m;
+}
+
+void add_names(const std::vector<std::string>& names, std::vector<Message>& out) {
+    message::Names next;
+    std::size_t bytes = 0;
+    for (const std::string& name : names) {
+        bytes += name.size() + 2;
+        if (bytes > kMaxListedPathBytes || next.names.size() == kMaxListItems) {
+            out.emplace_back(std::exchange(next, {}));
+            bytes = name.size() + 2;
+        }
+        next.names.push_back(name);
+    }
+    if (!next.names.empty()) out.emplace_back(std::move(next));
+}
+
+}  // namespace
+
+std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents) {
+    message::Rules next{contents, {}};
+    std::vector<message::Rules> out;
+    std::size_t bytes = 0;
+    for (const FilterRule& rule : rules.list()) {
+        bytes += rule.pattern.size() + 4;
+        if (bytes > kMaxRuleBlock) {
+            out.push_back(std::exchange(next, {contents, {}}));
+            bytes = rule.pattern.size() + 4;
+        }
+        next.rules.push_back(rule);
+    }
+    out.push_back(std::move(next));
+    return out;
+}
+
+void choose_as(const PullWish& wish, SendOptions& what) {
+    what.preserve = wish.what.preserve;
+    what.owner = wish.what.owner;
+    what.sparse = wish.what.sparse;
+    what.dry_run = wish.what.dry_run;
+    what.erase = wish.what.erase;
+    what.by_digest = wish.what.by_digest;
+    what.attributes = wish.what.attributes;
+    what.scan = wish.what.scan;
+    what.hash = wish.what.hash;
+    what.overwrite = wish.what.overwrite;
+    what.tell_plan = wish.what.tell_plan;
+}
+
+Result<std::vector<Message>> messages_of(const PullWish& wish) {
+    if (auto checked = check_amount(wish); !checked) return checked.error();
+    std::vector<Message> out;
+    out.emplace_back(pull_of(wish));
+    if (!wish.what.scan.rules.empty()) {
+        for (message::Rules& rules : rule_messages(wish.what.scan.rules, false)) out.emplace_back(std::move(rules));
+    }
+    if (wish.what.scan.names) add_names(*wish.what.scan.names, out);
+    return out;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<Message>& messages) {
+    MessageWriter out;
+    for (const Message& message : messages) out.put(message);
+    return {out.bytes().begin(), out.bytes().end()};
+}
+
+Result<void> PullRequest::add(const Message& message) {
+    if (const auto* pull = std::get_if<message::Pull>(&message)) return add(*pull);
+    if (!begun_) return broken("the other side began neither with an offer nor with a request");
+    if (const auto* rules = std::get_if<message::Rules>(&message)) return add(*rules);
+    if (const auto* names = std::get_if<message::Names>(&message)) return add(*names);
+    return broken("the receiver put something else into its request");
+}
+
+Result<void> PullRequest::add_all(std::span<const std::byte> bytes) {
+    MessageReader reader;
+    reader.feed(bytes);
+    for (;;) {
+        auto next = reader.next();
+        if (!next) return Error{ErrorCode::protocol, next.error().message};
+        if (!next->has_value()) return {};
+        if (auto added = add(**next); !added) return added;
+    }
+}
+
+Result<void> PullRequest::add(const message::Pull& m) {
+    if (begun_) return broken("the receiver made two requests");
+    if (m.version != kTransferVersion) {
+        return broken("the receiver speaks another version of the transfer protocol: install the same version");
+    }
+    begun_ = true;
+    wish_.stream = m.mode == TransferMode::stream;
+    SendOptions& what = wish_.what;
+    what.preserve = m.preserve;
+    what.owner = m.owner;
+    what.sparse = m.sparse;
+    what.dry_run = m.dry_run;
+    what.erase = m.erase;
+    what.by_digest = m.by_digest;
+    what.attributes = m.attributes;
+    what.scan.hard_links = m.hard_links;
+    what.scan.into_named = m.into_named;
+    what.scan.links = m.links;
+    if (m.named) what.scan.names.emplace();
+    what.hash = m.hash;
+    what.overwrite = m.overwrite;
+    what.transfer = m.transfer;
+    what.sources = m.sources;
+    what.tell_plan = m.dry_run;
+    if (what.sources.empty() || what.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
+    if (wish_.stream && (m.dry_run || m.erase || m.named)) return broken("a request for a stream as if for a tree");
+    return {};
+}
+
+Result<void> PullRequest::add(const message::Rules& m) {
+    for (const FilterRule& rule : m.rules) {
+        if (auto added = wish_.what.scan.rules.add(rule); !added) {
+            return Error{ErrorCode::protocol, added.error().message};
+        }
+    }
+    return {};
+}
+
+Result<void> PullRequest::add(const message::Names& m) {
+    if (!wish_.what.scan.names) return broken("names of a request that has none");
+    for (const std::string& name : m.names) {
+        const auto parts = split_path(name);
+        if (std::find(parts.begin(), parts.end(), "..") != parts.end()) return broken("a name leads out of its source");
+        name_bytes_ += name.size() + kNameCost;
+        if (name_bytes_ > kMaxPullNameBytes) return broken("more names than one may ask for");
+        wish_.what.scan.names->push_back(name);
+    }
+    return {};
+}
+
+}  // namespace udtx::transfer

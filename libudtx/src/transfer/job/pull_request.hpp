@@ -1,0 +1,57 @@
+// What a receiver that dialled asks for, on its way through the messages PULL, RULES and NAMES. Layout and order:
+// docs/transfer-protocol.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transfer/job/send_job.hpp"
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::size_t kMaxPullSources = 256;
+inline constexpr std::size_t kMaxPullSourceBytes = 32U << 10U;
+/// Of all names that one request lists.
+inline constexpr std::size_t kMaxPullNameBytes = 32U << 20U;
+
+/// A transfer as the receiver wants it. Of the options only what chooses and reads travels: sources, selection,
+/// comparison, number.
+struct PullWish {
+    SendOptions what;
+    bool stream = false;  ///< the one source goes to a pipe
+};
+
+/// What of it chooses and compares, for sources that were found in another way.
+void choose_as(const PullWish& wish, SendOptions& what);
+
+/// invalid_argument: more sources or names than one request takes.
+[[nodiscard]] Result<std::vector<Message>> messages_of(const PullWish& wish);
+/// The same in one block.
+[[nodiscard]] std::vector<std::byte> bytes_of(const std::vector<Message>& messages);
+
+/// Takes a request message by message.
+class PullRequest {
+  public:
+    [[nodiscard]] bool begun() const noexcept { return begun_; }
+    /// protocol: that is no part of a request, comes out of order, or is more than one may ask for.
+    Result<void> add(const Message& message);
+    /// All of them.
+    Result<void> add_all(std::span<const std::byte> bytes);
+    [[nodiscard]] const PullWish& wish() const noexcept { return wish_; }
+
+  private:
+    Result<void> add(const message::Pull& m);
+    Result<void> add(const message::Rules& m);
+    Result<void> add(const message::Names& m);
+
+    PullWish wish_;
+    bool begun_ = false;
+    std::size_t name_bytes_ = 0;
+};
+
+}  // namespace udtx::transfer

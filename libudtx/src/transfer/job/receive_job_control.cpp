@@ -1,0 +1,336 @@
+// The receiver's reading of the control stream and of an ordered data stream.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "transfer/job/receive_job.hpp"
+#include "transfer/names.hpp"
+#include "transfer/source/extent_cursor.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Bounds of what the sender may announce ahead of its data. Beyond, the control stream is left unread, and its flow
+// control holds the sender back; data that was announced keeps coming, so that this always ends.
+constexpr std::size_t kMaxOpenExtents = 32768;
+constexpr std::uint64_t kMaxOpenBytes = 512U << 20U;
+constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
+constexpr std::size_t kMaxQueuedOps = 65536;
+// Of pieces, of which the stream's window allows the half, and of names and what belongs to them.
+constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
+constexpr std::size_t kStreamBlock = 256U << 10U;
+constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
+
+/// What an operation with that name takes in the queue.
+std::size_t cost_of(const std::vector<std::string>& path) {
+    std::size_t cost = sizeof(ReceiveOp) + path.size() * sizeof(std::string);
+    for (const std::string& component : path) cost += component.size();
+    return cost;
+}
+
+Error broken(const char* what) { return {ErrorCode::protocol, what}; }
+
+}  // namespace
+
+bool ReceiveJob::too_far_ahead() const {
+    return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
+           queue_.size() >= kMaxQueuedOps || queue_.cost() >= kMaxQueuedBytes;
+}
+
+void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    for (;;) {
+        for (;;) {
+            // A sender that does not take our answers is not asked for more.
+            if (too_far_ahead() || connection.write_capacity(*control_) == 0) return;
+            auto next = incoming_.next();
+            if (!next) return end(now, connection, next.error());
+            if (!next->has_value()) break;
+            if (auto handled = handle(**next); !handled) return give_answer(now, connection, handled.error());
+            note(**next);
+            if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
+            if (offer_ && cap_) set_cap(now, connection, *cap_);
+            if (ended_ || winding_up_) return;
+        }
+        const auto got = connection.read(*control_, block);
+        if (got.bytes == 0) return;
+        incoming_.feed(std::span(block).first(got.bytes));
+    }
+}
+
+void ReceiveJob::note(const Message& message) {
+    if (options_.receipt == nullptr) return;
+    const auto* entry = std::get_if<message::Entry>(&message);
+    if (entry == nullptr) return options_.receipt->note(message);
+    message::Entry here = *entry;
+    here.path = renamed(std::move(here.path));
+    if (here.type == EntryType::hard_link) here.target = join_path(renamed(split_path(here.target)));
+    options_.receipt->note(here);
+}
+
+void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
+    // Whoever breaks the protocol gets no more of it.
+    if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
+    end(now, connection, error);
+}
+
+void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
+    while (!data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes) {
+        if (offer_->mode == TransferMode::tree) {
+            return end(now, connection, broken("the data of a tree came on an ordered stream"));
+        }
+        Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
+        const auto got = connection.read(*data_, chunk.writable());
+        data_ended_ = got.end;
+        if (got.bytes == 0) return;
+        if (got.bytes < kStreamBlock / 2) {
+            chunk = Chunk::copy_of(chunk.bytes().first(got.bytes));
+        } else {
+            chunk.truncate(got.bytes);
+        }
+        queue_.push_now(op::StreamBytes{std::move(chunk)}, got.bytes);
+    }
+}
+
+Result<void> ReceiveJob::handle(const Message& message) {
+    if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
+    if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
+    if (!offer_) return broken("the sender did not begin with an offer");
+    if (finish_) return broken("the sender went on after FINISH");
+    if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
+    if (offer_->mode != TransferMode::tree) return broken("the sender sent files beside a stream");
+    if (const auto* entry = std::get_if<message::Entry>(&message)) return handle(*entry);
+    if (const auto* extents = std::get_if<message::Extents>(&message)) return handle(*extents);
+    if (const auto* kept = std::get_if<message::Kept>(&message)) return handle(*kept);
+    if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
+    if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
+    if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
+    if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
+    if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
+    if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
+    return broken("the sender sent a receiver's message");
+}
+
+Result<void> ReceiveJob::handle(const message::Sources& m) {
+    if (!options_.pull || base_ || offer_) return broken("the sender answered a request that was not made");
+    const auto place = options_.pull->place(m);
+    if (!place) return place.error();
+    options_.rename = place->rename;
+    options_.directory = place->directory;
+    placed_ = true;
+    if (options_.to_stream || options_.directory.empty()) return {};
+    auto opened = ConfinedDir::open(options_.directory);
+    if (!opened) return opened.error();
+    base_ = std::move(opened).value();
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Plan& m) {
+    if (!offer_->dry_run || !options_.planned) return broken("a plan that was not asked for");
+    using Kind = PlannedEntry::Kind;
+    PlannedEntry entry = m.entry;
+    entry.path = join_path(renamed(split_path(entry.path)));
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        if (entry.kind == Kind::directory) ++outcome.directories;
+        if (entry.kind == Kind::link) ++outcome.links;
+        if (entry.kind == Kind::unchanged) ++outcome.unchanged;
+        if (entry.kind == Kind::skip) ++outcome.skipped;
+        if (entry.kind != Kind::directory && entry.kind != Kind::link) ++progress.files_done;
+        progress.files_total = std::max(progress.files_total, progress.files_done);
+        if (entry.kind != Kind::send && entry.kind != Kind::update) return;
+        ++outcome.files;
+        outcome.bytes += entry.size;
+    });
+    options_.planned(entry);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Offer& m) {
+    if (offer_) return broken("the sender made two offers");
+    if (m.version != kTransferVersion) {
+        return broken("the sender speaks another version of the transfer protocol: install the same version");
+    }
+    if (!m.destination.empty()) {
+        if (auto checked = check_path(m.destination); !checked) return checked;
+    }
+    if (options_.to_stream && m.mode == TransferMode::tree) {
+        return Error{ErrorCode::refused, "this receiver writes one stream to its output: send from '-'"};
+    }
+    if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
+        return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
+    }
+    if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
+    if (options_.pull && !placed_) return broken("the sender says not what there is of what was asked for");
+    const bool asked = options_.role == Role::client;
+    const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
+    if (homeless || (asked && m.dry_run != options_.dry_run))
+        return broken("the sender offers something else than was asked for");
+    if (m.erase && !options_.allow_erase) {
+        return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
+    }
+    offer_ = m;
+    probe_ = m.mode == TransferMode::probe;
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::transfer;
+        outcome.dry_run = m.dry_run;
+        if (m.mode == TransferMode::stream) progress.files_total = 1;
+    });
+    start_worker();
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Entry& m) {
+    if (m.index != next_index_) return broken("entries out of order");
+    if (current_) return broken("an entry inside of a file");
+    if (auto checked = check_path(m.path); !checked) return checked;
+    ++next_index_;
+    message::Entry entry = m;
+    entry.path = renamed(std::move(entry.path));
+    if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
+    const std::size_t cost = cost_of(entry.path) + entry.target.size();
+    queue_.push_now(op::BeginEntry{std::move(entry)}, cost);
+    if (m.type == EntryType::file || m.type == EntryType::hard_link) {
+        report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+    }
+    if (m.type != EntryType::file) return {};
+    if (offer_->dry_run) return broken("a file in a dry run");
+    current_ = CurrentFile{m.index, m.size, 0, 0, m.whole};
+    assembler_.begin_file(m.index);
+    return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
+}
+
+Result<void> ReceiveJob::handle(const message::Extents& m) {
+    if (!current_ || m.index != current_->index || current_->whole) return broken("data for no open file");
+    for (const Extent& extent : m.extents) {
+        if (auto announced = announce(extent); !announced) return announced;
+    }
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Kept& m) {
+    if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
+    for (const Extent& extent : m.extents) {
+        if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
+        queue_.push_now(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, 0);
+        assembler_.skip(extent);
+    }
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Query& m) {
+    if (auto checked = check_path(m.path); !checked) return checked;
+    message::Query query = m;
+    query.path = renamed(std::move(query.path));
+    const std::size_t cost = cost_of(query.path);
+    queue_.push_now(op::Query{std::move(query)}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Meta& m) {
+    if (m.index + 1 != next_index_) return broken("attributes of another entry than the latest");
+    std::size_t cost = sizeof m;
+    for (const message::Attribute& attribute : m.attributes) {
+        cost += sizeof attribute + attribute.name.size() + attribute.value.size();
+    }
+    queue_.push_now(op::Meta{m}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Rules& m) {
+    if (!offer_->erase) return broken("rules of a deletion that was not offered");
+    // They say what may make way for what comes.
+    if (next_index_ != 0) return broken("rules after the first entry");
+    std::size_t cost = sizeof m;
+    for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
+    queue_.push_now(op::Rules{m}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::place(const Extent& extent, std::uint64_t longest) {
+    const bool fits = extent.length > 0 && extent.length <= longest && extent.offset >= current_->announced_to &&
+                      extent.offset <= current_->size && extent.length <= current_->size - extent.offset;
+    if (!fits) return broken("an extent outside of its file");
+    note_hole(extent.offset);
+    current_->announced_to = extent.offset + extent.length;
+    return {};
+}
+
+std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) const {
+    if (!options_.rename.empty() && !path.empty()) path.front() = options_.rename;
+    return path;
+}
+
+void ReceiveJob::note_hole(std::uint64_t end) {
+    const std::uint64_t begin = current_->announced_to;
+    if (end > begin) queue_.push_now(op::Hole{current_->index, {begin, end - begin}}, 0);
+}
+
+Result<void> ReceiveJob::announce(const Extent& extent) {
+    if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
+    if (!assembler_.announce(extent)) return broken("an extent outside of its file");
+    current_->announced += extent.length;
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Digests& m) {
+    const std::uint64_t announced = assembler_.map().latest_file_pieces();
+    const bool fits =
+        current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
+    if (!fits) return broken("digests of pieces that were not announced");
+    const std::size_t bytes = digest_bytes(offer_->hash);
+    const auto of_hash = [bytes](const Digest& digest) { return digest.bytes().size() == bytes; };
+    if (!std::all_of(m.digests.begin(), m.digests.end(), of_hash)) return broken("digests of another hash");
+    const std::size_t cost = sizeof m + m.digests.size() * sizeof(Digest);
+    queue_.push_now(op::CheckDigests{m}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::FileEnd& m) {
+    if (!current_ || m.index != current_->index) return broken("the end of no open file");
+    if (m.status == FileStatus::ok) note_hole(current_->size);
+    queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
+    const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
+    if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
+        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= current_->announced; });
+    }
+    current_.reset();
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Finish& m) {
+    if (current_) return broken("FINISH inside of a file");
+    if (m.entries != next_index_) return broken("FINISH counts other entries than were announced");
+    const bool tree = offer_->mode == TransferMode::tree;
+    if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
+    finish_ = m;
+    report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
+    return {};
+}
+
+bool ReceiveJob::hand_over_pieces() {
+    const bool any = !assembler_.whole().empty();
+    for (WholePiece& piece : assembler_.whole()) {
+        const auto cost = static_cast<std::size_t>(piece.piece.length);
+        queue_.push_now(op::WritePiece{std::move(piece)}, cost);
+    }
+    assembler_.whole().clear();
+    return any;
+}
+
+Result<void> ReceiveJob::finish_if_complete() {
+    if (!finish_ || finish_queued_) return {};
+    if (offer_->mode == TransferMode::tree) {
+        if (assembler_.has_unannounced()) return broken("more data than was announced");
+        if (!assembler_.complete()) return {};
+    } else if (!data_ended_ && finish_->data_bytes > 0) {
+        return {};
+    }
+    finish_queued_ = true;
+    queue_.push_now(op::Finish{*finish_}, 0);
+    return {};
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,139 @@
+// The sending side of a transfer, on one connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "transfer/checksum.hpp"
+#include "transfer/job/job.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/names.hpp"
+#include "transfer/source/outgoing.hpp"
+#include "transfer/source/pipe_reader.hpp"
+#include "transfer/source/resume_answers.hpp"
+#include "transfer/source/scanner.hpp"
+#include "transfer/source/source_reader.hpp"
+#include "udtx/ids.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+struct SendOptions {
+    /// Files and directories; each arrives under its last component (the contents of `.`, `..` and `/` arrive
+    /// without one). A single "-" streams `stream_fd` instead.
+    std::vector<std::string> sources;
+    /// Path below the receiver's directory; for "-" it names the file. Leading and trailing slashes are ignored.
+    std::string destination;
+    bool preserve = false;  ///< full modes, and the times of directories and links; those of files are always kept
+    ScanOptions scan{};
+    bool owner = false;       ///< numbers of user and group, where the receiver is allowed to set them
+    bool attributes = false;  ///< the user's extended attributes
+    bool sparse = false;      ///< the receiver makes holes of zeros
+    bool by_digest = false;   ///< compare contents, not size and time
+    bool dry_run = false;
+    bool erase = false;  ///< what is in the directories sent and not among the sources goes at the receiver
+    Overwrite overwrite = Overwrite::diff;
+    PlanCallback planned{};  ///< of a dry run, and what was deleted
+    /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
+    std::uint64_t transfer = 0;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    Role role = Role::client;                 ///< our end of the connection: the dialling one opens the control stream
+    int stream_fd = 0;                        ///< not closed by the job
+    SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
+    ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
+    bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
+    bool fresh = false;                       ///< as SendJob::presume_fresh()
+    std::optional<message::Sources> found{};  ///< of a pull: the receiver is told first what there is
+};
+
+/// --delete's patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
+[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
+
+/// When the receiver has confirmed, the job closes the connection with code 0.
+class SendJob final : public Job {
+  public:
+    /// Looks at the sources: invalid_argument or file_io names the one that is missing, unreadable or doubled.
+    static Result<std::unique_ptr<SendJob>> create(SendOptions options, DoneCallback done);
+    /// For a receiver that dialled and asked for these; it is told first what there is of them.
+    static std::unique_ptr<SendJob> create_for_pull(SendOptions options, ConfinedSources sources, DoneCallback done);
+    ~SendJob() override;
+
+    /// Before the first event: what was read of the control stream already.
+    void begin_with(MessageReader read) { incoming_ = std::move(read); }
+
+    /// Any thread. Nothing of this transfer stands at the receiver: nothing is asked, and all of it sent. Were it not
+    /// so, that would cost bytes: what stands there is then replaced as by any other run.
+    void presume_fresh();
+
+    /// A source file by the path under which it was announced; none and errno if there is none.
+    [[nodiscard]] UniqueFd open_source(const std::string& path) const;
+
+    void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override;
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+
+  private:
+    SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
+
+    void start(Instant now, proto::Connection& connection);
+    void start_threads();
+    /// No more is read; the threads end soon.
+    void stop_reading();
+    /// Moves what the disk threads have ready into the streams, as far as they take it.
+    void pump(Instant now, proto::Connection& connection);
+    void read_control(Instant now, proto::Connection& connection);
+    Result<void> handle(proto::Connection& connection, const Message& message);
+    Result<void> handle(const message::Accept& m);
+    Result<void> handle(const message::FileFailed& m);
+    Result<void> handle(const message::Delivered& m);
+    Result<void> handle(const message::Confirm& m);
+    Result<void> handle(const message::Stopped& m);
+    Result<void> handle(const message::Resume& m);
+    Result<void> handle(const message::Answer& m);
+    Result<void> handle(const message::Erased& m);
+    [[nodiscard]] message::Offer offer() const;
+    [[nodiscard]] std::vector<message::Rules> rules() const;
+    /// What the receiver has, by its own word.
+    void note(const message::Totals& totals);
+    /// Ends the job (once) and closes the connection; an `error` without value is the orderly end.
+    void end(Instant now, proto::Connection& connection, Result<void> status);
+    void on_closed(const proto::CloseReason& reason);
+    void settle(Result<void> status);
+
+    SendOptions options_;
+    std::vector<SourceRoot> roots_;
+    bool stream_;
+    DoneCallback done_;
+    UniqueFd stream_file_;  // of a pull: what stream_fd is
+
+    ScanQueue scanned_{kMaxScanQueueBytes};
+    OutgoingQueue outgoing_{kMaxOutgoingBytes};
+    ResumeAnswers answers_;
+    std::optional<Scanner> scanner_;
+    std::optional<SourceReader> reader_;
+    std::optional<PipeReader> pipe_;
+    std::vector<std::thread> threads_;
+
+    std::optional<StreamId> control_;
+    std::optional<StreamId> data_;
+    MessageReader incoming_;
+    std::optional<Outgoing> held_;  // taken from the queue, waiting for room in a stream
+    std::optional<message::Finish> finish_;
+    std::optional<Error> giving_up_;         // we asked the receiver to stop, for this reason
+    std::optional<Result<void>> last_word_;  // the receiver's: it confirmed, or it stopped
+    bool confirmed_ = false;
+    std::uint64_t queued_bytes_ = 0;
+    std::uint64_t receiver_failures_ = 0;
+    std::uint64_t latest_failure_ = 0;  // the highest index of them
+    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk has altered
+    bool settled_ = false;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,177 @@
+#include "transfer/job/served_job.hpp"
+
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "transfer/close_codes.hpp"
+#include "transfer/message/message_types.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Two streams are opened, and may be reset, before the first message is complete.
+constexpr std::size_t kMostMissed = 8;
+
+}  // namespace
+
+ServedJob::~ServedJob() { waker_.set(nullptr); }
+
+Job* ServedJob::chosen() const noexcept {
+    if (ReceiveJob* receiver = receiver_) return receiver;
+    return sender_.load();
+}
+
+Progress ServedJob::progress() const {
+    const Job* job = chosen();
+    return job == nullptr ? Job::progress() : job->progress();
+}
+
+Outcome ServedJob::result() const {
+    const Job* job = chosen();
+    return job == nullptr ? Job::result() : job->result();
+}
+
+void ServedJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
+    options_.cap = cap;
+    if (ReceiveJob* receiver = receiver_) receiver->set_cap(now, connection, cap);
+    if (sender_ != nullptr) connection.set_max_rate(cap);
+}
+
+void ServedJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
+    if (job_) return job_->abort(now, connection, code, reason);
+    end(now, connection, Error{code, reason});
+}
+
+void ServedJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    if (job_) return job_->on_event(now, connection, event);
+    if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
+        const proto::CloseReason& reason = closed->reason;
+        const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
+        return settle(Error{reason.orderly() ? ErrorCode::protocol : code,
+                            reason.orderly() ? "the other side left without a word" : escape_line(reason.message)});
+    }
+    if (ended_) return;
+    if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
+        if (opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) control_ = opened->id;
+    }
+    // What it is told of room and of more to read it finds out by itself.
+    const bool lasting = std::holds_alternative<proto::event::StreamOpened>(event) ||
+                         std::holds_alternative<proto::event::StreamReset>(event);
+    if (lasting) missed_.push_back(event);
+    if (missed_.size() > kMostMissed) {
+        return end(now, connection, Error{ErrorCode::protocol, "the other side opens streams and says nothing"});
+    }
+    if (control_) read_control(now, connection);
+}
+
+void ServedJob::on_wake(Instant now, proto::Connection& connection) {
+    if (job_) job_->on_wake(now, connection);
+}
+
+void ServedJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (job_) return job_->on_placed(id, offset, bytes);
+    if (!early_stream_) early_stream_ = id;
+    if (*early_stream_ == id && !ended_) early_.hold(offset, bytes);
+}
+
+void ServedJob::read_control(Instant now, proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    while (!decide(now, connection)) {
+        const auto got = connection.read(*control_, block);
+        if (got.bytes == 0) {
+            if (got.end) end(now, connection, Error{ErrorCode::protocol, "the other side ended the control stream"});
+            return;
+        }
+        incoming_.feed(std::span(block).first(got.bytes));
+    }
+}
+
+bool ServedJob::decide(Instant now, proto::Connection& connection) {
+    for (;;) {
+        const auto type = incoming_.next_type();
+        if (!type) return false;
+        if (!request_.begun() && *type == static_cast<std::uint8_t>(MessageType::offer)) {
+            become_receiver(now, connection);
+            return true;
+        }
+        if (request_.begun() && *type == static_cast<std::uint8_t>(MessageType::accept)) {
+            become_sender(now, connection);
+            return true;
+        }
+        auto next = incoming_.next();
+        Result<void> added = next ? Result<void>() : Result<void>(next.error());
+        if (next && !next->has_value()) return false;
+        if (next) added = request_.add(**next);
+        fetches_ = request_.begun();
+        if (!added) {
+            end(now, connection, added.error());
+            return true;
+        }
+    }
+}
+
+void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
+    auto options = options_.push();
+    if (!options) return end(now, connection, options.error());
+    auto made = ReceiveJob::create(std::move(*options), done_);
+    if (!made) return end(now, connection, made.error());
+    ReceiveJob& job = **made;
+    job.begin_with(std::move(incoming_));
+    job_ = std::move(*made);
+    receiver_ = &job;
+    if (options_.cap < options_.told) job.set_cap(now, connection, options_.cap);
+    hand_over(now, connection, job);
+}
+
+void ServedJob::become_sender(Instant now, proto::Connection& connection) {
+    if (early_stream_) return end(now, connection, Error{ErrorCode::protocol, "data came with a request"});
+    auto sources = options_.pull(request_.wish());
+    if (!sources) return end(now, connection, sources.error());
+    SendOptions what = request_.wish().what;
+    what.scan.only_finished = true;
+    if (what.scan.names) {
+        // A list of names counts from what the source holds.
+        const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;
+        if (!directory) return end(now, connection, Error{ErrorCode::refused, "a list of names needs one directory"});
+    }
+    if (what.erase && !sources->missing.empty()) what.erase = false;
+    auto made = SendJob::create_for_pull(std::move(what), std::move(*sources), done_);
+    SendJob& job = *made;
+    job.begin_with(std::move(incoming_));
+    job_ = std::move(made);
+    sender_ = &job;
+    connection.set_max_rate(options_.cap);
+    hand_over(now, connection, job);
+}
+
+void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) {
+    job.set_waker([this] { waker_.wake(); });
+    for (const proto::Event& event : std::exchange(missed_, {})) job.on_event(now, connection, event);
+    early_.release_below(UINT64_MAX, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+        job.on_placed(*early_stream_, offset, bytes);
+    });
+}
+
+void ServedJob::end(Instant now, proto::Connection& connection, const Error& error) {
+    if (std::exchange(ended_, true)) return;
+    refused_ = error.code == ErrorCode::refused;
+    connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::done;
+        outcome.exact = true;
+        outcome.status = error;
+    });
+}
+
+void ServedJob::settle(const Error& error) {
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::done;
+        outcome.exact = true;
+        if (!ended_) outcome.status = error;
+    });
+    if (done_) done_();
+}
+
+}  // namespace udtx::transfer

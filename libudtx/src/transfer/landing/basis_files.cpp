@@ -1,0 +1,170 @@
+#include "transfer/landing/basis_files.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
+#include "transfer/resume/journal_format.hpp"
+#include "transfer/source/scanner.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Digests that are kept for what a sender asks about and has not announced yet: of 1 TB, some 40 MB. A file counts as
+// eight of them besides.
+constexpr std::size_t kMaxBlocks = 1U << 20U;
+constexpr std::size_t kFileCost = 8;
+constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+bool same_state(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && mtime_of(a) == mtime_of(b) &&
+           a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
+/// Blocks of the two versions that lie in the same place and are equally long.
+std::uint64_t common_blocks(std::uint64_t old_size, std::uint64_t new_size) {
+    if (old_size == new_size) return (new_size + kPieceBytes - 1) / kPieceBytes;
+    return std::min(old_size, new_size) / kPieceBytes;
+}
+
+}  // namespace
+
+BasisFiles::BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked)
+    : root_(root), options_(options), checked_(std::move(checked)), hasher_(options.hash) {}
+
+bool BasisFiles::look(const std::string& path, struct stat& st) {
+    SplitName split = split_leaf(path);
+    if (!directory_fd_ || split.directory != directory_) {
+        directory_fd_ = root_.open_directory(split.directory, directory_error_);
+        directory_ = std::move(split.directory);
+    }
+    return directory_fd_ && ::fstatat(directory_fd_.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool BasisFiles::must_stay(const std::string& path) {
+    struct stat st = {};
+    return options_.overwrite == Overwrite::never && (look(path, st) || is_barrier(directory_error_));
+}
+
+bool BasisFiles::is_directory(const std::string& path) {
+    struct stat st = {};
+    return look(path, st) && S_ISDIR(st.st_mode);
+}
+
+bool BasisFiles::is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns) {
+    struct stat st = {};
+    return !options_.by_digest && look(path, st) && S_ISREG(st.st_mode) &&
+           static_cast<std::uint64_t>(st.st_size) == size && mtime_of(st) == mtime_ns;
+}
+
+Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
+    const std::string path = join_path(query.path);
+    const auto say = [&](Holding has) {
+        reply({query.number, has, 0, {}});
+        return has;
+    };
+    struct stat st = {};
+    const bool there = look(path, st);
+    if (options_.overwrite == Overwrite::never && (there || is_barrier(directory_error_))) return say(Holding::exists);
+    if (!there) return say(Holding::nothing);
+    if (options_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (!options_.by_digest && size == query.size && mtime_of(st) == query.mtime_ns) {
+        set_mode(path, st, query.mode);
+        return say(Holding::same);
+    }
+    if (options_.dry_run && !options_.by_digest) return say(Holding::last_pieces);
+    const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
+    const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
+    if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);
+    return hash_blocks(path, query, count, reply);
+}
+
+void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
+    if (!options_.set_mode || options_.dry_run || (st.st_mode & 0777U) == (mode & 0777U)) return;
+    int ignored = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, ignored);
+    if (fd) static_cast<void>(::fchmod(fd.get(), static_cast<mode_t>(mode & 0777U)));
+}
+
+Holding BasisFiles::hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
+                                const Reply& reply) {
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    Basis basis;
+    message::Answer out{query.number, Holding::pieces, 0, {}};
+    bool whole = fd && ::fstat(fd.get(), &basis.st) == 0 && S_ISREG(basis.st.st_mode);
+    const std::uint64_t size = whole ? static_cast<std::uint64_t>(basis.st.st_size) : 0;
+    block_.resize(kPieceBytes);
+    while (whole && basis.blocks.size() < count) {
+        const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
+        const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
+        const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+        std::size_t got = 0;
+        whole = length > 0 && read_all_at(fd.get(), room, offset, got) == 0 && got == length && checked_(length);
+        if (!whole) break;
+        hasher_.reset();
+        hasher_.update(room);
+        basis.blocks.push_back(hasher_.finish());
+        out.pieces.push_back({offset, length, basis.blocks.back()});
+        if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {query.number, Holding::pieces, 0, {}}));
+    }
+    basis.whole = whole && size == query.size && count == common_blocks(size, size);
+    out.has = basis.whole ? Holding::all_pieces : Holding::last_pieces;
+    const Holding has = out.has;
+    forget(path);
+    blocks_ += basis.blocks.size() + kFileCost;
+    files_[path_key(path)] = std::move(basis);
+    reply(std::move(out));
+    return has;
+}
+
+std::optional<Digest> BasisFiles::proven(const std::string& path, const Extent& piece) const {
+    if (files_.empty()) return std::nullopt;
+    const auto at = files_.find(path_key(path));
+    if (at == files_.end() || piece.offset % kPieceBytes != 0) return std::nullopt;
+    const std::uint64_t ordinal = piece.offset / kPieceBytes;
+    const Basis& basis = at->second;
+    const auto size = static_cast<std::uint64_t>(basis.st.st_size);
+    if (ordinal >= basis.blocks.size() || piece.length != piece_length(piece.offset, size - piece.offset)) {
+        return std::nullopt;
+    }
+    return basis.blocks[static_cast<std::size_t>(ordinal)];
+}
+
+bool BasisFiles::proven_file(const std::string& path, std::uint64_t size) const {
+    const auto at = files_.find(path_key(path));
+    return at != files_.end() && at->second.whole && static_cast<std::uint64_t>(at->second.st.st_size) == size;
+}
+
+bool BasisFiles::knows(const std::string& path) const { return !files_.empty() && files_.count(path_key(path)) > 0; }
+
+Result<void> BasisFiles::copy(const std::string& path, const Extent& extent, TempFile& to) {
+    const auto at = files_.find(path_key(path));
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    if (at == files_.end() || !fd) return io_error("cannot read the older", path, fd ? ENOENT : error);
+    if (auto copied = to.copy_from(fd.get(), extent); !copied) return copied;
+    struct stat now = {};
+    if (::fstat(fd.get(), &now) != 0 || !same_state(at->second.st, now)) {
+        return Error{ErrorCode::file_io, "'" + escape_name(path) + "' was changed here by another program meanwhile"};
+    }
+    return {};
+}
+
+void BasisFiles::forget(const std::string& path) {
+    if (files_.empty()) return;
+    const auto at = files_.find(path_key(path));
+    if (at == files_.end()) return;
+    blocks_ -= at->second.blocks.size() + kFileCost;
+    files_.erase(at);
+}
+
+}  // namespace udtx::transfer

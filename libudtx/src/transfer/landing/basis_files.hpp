@@ -1,0 +1,80 @@
+// What stands under the final names already: whether it is what is to be sent, and which of its blocks are. Writer
+// thread.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/temp_file.hpp"
+#include "transfer/message/messages.hpp"
+
+namespace udtx::transfer {
+
+struct BasisOptions {
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    Overwrite overwrite = Overwrite::diff;
+    bool by_digest = false;
+    bool set_mode = false;  ///< of files that are the same otherwise
+    bool dry_run = false;
+};
+
+class BasisFiles {
+  public:
+    using Checked = std::function<bool(std::uint64_t bytes)>;
+    using Reply = std::function<void(message::Answer)>;
+
+    /// `root` outlives it. `checked` as in ReceiveResume.
+    BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
+
+    /// Something stands there, or above it where a directory is to come, and nothing may be overwritten.
+    [[nodiscard]] bool must_stay(const std::string& path);
+    /// A directory stands there.
+    [[nodiscard]] bool is_directory(const std::string& path);
+    /// A file of that size and time stands there, and that is enough.
+    [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns);
+    /// Answers by what stands there. The last answer's Holding.
+    Holding answer(const message::Query& query, const Reply& reply);
+
+    /// From an answer: a block of the file that stands there.
+    [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
+    /// From an answer: all blocks of a file of that size.
+    [[nodiscard]] bool proven_file(const std::string& path, std::uint64_t size) const;
+    /// Some blocks of a file of that name were answered.
+    [[nodiscard]] bool knows(const std::string& path) const;
+    /// Copies from the file that was answered for. file_io: it is not that file any more.
+    Result<void> copy(const std::string& path, const Extent& extent, TempFile& to);
+    /// It will not be asked for any more.
+    void forget(const std::string& path);
+
+  private:
+    struct Basis {
+        struct stat st = {};
+        std::vector<Digest> blocks;
+        bool whole = false;  // all blocks, of a file of the size that was asked for
+    };
+    /// False: there is nothing, or no way to it.
+    [[nodiscard]] bool look(const std::string& path, struct stat& st);
+    void set_mode(const std::string& path, const struct stat& st, std::uint32_t mode);
+    [[nodiscard]] Holding hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
+                                      const Reply& reply);
+
+    const ConfinedDir& root_;
+    BasisOptions options_;
+    Checked checked_;
+    Hasher hasher_;
+    std::vector<std::byte> block_;
+    std::unordered_map<std::uint64_t, Basis> files_;  // by path key
+    std::size_t blocks_ = 0;                          // in files_
+    std::string directory_;                           // where the latest look was ...
+    UniqueFd directory_fd_;                           // ... if it could be opened ...
+    int directory_error_ = 0;                         // ... and if not, why
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,141 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/landing/committer.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// From so many directories on, one sync of the file system is cheaper than one for each.
+constexpr std::size_t kManyDirectories = 16;
+
+int sync_file_system(int fd) {
+#ifdef __linux__
+    return ::syncfs(fd) == 0 ? 0 : errno;
+#else
+    static_cast<void>(fd);
+    ::sync();
+    return 0;
+#endif
+}
+
+/// The directories that a batch touches; descriptors of a few of them at a time.
+class Directories {
+  public:
+    explicit Directories(const ConfinedDir& root) : root_(root) {}
+
+    /// The descriptor, or -1 and the reason in `error`.
+    int open(const std::string& path, int& error) {
+        UniqueFd& fd = directories_[path];
+        error = 0;
+        if (fd) return fd.get();
+        if (++open_ > max_open_) {
+            for (auto& [other, other_fd] : directories_) other_fd.reset();
+            open_ = 1;
+            all_open_ = false;
+        }
+        fd = root_.open_directory(path, error);
+        return fd.get();
+    }
+    /// Makes the names durable; 0 or an errno.
+    int sync() {
+        if (!all_open_ || directories_.size() > kManyDirectories) return sync_file_system(root_.fd());
+        int first_error = 0;
+        for (auto& [path, fd] : directories_) {
+            const int error = fd ? sync_directory(fd.get()) : 0;
+            if (first_error == 0) first_error = error;
+        }
+        return first_error;
+    }
+
+  private:
+    const ConfinedDir& root_;
+    const std::size_t max_open_ = descriptor_share();
+    std::map<std::string, UniqueFd> directories_;
+    std::size_t open_ = 0;
+    bool all_open_ = true;
+};
+
+/// Contents to disk; an error for each commit that failed.
+void sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
+    bool any_closed = false;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (batch[i].type != EntryType::file) continue;
+        if (!batch[i].fd) {
+            any_closed = true;
+        } else if (const int error = sync_data(batch[i].fd.get()); error != 0) {
+            errors[i] = error;
+        }
+        batch[i].fd.reset();
+    }
+    if (!any_closed) return;
+    const int error = sync_file_system(root.fd());
+    for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
+}
+
+int rename_without_replacing(int directory, const char* from, const char* to) {
+#if defined(__linux__) && defined(RENAME_NOREPLACE)
+    if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+    // A file system that cannot: two names for a moment, and none is lost.
+    if (::linkat(directory, from, directory, to, 0) != 0) return errno;
+    return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+}
+
+int rename_one(Commit& commit, Directories& directories) {
+    int error = 0;
+    const int fd = directories.open(commit.directory, error);
+    if (fd < 0 || commit.temporary.empty()) return error;
+    const char* from = commit.temporary.c_str();
+    const char* to = commit.name.c_str();
+    if (commit.keep_existing) {
+        error = rename_without_replacing(fd, from, to);
+        commit.skipped = error == EEXIST;
+    } else {
+        error = ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
+    }
+    // Two names of one file: a rename leaves both.
+    if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
+    return commit.skipped ? 0 : error;
+}
+
+void remove_temporary(const Commit& commit, Directories& directories) {
+    int error = 0;
+    const int fd = directories.open(commit.directory, error);
+    if (fd >= 0 && !commit.temporary.empty()) ::unlinkat(fd, commit.temporary.c_str(), 0);
+}
+
+}  // namespace
+
+void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const CommitCallbacks& callbacks) {
+    std::vector<std::optional<int>> errors(batch.size());
+    sync_contents(root, batch, errors);
+
+    Directories directories(root);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (errors[i]) continue;
+        if (const int error = rename_one(batch[i], directories); error != 0) errors[i] = error;
+    }
+    const int sync_error = directories.sync();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Commit& commit = batch[i];
+        if (!errors[i] && sync_error == 0) {
+            callbacks.delivered(commit);
+            continue;
+        }
+        if (errors[i]) remove_temporary(commit, directories);
+        callbacks.failed(commit, io_error("cannot finish", commit.path(), errors[i].value_or(sync_error)));
+    }
+    callbacks.batch_over();
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,82 @@
+// Makes finished temporary files durable and gives them their final names, in groups, on its own thread: one sync of
+// the file system stands for a thousand small files, and the writer goes on meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/resume/journal_format.hpp"
+
+namespace udtx::transfer {
+
+/// A thing that is complete but for its name.
+struct Commit {
+    std::uint64_t index = 0;
+    EntryType type = EntryType::file;
+    std::string directory;  ///< of both names, below the root
+    std::string temporary;  ///< empty for a directory: it has its name, only its parent is to be synced
+    std::string name;
+    UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the file system is to be synced
+    std::uint64_t size = 0;
+    std::optional<record::Done> done{};  ///< for the journal
+    std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
+    bool keep_existing = false;          ///< what stands under the name stays ...
+    bool kept = false;                   ///< it was there, as a journal proves
+    bool skipped = false;                ///< ... and something did
+    [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
+};
+
+/// Called on the committer's thread, for each commit once.
+struct CommitCallbacks {
+    std::function<void(const Commit&)> delivered;
+    std::function<void(const Commit&, Error)> failed;
+    std::function<void()> batch_over = [] {};
+};
+
+/// Syncs contents, renames, syncs directories; only then reports as delivered. Temporary files of failed commits go.
+void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const CommitCallbacks& callbacks);
+
+class Committer {
+  public:
+    /// `root` outlives the committer.
+    Committer(const ConfinedDir& root, CommitCallbacks callbacks);
+    /// Commits what was submitted, then ends the thread.
+    ~Committer();
+    Committer(const Committer&) = delete;
+    Committer& operator=(const Committer&) = delete;
+
+    /// Waits while too much is pending. Small files: the descriptor is kept only while few are pending.
+    void submit(Commit commit);
+    /// Until everything submitted has been reported.
+    void flush();
+
+  private:
+    void run();
+    [[nodiscard]] bool batch_is_due() const;
+
+    const ConfinedDir& root_;
+    CommitCallbacks callbacks_;
+    const std::size_t max_pending_fds_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Commit> pending_;
+    std::size_t pending_fds_ = 0;
+    std::uint64_t pending_bytes_ = 0;
+    std::uint64_t unproven_ = 0;       // of what is pending ...
+    std::uint64_t busy_unproven_ = 0;  // ... and being committed
+    bool busy_ = false;
+    bool hurry_ = false;
+    bool closing_ = false;
+    std::thread thread_;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,60 @@
+// --delete at the receiver: takes away what the sender does not have, in the directories that were sent.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/source/filter_rules.hpp"
+#include "transfer/source/name_set.hpp"
+
+namespace udtx::transfer {
+
+struct EraseCallbacks {
+    /// Gone; or, in a dry run, it would be.
+    std::function<void(const std::string& path)> erased;
+    std::function<void(const std::string& path, const Error& error)> failed;
+    /// False: there is no time for more.
+    std::function<bool()> go_on = [] { return true; };
+};
+
+/// What the sender has said, and what comes of it.
+class Eraser {
+  public:
+    /// `root` outlives it.
+    Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks);
+
+    /// Every name that the sender has; of a directory, that all in it is named too.
+    void keep(const std::string& path, bool directory);
+    /// protocol: more rules than one sender may have.
+    Result<void> add(const message::Rules& rules);
+    /// Takes away what is in a directory that the sender has something else for. False: some of it stays.
+    [[nodiscard]] bool clear(const std::string& path);
+    /// Goes to work. Excluded names, what is below them, and files of transfers under way stay.
+    /// refused: the sender has nothing, or more than can be remembered; nothing is taken away then.
+    Result<void> run();
+
+  private:
+    void look_through(const std::string& directory);
+    /// True: it is gone.
+    bool remove(int parent, const std::string& name, const std::string& path, std::size_t depth);
+    bool remove_content(int parent, const std::string& name, const std::string& path, std::size_t depth);
+    [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, const struct stat& st) const;
+
+    const ConfinedDir& root_;
+    bool dry_run_;
+    EraseCallbacks callbacks_;
+    NameSet names_;
+    NameSet directories_;  // of them, those that are directories at the sender
+    FilterRules rules_;
+    bool contents_ = false;          // of the destination itself
+    bool nothing_sent_ = true;       // but the directories that were asked for
+    std::vector<std::string> tops_;  // directories sent, at the top of the destination
+    std::vector<std::string> waiting_;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/landing/basis_files.hpp"
+#include "transfer/landing/clear_way.hpp"
+#include "transfer/landing/eraser.hpp"
+#include "transfer/landing/receive_worker.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+/// Says what would become of each file; touches nothing.
+class DryWorker {
+  public:
+    DryWorker(const ConfinedDir& root, const message::Offer& offer, const TreeRights& rights, const WorkerLinks& links)
+        : root_(root),
+          links_(links),
+          erase_(offer.erase),
+          counts_(!rights.plan_told),
+          hash_(offer.hash),
+          basis_(root, basis_options(offer, rights),
+                 [&links](std::uint64_t bytes) {
+                     links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
+                     return !links.queue.closed();
+                 }),
+          eraser_(root, true,
+                  {[&links](const std::string& path) { hand_over_erased(links, path); },
+                   [&links](const std::string& path, const Error& error) {
+                       links.report.warn("'" + escape_name(path) + "': " + error.message);
+                   },
+                   [&links] { return !links.queue.closed(); }}) {}
+
+    void operator()(const op::BeginEntry& o) {
+        latest_ = o.entry;
+        if (erase_) eraser_.keep(join_path(o.entry.path), o.entry.type == EntryType::directory);
+    }
+    void operator()(const op::Query& o) {
+        const std::string path = join_path(o.query.path);
+        const bool of_entry = latest_ && latest_->path == o.query.path;
+        if (erase_ && !of_entry) eraser_.keep(path, false);
+        const auto say = [&](Holding has) {
+            hand_over(links_, {o.query.number, has, 0, {}});
+            return has;
+        };
+        Holding has = Holding::nothing;
+        if (of_entry) {
+            has = say(holding_of(*latest_, path));
+        } else if (is_blocked(path)) {
+            has = say(Holding::blocked);
+        } else {
+            has = basis_.answer(o.query, [this](message::Answer answer) { hand_over(links_, std::move(answer)); });
+        }
+        const EntryType type = of_entry ? latest_->type : EntryType::file;
+        if (has == Holding::same && counts_) count_unchanged(links_.report, type);
+        if (has == Holding::exists && counts_) count_skipped(links_.report, type);
+        basis_.forget(path);
+    }
+    void operator()(const op::Rules& o) {
+        if (auto added = eraser_.add(o.rules); !added) fatal(added.error());
+    }
+    void operator()(const op::Finish& o) {
+        if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
+            links_.report.warn("--delete: nothing would be deleted, since not everything would arrive");
+        } else if (erase_) {
+            if (auto erased = eraser_.run(); !erased) return fatal(erased.error());
+        }
+        const Digest root = RootDigest(hash_).finish();
+        const message::Confirm confirm{totals_of(links_.report), root};
+        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+    }
+    template <class Other>
+    void operator()(const Other& /*o*/) {}
+
+  private:
+    /// What is there of a directory or a link.
+    Holding holding_of(const message::Entry& entry, const std::string& path) {
+        if (entry.type == EntryType::symlink && is_link_to(root_, path, entry.target)) return Holding::same;
+        if (entry.type == EntryType::hard_link && is_same_file(root_, path, entry.target)) return Holding::same;
+        const bool directory = entry.type == EntryType::directory;
+        const bool there = directory && occupant_of(root_, path) == Occupant::directory;
+        if (!there && basis_.must_stay(path)) return Holding::exists;
+        if (!directory && is_blocked(path)) return Holding::blocked;
+        if (entry.type != EntryType::hard_link || erase_) return Holding::nothing;
+        // Where its first name cannot be, this one leads nowhere.
+        const bool leads = clear_way(root_, entry.target, nullptr, Way::look).ok();
+        if (!leads) hand_over_failure(links_, kNoEntry, path, io_error("cannot make link", path, EPERM));
+        return leads ? Holding::nothing : Holding::blocked;
+    }
+    /// Something stands there that could not make way for a file or a link.
+    bool is_blocked(const std::string& path) {
+        if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
+        const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr, Way::look);
+        if (!way) hand_over_failure(links_, kNoEntry, path, way.error());
+        return !way;
+    }
+    void fatal(const Error& error) {
+        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
+    }
+
+    const ConfinedDir& root_;
+    const WorkerLinks& links_;
+    std::optional<message::Entry> latest_;  // a directory or a link, which is asked about at once
+    bool erase_;
+    bool counts_;
+    HashAlgorithm hash_;
+    BasisFiles basis_;
+    Eraser eraser_;
+};
+
+}  // namespace
+
+void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
+                    const WorkerLinks& links) {
+    const auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
+                                      : base->subdirectory(join_path(offer.destination));
+    const bool active = root.ok() && holds_anything(*root);
+    links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, {}}; });
+    if (!active) {
+        // Nothing is there: no answers, and nothing to delete.
+        while (auto next = links.queue.pop()) {
+            if (std::holds_alternative<op::Finish>(*next)) {
+                const message::Confirm confirm{{}, RootDigest(offer.hash).finish()};
+                links.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+            }
+        }
+        return;
+    }
+    DryWorker worker(*root, offer, rights, links);
+    while (auto next = links.queue.pop()) std::visit(worker, *next);
+}
+
+}  // namespace udtx::transfer

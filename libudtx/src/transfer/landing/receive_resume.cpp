@@ -1,0 +1,155 @@
+#include "transfer/landing/receive_resume.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Of one file before it is synced: with what the syncer may have pending, far less than 64 MiB are sent again.
+constexpr std::uint64_t kSyncBytes = 8U << 20U;
+constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+bool is_file_of(const UniqueFd& fd, std::uint64_t size) {
+    struct stat st = {};
+    return fd && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == size;
+}
+
+}  // namespace
+
+ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, Checked checked)
+    : root_(root),
+      hash_(hash),
+      journal_(journal),
+      checked_(std::move(checked)),
+      piece_hasher_(hash),
+      block_(kPieceBytes),
+      syncer_(journal) {
+    for (const auto& [key, partial] : journal.earlier().partials) partials_[key] = {partial.path, partial.pieces};
+}
+
+bool ReceiveResume::knows(const std::string& path, const message::Query& query) const {
+    if (has_partial(path)) return true;
+    const auto& done = journal_.earlier().done;
+    const auto at = done.empty() ? done.end() : done.find(path_key(path));
+    return at != done.end() && at->second.size == query.size && at->second.mtime_ns == query.mtime_ns;
+}
+
+void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
+    const std::string path = join_path(query.path);
+    const std::uint64_t key = path_key(path);
+    if (const auto partial = partials_.find(key); partial != partials_.end()) {
+        return prove(partial->second, query.number, reply);
+    }
+    const auto& done = journal_.earlier().done;
+    const auto at = done.find(key);
+    const bool same = at != done.end() && at->second.size == query.size && at->second.mtime_ns == query.mtime_ns;
+    const bool there = same && prove(path, at->second);
+    if (there) proven_files_[key] = query.size;
+    reply({query.number, there ? Holding::file : Holding::nothing, same && !there ? 1U : 0U, {}});
+}
+
+void ReceiveResume::prove(Partial& partial, std::uint64_t number, const Reply& reply) {
+    int error = 0;
+    const SplitName split = split_leaf(partial.path);
+    const std::string name = temp_name(split.leaf, unique_for(partial.path));
+    const UniqueFd fd =
+        root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);
+    std::vector<ProvenPiece> claimed;
+    for (const auto& [offset, piece] : partial.pieces) claimed.push_back(piece);
+    std::sort(claimed.begin(), claimed.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    partial.pieces.clear();
+    partial.proven = true;
+    message::Answer out{number, Holding::pieces, 0, {}};
+    for (const ProvenPiece& piece : claimed) {
+        std::size_t count = 0;
+        const auto room = std::span(block_).first(static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
+        const bool whole = fd && read_all_at(fd.get(), room, piece.offset, count) == 0 && count == piece.length;
+        piece_hasher_.reset();
+        piece_hasher_.update(room.first(count));
+        if (!checked_(count)) return;
+        if (!whole || piece_hasher_.finish() != piece.digest) {
+            ++out.damaged;
+            continue;
+        }
+        partial.pieces[piece.offset] = piece;
+        out.pieces.push_back(piece);
+        if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {number, Holding::pieces, 0, {}}));
+    }
+    out.has = Holding::last_pieces;
+    reply(std::move(out));
+}
+
+bool ReceiveResume::prove(const std::string& path, const record::Done& done) {
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    if (!is_file_of(fd, done.size)) return false;
+    FileDigest digest(hash_, done.size);
+    for (std::uint64_t offset = 0; offset < done.size;) {
+        const std::uint64_t length = piece_length(offset, done.size - offset);
+        const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+        std::size_t count = 0;
+        if (read_all_at(fd.get(), room, offset, count) != 0 || count != length) return false;
+        piece_hasher_.reset();
+        piece_hasher_.update(room);
+        digest.add(offset, length, piece_hasher_.finish());
+        if (!checked_(length)) return false;
+        offset += length;
+    }
+    return digest.finish() == done.digest;
+}
+
+std::optional<Digest> ReceiveResume::proven(const std::string& path, const Extent& piece) const {
+    const auto partial = partials_.find(path_key(path));
+    if (partial == partials_.end() || !partial->second.proven) return std::nullopt;
+    const auto at = partial->second.pieces.find(piece.offset);
+    if (at == partial->second.pieces.end() || at->second.length != piece.length) return std::nullopt;
+    return at->second.digest;
+}
+
+bool ReceiveResume::proven_file(const std::string& path, std::uint64_t size) const {
+    const auto at = proven_files_.find(path_key(path));
+    return at != proven_files_.end() && at->second == size;
+}
+
+void ReceiveResume::wrote(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced, ProvenPiece piece) {
+    // What an earlier run had here is overwritten.
+    if (const auto partial = partials_.find(path_key(path)); partial != partials_.end()) {
+        partial->second.pieces.erase(piece.offset);
+    }
+    unsynced.bytes += piece.length;
+    unsynced.pieces.push_back(std::move(piece));
+    if (unsynced.bytes >= kSyncBytes) submit(path, file, unsynced);
+}
+
+bool ReceiveResume::leave(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced) {
+    if (!unsynced.pieces.empty()) submit(path, file, unsynced);
+    return unsynced.journaled || has_partial(path);
+}
+
+void ReceiveResume::submit(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced) {
+    UniqueFd fd = file.open_again(root_);
+    const std::uint64_t bytes = std::exchange(unsynced.bytes, 0);
+    std::vector<ProvenPiece> pieces = std::exchange(unsynced.pieces, {});
+    if (!fd) return;
+    unsynced.journaled = true;
+    journal_.begin_partial(path);
+    syncer_.submit({std::move(fd), path, std::move(pieces), bytes});
+}
+
+void ReceiveResume::close(bool all_done) {
+    syncer_.flush();
+    journal_.flush();
+    if (all_done || !journal_.worth_keeping()) journal_.remove();
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,270 @@
+#include "transfer/landing/temp_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "transfer/file/attributes.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr std::size_t kHoleBlock = 4096;
+constexpr std::size_t kCopyBlock = 256U << 10U;
+constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+/// What the umask left of the mode, without the right to write that was only lent.
+int take_owner_write(int fd) {
+    struct stat st = {};
+    if (::fstat(fd, &st) != 0) return errno;
+    return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(kOwnerWrite)) == 0 ? 0 : errno;
+}
+
+#ifdef __linux__
+/// A file system in memory lays nothing out: a reservation would take all the pages at once, and nothing be written
+/// meanwhile. What there is to know is whether they are there, for what the file has not yet.
+std::optional<bool> has_memory_for(int fd, std::uint64_t bytes) {
+    struct statfs system = {};
+    struct stat st = {};
+    if (::fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC || ::fstat(fd, &st) != 0) return std::nullopt;
+    const auto page = static_cast<std::uint64_t>(system.f_bsize);
+    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    const std::uint64_t missing = bytes > held ? bytes - held : 0;
+    const bool unlimited = system.f_blocks == 0;
+    return unlimited || (missing + page - 1) / page <= system.f_bavail;
+}
+#endif
+
+}  // namespace
+
+Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
+                                  const FileAttributes& attributes, Existing existing) {
+    SplitName split = split_leaf(path);
+    int error = 0;
+    UniqueFd directory = root.open_directory(split.directory, error);
+    if (!directory) return io_error("cannot create", path, error);
+    // The owner may write until it is complete: it may have to be opened again.
+    const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : (attributes.mode & 0777U) | kOwnerWrite);
+    std::string temporary = temp_name(split.leaf, unique);
+    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+    if (!fd && errno == EEXIST && existing == Existing::replace) {
+        ::unlinkat(directory.get(), temporary.c_str(), 0);
+        fd.reset(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+    }
+    if (!fd) return io_error("cannot create", path, errno);
+    return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+}
+
+Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique) {
+    SplitName split = split_leaf(path);
+    int error = 0;
+    UniqueFd directory = root.open_directory(split.directory, error);
+    if (!directory) return io_error("cannot continue", path, error);
+    std::string temporary = temp_name(split.leaf, unique);
+    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kReopen));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot continue", path, errno);
+    const bool ours = S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
+    if (!ours) return io_error("cannot continue", path, EPERM);
+    TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
+    file.adopted_ = true;
+    file.may_clone_ = false;
+    return file;
+}
+
+Error TempFile::error(const char* what, int error_number) const {
+    return io_error(what, directory_.empty() ? name_ : directory_ + '/' + name_, error_number);
+}
+
+Result<void> TempFile::reserve(std::uint64_t bytes) {
+#ifdef __linux__
+    if (bytes == 0) return {};
+    if (const auto fits = has_memory_for(fd_.get(), bytes)) {
+        return *fits ? Result<void>() : error("no room for", ENOSPC);
+    }
+    // KEEP_SIZE: a file that is given up midway must not look complete by its size.
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return error("no room for", errno);
+#else
+    static_cast<void>(bytes);
+#endif
+    return {};
+}
+
+Result<void> TempFile::clear(std::uint64_t offset, std::uint64_t length) {
+    may_clone_ = false;
+#ifdef __linux__
+    if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, static_cast<off_t>(offset),
+                    static_cast<off_t>(length)) == 0) {
+        return {};
+    }
+#endif
+    const std::vector<std::byte> zeros(64U << 10U);
+    while (length > 0) {
+        const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(length, zeros.size()));
+        if (auto written = write(offset, std::span(zeros).first(n)); !written) return written;
+        offset += n;
+        length -= n;
+    }
+    return {};
+}
+
+Result<void> TempFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (const int failed = write_all_at(fd_.get(), bytes, offset); failed != 0) return error("cannot write", failed);
+    written_end_ = std::max(written_end_, offset + bytes.size());
+    may_clone_ = false;
+    return {};
+}
+
+Result<void> TempFile::write_sparse(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (has_old_content()) return write(offset, bytes);
+    const auto block_at = [&](std::size_t at) {
+        const std::size_t to_boundary = kHoleBlock - static_cast<std::size_t>((offset + at) % kHoleBlock);
+        return bytes.subspan(at, std::min(to_boundary, bytes.size() - at));
+    };
+    const auto is_zero = [](std::span<const std::byte> block) {
+        return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
+    };
+    may_clone_ = false;
+    for (std::size_t at = 0; at < bytes.size();) {
+        std::size_t end = at;
+        while (end < bytes.size() && !is_zero(block_at(end))) end += block_at(end).size();
+        if (end > at) {
+            if (auto written = write(offset + at, bytes.subspan(at, end - at)); !written) return written;
+        }
+        while (end < bytes.size() && is_zero(block_at(end))) end += block_at(end).size();
+        at = end;
+    }
+    return {};
+}
+
+bool TempFile::clone(int from) {
+    if (!std::exchange(may_clone_, false)) return false;
+#ifdef FICLONE
+    cloned_ = ::ioctl(fd_.get(), FICLONE, from) == 0;
+#else
+    static_cast<void>(from);
+#endif
+    return cloned_;
+}
+
+int TempFile::copy_range(int from, const Extent& extent) {
+    auto in = static_cast<off_t>(extent.offset);
+    auto out = in;
+    std::uint64_t left = extent.length;
+#ifdef __linux__
+    while (left > 0) {
+        const ssize_t n = ::copy_file_range(from, &in, fd_.get(), &out, static_cast<std::size_t>(left), 0);
+        if (n <= 0) break;  // not between these two: by hand
+        left -= static_cast<std::uint64_t>(n);
+    }
+#endif
+    std::vector<std::byte> block(left > 0 ? kCopyBlock : 0);
+    while (left > 0) {
+        const auto room = std::span(block).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, kCopyBlock)));
+        const std::uint64_t at = extent.offset + extent.length - left;
+        std::size_t got = 0;
+        if (const int failed = read_all_at(from, room, at, got); failed != 0) return failed;
+        if (got < room.size()) return EIO;
+        if (const int failed = write_all_at(fd_.get(), room, at); failed != 0) return failed;
+        left -= got;
+    }
+    return 0;
+}
+
+Result<void> TempFile::copy_from(int from, const Extent& extent) {
+    if (!cloned_ && !clone(from)) {
+        if (const int failed = copy_range(from, extent); failed != 0) return error("cannot copy into", failed);
+    }
+    written_end_ = std::max(written_end_, extent.offset + extent.length);
+    return {};
+}
+
+Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes) {
+    if ((has_old_content() || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+        return error("cannot set the size of", errno);
+    }
+    if (attributes.exact_mode && ::fchmod(fd_.get(), static_cast<mode_t>(attributes.mode & 0777U)) != 0) {
+        return error("cannot set the mode of", errno);
+    }
+    if (!attributes.exact_mode && (attributes.mode & kOwnerWrite) == 0) {
+        if (const int failed = take_owner_write(fd_.get()); failed != 0) return error("cannot set the mode of", failed);
+    }
+    const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime_ns) : 0;
+    return failed == 0 ? Result<void>() : error("cannot set the time of", failed);
+}
+
+Result<void> TempFile::set_owner(std::uint32_t user, std::uint32_t group) {
+    return ::fchown(fd_.get(), user, group) == 0 ? Result<void>() : error("cannot set the owner of", errno);
+}
+
+Result<void> TempFile::set_attributes(const std::vector<message::Attribute>& attributes) {
+    const int failed = write_attributes(fd_.get(), attributes);
+    return failed == 0 ? Result<void>() : error("cannot set the extended attributes of", failed);
+}
+
+void TempFile::rest() {
+    if (!fd_) return;
+    struct stat st = {};
+    if (::fstat(fd_.get(), &st) == 0) {
+        device_ = st.st_dev;
+        inode_ = st.st_ino;
+    }
+    fd_.reset();
+}
+
+Result<void> TempFile::reopen(const ConfinedDir& root) {
+    int failed = 0;
+    const UniqueFd directory = root.open_directory(directory_, failed);
+    if (!directory) return error("cannot open again", failed);
+    UniqueFd fd(::openat(directory.get(), temporary_.c_str(), kReopen));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return error("cannot open again", errno);
+    if (st.st_dev != device_ || st.st_ino != inode_) return error("another file took the place of", ESTALE);
+    fd_ = std::move(fd);
+    return {};
+}
+
+Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
+    Commit commit;
+    commit.index = index;
+    commit.directory = std::move(directory_);
+    commit.temporary = std::move(temporary_);
+    commit.name = std::move(name_);
+    commit.fd = std::move(fd_);
+    commit.size = size;
+    return commit;
+}
+
+UniqueFd TempFile::open_again(const ConfinedDir& root) const {
+    int ignored = 0;
+    const UniqueFd directory = root.open_directory(directory_, ignored);
+    return UniqueFd(directory ? ::openat(directory.get(), temporary_.c_str(), kReopen) : -1);
+}
+
+void TempFile::remove(const ConfinedDir& root) {
+    int ignored = 0;
+    const UniqueFd directory = root.open_directory(directory_, ignored);
+    if (directory) ::unlinkat(directory.get(), temporary_.c_str(), 0);
+    fd_.reset();
+}
+
+}  // namespace udtx::transfer

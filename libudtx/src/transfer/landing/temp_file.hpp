@@ -1,0 +1,88 @@
+// A file under construction, beside its target and under a temporary name.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/committer.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// What the finished file is to have.
+struct FileAttributes {
+    std::uint32_t mode = 0666;
+    bool exact_mode = false;  ///< else `mode` is subject to the umask
+    bool set_mtime = false;
+    std::int64_t mtime_ns = 0;
+};
+
+class TempFile {
+  public:
+    enum class Existing { refuse, replace };
+
+    /// `path` below `root`. file_io: the directory cannot be opened (a symbolic link on the way, for one), no rights,
+    /// no space; or the temporary file is there already, unless that is to be replaced.
+    static Result<TempFile> create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
+                                   const FileAttributes& attributes, Existing existing = Existing::refuse);
+    /// Continues a temporary file of an earlier run. file_io: there is none, or it is not a file of ours.
+    static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
+    TempFile(TempFile&&) noexcept = default;
+    TempFile& operator=(TempFile&&) noexcept = default;
+
+    /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
+    Result<void> reserve(std::uint64_t bytes);
+    /// Makes a part without data of a continued file read as zeros.
+    Result<void> clear(std::uint64_t offset, std::uint64_t length);
+    Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// The same, but zeros become holes where nothing was before.
+    Result<void> write_sparse(std::uint64_t offset, std::span<const std::byte> bytes);
+    /// From another file, by sharing its blocks where the file system can.
+    Result<void> copy_from(int from, const Extent& extent);
+    /// A part that was not written may hold something.
+    [[nodiscard]] bool has_old_content() const noexcept { return adopted_ || cloned_; }
+    Result<void> set_owner(std::uint32_t user, std::uint32_t group);
+    Result<void> set_attributes(const std::vector<message::Attribute>& attributes);
+    /// Full size (a hole at the end), mode and time. The file is complete after that.
+    Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
+    /// Hands the descriptor and the names over.
+    [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size);
+    [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
+    /// Gives the descriptor back; the file stays.
+    void rest();
+    /// After rest(). file_io: it cannot be opened, or is not the same file any more.
+    Result<void> reopen(const ConfinedDir& root);
+    void remove(const ConfinedDir& root);
+    /// Another description of it, for a sync; none when it is not there any more.
+    [[nodiscard]] UniqueFd open_again(const ConfinedDir& root) const;
+
+  private:
+    TempFile(UniqueFd fd, std::string directory, std::string temporary, std::string name)
+        : fd_(std::move(fd)),
+          directory_(std::move(directory)),
+          temporary_(std::move(temporary)),
+          name_(std::move(name)) {}
+    [[nodiscard]] bool clone(int from);
+    /// 0 or an errno.
+    [[nodiscard]] int copy_range(int from, const Extent& extent);
+    [[nodiscard]] Error error(const char* what, int error_number) const;
+
+    UniqueFd fd_;
+    std::string directory_;
+    std::string temporary_;
+    std::string name_;
+    std::uint64_t written_end_ = 0;
+    bool adopted_ = false;
+    bool cloned_ = false;    // all of an older version was taken over
+    bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
+    dev_t device_ = 0;       // which file it was when it was put to rest
+    ino_t inode_ = 0;
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,350 @@
+#include "transfer/landing/tree_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/landing/clear_way.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// A full or broken disk fails file after file; after so many in a row the rest is not tried.
+constexpr int kMaxFailuresInARow = 32;
+// One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
+constexpr int kMaxFullInARow = 4;
+
+FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
+    FileAttributes out;
+    out.mode = entry.mode & 0777U;
+    out.exact_mode = preserve;
+    out.set_mtime = true;
+    out.mtime_ns = entry.mtime_ns;
+    return out;
+}
+
+}  // namespace
+
+TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks)
+    : root_(std::move(root)),
+      options_(options),
+      callbacks_(std::move(callbacks)),
+      piece_hasher_(options.hash),
+      root_digest_(options.hash),
+      max_open_files_(descriptor_share()),
+      basis_(root_, {options.hash, options.overwrite, options.by_digest, options.preserve, false}, callbacks_.checked) {
+    if (options_.erase) {
+        eraser_.emplace(
+            root_, false,
+            EraseCallbacks{callbacks_.erased,
+                           [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
+                           [this] { return callbacks_.checked(0); }});
+    }
+    CommitCallbacks commits;
+    commits.delivered = [this](const Commit& commit) {
+        if (commit.type == EntryType::file) under_way_.end(commit.path());
+        if (resume_ && commit.done && !commit.skipped) resume_->delivered(*commit.done);
+        commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
+    };
+    commits.failed = [this](const Commit& commit, const Error& error) {
+        if (commit.type == EntryType::file) under_way_.end(commit.path());
+        callbacks_.failed(commit.index, commit.path(), error);
+    };
+    if (options_.journal != nullptr) {
+        resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
+        commits.batch_over = [this] { resume_->flush_delivered(); };
+    }
+    committer_ = std::make_unique<Committer>(root_, std::move(commits));
+}
+
+TreeWriter::~TreeWriter() { abandon(); }
+
+void TreeWriter::begin_entry(const message::Entry& entry) {
+    const std::string path = join_path(entry.path);
+    if (auto checked = check_path(entry.path); !checked) return fail(entry.index, path, checked.error());
+    if (eraser_) eraser_->keep(path, entry.type == EntryType::directory);
+    latest_index_ = entry.index;
+    latest_directory_.clear();
+    latest_kept_.clear();
+    if (entry.type == EntryType::directory) return make_directory(entry, path);
+    if (entry.type == EntryType::symlink) return make_symlink(entry, path);
+    if (entry.type == EntryType::hard_link) return remember_hard_link(entry, path);
+    if (!under_way_.begin(path)) {
+        return fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
+    }
+    files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_.preserve), entry.size, entry.sparse,
+                                             entry.whole, FileVerifier(options_.hash, entry.size)});
+}
+
+void TreeWriter::make_directory(const message::Entry& entry, const std::string& path) {
+    SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = root_.open_directory(split.directory, error);
+    std::uint32_t final_mode = entry.mode & 0777U;
+    std::uint32_t before = final_mode;
+    if (parent) error = make_or_open_directory(parent.get(), split.leaf, entry, before);
+    if (stays(error)) return callbacks_.skipped(entry.type);
+    if (error != 0) return fail(entry.index, path, io_error("cannot make directory", path, error));
+    if (!options_.preserve) final_mode = before;
+    if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
+    latest_directory_ = path;
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::directory;
+    commit.directory = std::move(split.directory);
+    commit.name = std::move(split.leaf);
+    committer_->submit(std::move(commit));
+}
+
+int TreeWriter::make_or_open_directory(int parent, const std::string& name, const message::Entry& entry,
+                                       std::uint32_t& before) {
+    // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
+    const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
+    if (::mkdirat(parent, name.c_str(), mode) == 0) return 0;
+    if (errno != EEXIST) return errno;
+    const int error = open_up_directory(parent, name, before);
+    if (!is_barrier(error) || stays(error)) return error;
+    if (::unlinkat(parent, name.c_str(), 0) != 0) return errno;
+    return ::mkdirat(parent, name.c_str(), mode) == 0 ? 0 : errno;
+}
+
+bool TreeWriter::stays(int error_number) const {
+    return options_.overwrite == Overwrite::never && is_barrier(error_number);
+}
+
+Result<void> TreeWriter::make_way(const std::string& path) {
+    if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return {};
+    return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear);
+}
+
+void TreeWriter::make_symlink(const message::Entry& entry, const std::string& path) {
+    if (entry.target.empty() || entry.target.find('\0') != std::string::npos) {
+        return fail(entry.index, path, {ErrorCode::refused, "link '" + escape_name(path) + "' has no usable target"});
+    }
+    SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = root_.open_directory(split.directory, error);
+    if (stays(error)) return callbacks_.skipped(entry.type);
+    if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
+    if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged(entry.type);
+    if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
+    const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
+    if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
+        return fail(entry.index, path, io_error("cannot make link", path, errno));
+    }
+    if (options_.preserve) set_link_time(parent.get(), temporary, entry.mtime_ns);
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::symlink;
+    commit.directory = std::move(split.directory);
+    commit.temporary = temporary;
+    commit.name = std::move(split.leaf);
+    commit.keep_existing = options_.overwrite == Overwrite::never;
+    committer_->submit(std::move(commit));
+}
+
+void TreeWriter::write_piece(const WholePiece& piece) {
+    const auto at = files_.find(piece.piece.file);
+    if (at == files_.end()) return;  // failed before, or was begun for nothing
+    OpenFile& file = at->second;
+    if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
+    count_written(file, piece.piece);
+    settle_if_complete(piece.piece.file, file);
+}
+
+void TreeWriter::count_written(OpenFile& file, const Piece& piece) {
+    // The sender may have begun it before it knew that the file is here; then it stops after the first piece.
+    if (piece.ordinal == 0 && piece.length < file.size && !file.goes_on) {
+        file.first_written = piece.length;
+        return;
+    }
+    go_on(file);
+    written_ += piece.length;
+}
+
+void TreeWriter::go_on(OpenFile& file) {
+    file.goes_on = true;
+    written_ += std::exchange(file.first_written, 0);
+}
+
+Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
+    if (file.file && file.file->is_open()) {
+        open_files_.touch(index);
+        return {};
+    }
+    limit_open_files();
+    open_files_.touch(index);
+    if (file.file) return file.file->reopen(root_);
+    if (auto made = make_temporary(index, file); !made) return made;
+    return may_stand(file) ? Result<void>() : reserve(file);
+}
+
+bool TreeWriter::may_stand(const OpenFile& file) {
+    return basis_.knows(file.path) || basis_.must_stay(file.path) ||
+           basis_.is_same(file.path, file.size, file.attributes.mtime_ns);
+}
+
+Result<void> TreeWriter::reserve(OpenFile& file) {
+    // A file of one piece finds out about the disk by writing it.
+    if (file.size <= kPieceBytes || file.sparse || options_.sparse || std::exchange(file.reserved, true)) return {};
+    return file.file->reserve(file.size);
+}
+
+Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
+    const std::uint64_t unique = resume_ ? resume_->unique_for(file.path) : options_.unique + index;
+    if (resume_ && resume_->has_partial(file.path)) {
+        if (auto adopted = TempFile::adopt(root_, file.path, unique)) {
+            file.file.emplace(std::move(adopted).value());
+            return {};
+        }
+        resume_->forget_partial(file.path);
+    }
+    // With a journal the name is ours alone: what stands there was left by a killed run.
+    const auto existing = resume_ ? TempFile::Existing::replace : TempFile::Existing::refuse;
+    auto created = TempFile::create(root_, file.path, unique, file.attributes, existing);
+    if (!created) return created.error();
+    file.file.emplace(std::move(created).value());
+    return {};
+}
+
+void TreeWriter::limit_open_files() {
+    // A sender may withhold the rest of any number of files.
+    while (open_files_.size() >= max_open_files_) {
+        const std::uint64_t oldest = open_files_.oldest();
+        open_files_.forget(oldest);
+        const auto at = files_.find(oldest);
+        if (at != files_.end() && at->second.file) at->second.file->rest();
+    }
+}
+
+Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholePiece& piece) {
+    piece_hasher_.reset();
+    piece_hasher_.update(piece.data.bytes());
+    const Digest digest = piece_hasher_.finish();
+    file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
+    if (auto open = ensure_open(index, file); !open) return open;
+    if (piece.piece.ordinal > 0) {
+        if (auto reserved = reserve(file); !reserved) return reserved;
+    }
+    const auto bytes = piece.data.bytes();
+    auto written = options_.sparse ? file.file->write_sparse(piece.piece.file_offset, bytes)
+                                   : file.file->write(piece.piece.file_offset, bytes);
+    if (!written) return written;
+    if (file.whole && piece.piece.length == file.size) {
+        if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
+        file.completed = true;
+    }
+    if (resume_ && file.size > kPieceBytes) {
+        resume_->wrote(file.path, *file.file, file.unsynced, {piece.piece.file_offset, piece.piece.length, digest});
+    }
+    return {};
+}
+
+void TreeWriter::check_digests(const message::Digests& digests) {
+    const auto at = files_.find(digests.index);
+    if (at == files_.end()) return;
+    std::uint64_t ordinal = digests.first;
+    for (const Digest& digest : digests.digests) at->second.verifier.expected(ordinal++, digest);
+    settle_if_complete(digests.index, at->second);
+}
+
+void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
+    if (end.status == FileStatus::ok) root_digest_.add(end.index, end.digest);
+    const auto at = files_.find(end.index);
+    if (at == files_.end()) return;
+    if (end.status == FileStatus::kept) return end_kept(end.index);
+    const std::string& path = at->second.path;
+    const bool skipped = end.status == FileStatus::skipped;
+    // Counted when it was answered for.
+    if (skipped && (basis_.must_stay(path) || basis_.is_directory(path))) return forget(end.index);
+    if (end.status != FileStatus::ok) {
+        const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
+        return drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});
+    }
+    go_on(at->second);
+    at->second.end = end;
+    at->second.pieces = pieces;
+    settle_if_complete(end.index, at->second);
+}
+
+void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
+    if (file.verifier.mismatch()) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': a piece arrived altered"});
+    }
+    if (!file.end || file.verifier.verified() != file.pieces) return;
+    if (file.verifier.finish() != file.end->digest) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': the file's digest differs"});
+    }
+    if (!file.completed) {
+        auto done = ensure_open(index, file);
+        if (done) done = file.file->complete(file.size, file.attributes);
+        if (!done) return drop(index, done.error());
+    }
+    failures_in_a_row_ = full_in_a_row_ = 0;
+    if (const auto way = make_way(file.path); !way) return drop(index, way.error());
+    Commit commit = file.file->into_commit(index, file.size);
+    commit.done = done_record(file);
+    commit.keep_existing = options_.overwrite == Overwrite::never;
+    if (resume_) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;
+    open_files_.forget(index);
+    basis_.forget(file.path);
+    files_.erase(index);
+    committer_->submit(std::move(commit));
+}
+
+void TreeWriter::abandon() {
+    for (auto& [index, file] : files_) {
+        go_on(file);
+        if (file.file && !may_continue(file)) file.file->remove(root_);
+    }
+    files_.clear();
+    open_files_ = {};
+    if (committer_) committer_->flush();
+    restore_directories();
+    close_journal(false);
+}
+
+void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
+    failed_here_ = failed_here_ || error.code != ErrorCode::partial;
+    callbacks_.failed(index, path, error);
+    watch_disk(error);
+}
+
+void TreeWriter::drop(std::uint64_t index, const Error& error) {
+    open_files_.forget(index);
+    auto node = files_.extract(index);
+    OpenFile& file = node.mapped();
+    go_on(file);
+    // Room on the disk may be made until the next run; anything else would be found again.
+    const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
+    if (file.file && !leave) {
+        file.file->remove(root_);
+        if (resume_) resume_->gone(file.path);
+    }
+    basis_.forget(file.path);
+    under_way_.end(file.path);
+    fail(index, file.path, error);
+}
+
+void TreeWriter::watch_disk(const Error& error) {
+    if (error.code != ErrorCode::file_io) return;
+    ++failures_in_a_row_;
+    full_in_a_row_ = is_full_disk(error) ? full_in_a_row_ + 1 : 0;
+    if (failures_in_a_row_ < kMaxFailuresInARow && full_in_a_row_ < kMaxFullInARow) return;
+    callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(failures_in_a_row_) +
+                                              " failures in a row, last: " + error.message});
+}
+
+std::string TreeWriter::path_of(std::uint64_t index) const {
+    const auto at = files_.find(index);
+    return at == files_.end() ? std::string() : at->second.path;
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,183 @@
+// Writes a received tree below one directory. Runs on the writer thread; knows nothing of connections.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/basis_files.hpp"
+#include "transfer/landing/committer.hpp"
+#include "transfer/landing/eraser.hpp"
+#include "transfer/landing/names_under_way.hpp"
+#include "transfer/landing/receive_resume.hpp"
+#include "transfer/landing/temp_file.hpp"
+#include "transfer/landing/use_order.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/pieces/file_verifier.hpp"
+#include "transfer/pieces/piece_assembler.hpp"
+
+namespace udtx::transfer {
+
+struct TreeWriterOptions {
+    bool preserve = false;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+    std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
+    ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
+    Overwrite overwrite = Overwrite::diff;
+    bool by_digest = false;
+    bool sparse = false;   ///< zeros become holes
+    bool owner = false;    ///< user and group are set as the sender says
+    bool erase = false;    ///< what the sender does not have goes at the end
+    bool occupied = true;  ///< something was there before
+};
+
+struct TreeWriterCallbacks {
+    /// Called on the committer's thread (and on the writer's for failures); for each entry at most one of the two.
+    std::function<void(const Commit&)> delivered;
+    std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
+    /// Nothing more can be written.
+    std::function<void(const Error&)> fatal;
+    /// Bytes that an earlier run left and that are used.
+    std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
+    /// A file that was the same already; one that was there and was not to be overwritten; what was deleted.
+    std::function<void(EntryType type)> unchanged = [](EntryType) {};
+    std::function<void(EntryType type)> skipped = [](EntryType) {};
+    std::function<void(const std::string& path)> erased = [](const std::string&) {};
+    /// Bytes that were there before and were read and hashed; false: there is no time for more.
+    ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
+};
+
+/// Order of calls: begin_entry() for each entry in order; pieces, digests and end_file() of a file in any order after
+/// it; then finish() or abandon().
+class TreeWriter {
+  public:
+    TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
+    ~TreeWriter();
+
+    void begin_entry(const message::Entry& entry);
+    void write_piece(const WholePiece& piece);
+    /// Bytes of pieces that were written, but for those of files that were begun and turned out to be there.
+    [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+    void check_digests(const message::Digests& digests);
+    /// What there is of a file. Before its entry.
+    void answer(const message::Query& query, const ReceiveResume::Reply& reply);
+    /// Of the latest entry.
+    void set_meta(const message::Meta& meta);
+    /// For the end: what is not to be deleted.
+    void add_rules(const message::Rules& rules);
+    /// Pieces that are not sent since an answer had them; the first has that ordinal.
+    void keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal);
+    /// A part of the file without data.
+    void make_hole(std::uint64_t index, const Extent& extent);
+    /// `pieces`: how many the file was announced with.
+    void end_file(const message::FileEnd& end, std::uint64_t pieces);
+    /// Waits until everything complete is durable; files that are not complete fail. Hard links are made; what the
+    /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. The
+    /// root digest of what the sender declared whole.
+    [[nodiscard]] Digest finish(const std::function<bool()>& all_well = [] { return true; });
+    /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
+    void abandon();
+
+    /// The path of an entry that is under construction, for progress; empty if it is not.
+    [[nodiscard]] std::string path_of(std::uint64_t index) const;
+
+  private:
+    struct OpenFile {
+        std::string path;
+        FileAttributes attributes;
+        std::uint64_t size = 0;
+        bool sparse = false;
+        bool whole = false;
+        FileVerifier verifier;
+        std::optional<TempFile> file{};
+        bool completed = false;  // size, mode and time are set
+        bool holes = false;
+        bool reserved = false;
+        bool goes_on = false;             // more than the first piece comes of it, or that is all there is
+        std::uint64_t first_written = 0;  // of that piece, until then
+        UnsyncedPieces unsynced{};
+        std::optional<message::FileEnd> end{};
+        std::uint64_t pieces = 0;
+    };
+    struct FinishedDirectory {
+        std::string path;
+        std::uint32_t mode = 0;
+        std::int64_t mtime_ns = 0;
+    };
+
+    void make_directory(const message::Entry& entry, const std::string& path);
+    /// Also where something else stands. 0 or an errno; `before`: the mode of one that was there.
+    int make_or_open_directory(int parent, const std::string& name, const message::Entry& entry, std::uint32_t& before);
+    /// Of a failure to open the directory of a name: it is not to be replaced, and so nothing below it is.
+    [[nodiscard]] bool stays(int error_number) const;
+    /// For a file or a link.
+    Result<void> make_way(const std::string& path);
+    void make_symlink(const message::Entry& entry, const std::string& path);
+    /// At the end, when what it leads to has its name.
+    /// Owner and attributes of what stands under its name.
+    void update_meta(const message::Meta& meta, const std::string& path, int flags);
+    void remember_hard_link(const message::Entry& entry, const std::string& path);
+    void make_hard_links();
+    void make_hard_link(const message::Entry& entry);
+    void erase();
+    /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
+    Result<void> ensure_open(std::uint64_t index, OpenFile& file);
+    /// The sender may have begun it before it knew that the file is here, and end it so.
+    [[nodiscard]] bool may_stand(const OpenFile& file);
+    /// Room for all of an open file, once.
+    Result<void> reserve(OpenFile& file);
+    Result<void> make_temporary(std::uint64_t index, OpenFile& file);
+    void limit_open_files();
+    /// For the journal; none for what cannot be proven later.
+    [[nodiscard]] std::optional<record::Done> done_record(const OpenFile& file) const;
+    void end_kept(std::uint64_t index);
+    /// Nothing is to become of it, and that is no failure.
+    void forget(std::uint64_t index);
+    Result<void> keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal);
+    [[nodiscard]] bool may_continue(OpenFile& file);
+    /// At the end of the job.
+    void close_journal(bool complete);
+    Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
+    void settle_if_complete(std::uint64_t index, OpenFile& file);
+    void count_written(OpenFile& file, const Piece& piece);
+    /// The file does not end as one that is there.
+    void go_on(OpenFile& file);
+    void fail(std::uint64_t index, const std::string& path, const Error& error);
+    /// Fails a file under construction and forgets it.
+    void drop(std::uint64_t index, const Error& error);
+    void watch_disk(const Error& error);
+    void restore_directories();
+
+    ConfinedDir root_;
+    TreeWriterOptions options_;
+    TreeWriterCallbacks callbacks_;
+    Hasher piece_hasher_;
+    RootDigest root_digest_;
+    std::unordered_map<std::uint64_t, OpenFile> files_;
+    NamesUnderWay under_way_;  // of files_, and of what the committer has: two would share a temporary file
+    UseOrder open_files_;      // of files_, those that hold a descriptor
+    const std::size_t max_open_files_;
+    std::vector<FinishedDirectory> directories_;
+    std::string latest_directory_;  // of the latest entry, if it was one ...
+    std::string latest_kept_;       // ... or if it was a file that was kept
+    std::uint64_t latest_index_ = 0;
+    std::vector<message::Entry> hard_links_;
+    std::size_t hard_link_bytes_ = 0;
+    std::uint64_t written_ = 0;
+    int failures_in_a_row_ = 0;
+    int full_in_a_row_ = 0;
+    bool failed_here_ = false;  // not all failures were the sender's
+    bool journal_closed_ = false;
+    BasisFiles basis_;
+    std::optional<Eraser> eraser_;
+    std::optional<ReceiveResume> resume_;
+    std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above
+};
+
+}  // namespace udtx::transfer

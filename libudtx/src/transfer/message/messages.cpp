@@ -1,0 +1,239 @@
+#include "transfer/message/messages.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "transfer/message/message_types.hpp"
+#include "wire/cursor.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+using wire::Writer;
+
+std::span<const std::byte> as_bytes_of(const std::string& text, std::size_t limit) {
+    return std::as_bytes(std::span(text.data(), std::min(text.size(), limit)));
+}
+
+bool put_bytes(Writer& out, std::span<const std::byte> bytes) { return out.varint(bytes.size()) && out.bytes(bytes); }
+
+bool put_text(Writer& out, const std::string& text) { return put_bytes(out, as_bytes_of(text, kMaxTextBytes)); }
+
+bool put_path(Writer& out, const std::vector<std::string>& path) {
+    bool ok = out.varint(path.size());
+    for (const std::string& component : path) ok = ok && put_bytes(out, as_bytes_of(component, component.size()));
+    return ok;
+}
+
+bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
+
+bool put_body(Writer& out, const message::Offer& m) {
+    const auto flags = static_cast<std::uint8_t>((m.preserve ? kOfferPreserve : 0) | (m.owner ? kOfferOwner : 0) |
+                                                 (m.sparse ? kOfferSparse : 0) | (m.dry_run ? kOfferDryRun : 0) |
+                                                 (m.erase ? kOfferErase : 0) | (m.by_digest ? kOfferByDigest : 0));
+    return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
+           out.u8(flags) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
+           out.u64(m.transfer) && out.u8(static_cast<std::uint8_t>(m.overwrite));
+}
+
+bool put_body(Writer& out, const message::Entry& m) {
+    const auto flags = static_cast<std::uint8_t>((m.sparse ? kEntrySparse : 0) | (m.whole ? kEntryWhole : 0));
+    bool ok = put_type(out, MessageType::entry) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.type)) &&
+              put_path(out, m.path) && out.varint(m.mode) && out.u64(static_cast<std::uint64_t>(m.mtime_ns));
+    if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags);
+    const bool link = m.type == EntryType::symlink || m.type == EntryType::hard_link;
+    if (link) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Meta& m) {
+    bool ok =
+        put_type(out, MessageType::meta) && out.varint(m.index) &&
+        out.u8(static_cast<std::uint8_t>((m.has_owner ? kMetaOwner : 0) | (m.has_attributes ? kMetaAttributes : 0))) &&
+        out.varint(m.user) && out.varint(m.group) && out.varint(m.attributes.size());
+    for (const message::Attribute& attribute : m.attributes) {
+        ok = ok && put_bytes(out, as_bytes_of(attribute.name, attribute.name.size())) &&
+             put_bytes(out, as_bytes_of(attribute.value, attribute.value.size()));
+    }
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Rules& m) {
+    bool ok = put_type(out, MessageType::rules) && out.u8(m.contents ? 1 : 0) && out.varint(m.rules.size());
+    for (const auto& rule : m.rules) ok = ok && out.u8(rule.include ? 1 : 0) && put_text(out, rule.pattern);
+    return ok;
+}
+
+bool put_extents(Writer& out, const std::vector<Extent>& extents) {
+    bool ok = out.varint(extents.size());
+    for (const Extent& extent : extents) ok = ok && out.varint(extent.offset) && out.varint(extent.length);
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Extents& m) {
+    return put_type(out, MessageType::extents) && out.varint(m.index) && put_extents(out, m.extents);
+}
+
+bool put_body(Writer& out, const message::Kept& m) {
+    return put_type(out, MessageType::kept) && out.varint(m.index) && put_extents(out, m.extents);
+}
+
+bool put_body(Writer& out, const message::Query& m) {
+    return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
+           out.u64(static_cast<std::uint64_t>(m.mtime_ns)) && out.varint(m.mode);
+}
+
+bool put_body(Writer& out, const message::Resume& m) {
+    return put_type(out, MessageType::resume) &&
+           out.u8(static_cast<std::uint8_t>((m.active ? kResumeActive : 0) | (m.announce_all ? kResumeAnnounceAll : 0) |
+                                            (m.keeps ? kResumeKeeps : 0))) &&
+           put_text(out, m.note);
+}
+
+bool put_body(Writer& out, const message::Answer& m) {
+    bool ok = put_type(out, MessageType::answer) && out.varint(m.number) && out.u8(static_cast<std::uint8_t>(m.has)) &&
+              out.varint(m.damaged) && out.varint(m.pieces.size());
+    for (const ProvenPiece& piece : m.pieces) {
+        ok = ok && out.varint(piece.offset) && out.varint(piece.length) && put_bytes(out, piece.digest.bytes());
+    }
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Load& m) {
+    return put_type(out, MessageType::load) && out.varint(m.disk) && out.varint(m.cpu);
+}
+
+bool put_body(Writer& out, const message::Cap& m) {
+    return put_type(out, MessageType::cap) && out.varint(m.bits_per_second);
+}
+
+bool put_body(Writer& out, const message::Digests& m) {
+    bool ok = put_type(out, MessageType::digests) && out.varint(m.index) && out.varint(m.first) &&
+              out.varint(m.digests.size());
+    for (const Digest& digest : m.digests) ok = ok && put_bytes(out, digest.bytes());
+    return ok;
+}
+
+bool put_body(Writer& out, const message::FileEnd& m) {
+    return put_type(out, MessageType::file_end) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.status)) &&
+           put_bytes(out, m.digest.bytes());
+}
+
+bool put_body(Writer& out, const message::Finish& m) {
+    return put_type(out, MessageType::finish) && out.varint(m.entries) && out.varint(m.data_bytes) &&
+           out.varint(m.unsent) && put_bytes(out, m.root.bytes());
+}
+
+bool put_body(Writer& out, const message::Accept& m) {
+    return put_type(out, MessageType::accept) && out.varint(m.version);
+}
+
+bool put_body(Writer& out, const message::FileFailed& m) {
+    return put_type(out, MessageType::file_failed) && out.varint(m.index) && out.varint(m.code) &&
+           put_text(out, m.path) && put_text(out, m.reason);
+}
+
+bool put_totals(Writer& out, const message::Totals& t) {
+    return out.varint(t.files) && out.varint(t.directories) && out.varint(t.links) && out.varint(t.bytes) &&
+           out.varint(t.written_bytes) && out.varint(t.failures) && out.varint(t.unchanged) && out.varint(t.skipped) &&
+           out.varint(t.erased) && out.varint(t.files_done);
+}
+
+bool put_body(Writer& out, const message::Delivered& m) {
+    return put_type(out, MessageType::delivered) && put_totals(out, m.totals);
+}
+
+bool put_body(Writer& out, const message::Confirm& m) {
+    return put_type(out, MessageType::confirm) && put_totals(out, m.totals) && put_bytes(out, m.root.bytes());
+}
+
+bool put_body(Writer& out, const message::Stopped& m) {
+    return put_type(out, MessageType::stopped) && out.varint(m.code) && put_text(out, m.reason) &&
+           put_totals(out, m.totals);
+}
+
+bool put_list(Writer& out, const std::vector<std::string>& texts) {
+    bool ok = out.varint(texts.size());
+    for (const std::string& text : texts) ok = ok && put_bytes(out, as_bytes_of(text, text.size()));
+    return ok;
+}
+
+bool put_body(Writer& out, const message::Erased& m) {
+    return put_type(out, MessageType::erased) && put_list(out, m.paths);
+}
+
+bool put_body(Writer& out, const message::Plan& m) {
+    return put_type(out, MessageType::plan) && out.u8(static_cast<std::uint8_t>(m.entry.kind)) &&
+           put_bytes(out, as_bytes_of(m.entry.path, m.entry.path.size())) && out.varint(m.entry.size);
+}
+
+bool put_body(Writer& out, const message::Sources& m) {
+    bool ok = put_type(out, MessageType::sources) && out.u8(static_cast<std::uint8_t>(m.shape)) &&
+              out.varint(m.missing.size());
+    for (const auto& missing : m.missing) ok = ok && put_text(out, missing.path) && put_text(out, missing.reason);
+    return ok;
+}
+
+std::uint64_t flags_of(const message::Pull& m) {
+    return (m.preserve ? kPullPreserve : 0) | (m.owner ? kPullOwner : 0) | (m.sparse ? kPullSparse : 0) |
+           (m.dry_run ? kPullDryRun : 0) | (m.erase ? kPullErase : 0) | (m.by_digest ? kPullByDigest : 0) |
+           (m.attributes ? kPullAttributes : 0) | (m.hard_links ? kPullHardLinks : 0) | (m.named ? kPullNamed : 0) |
+           (m.into_named ? kPullIntoNamed : 0);
+}
+
+bool put_body(Writer& out, const message::Pull& m) {
+    return put_type(out, MessageType::pull) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
+           out.varint(flags_of(m)) && out.u8(static_cast<std::uint8_t>(m.links)) &&
+           out.u8(static_cast<std::uint8_t>(m.hash)) && out.u8(static_cast<std::uint8_t>(m.overwrite)) &&
+           out.u64(m.transfer) && put_list(out, m.sources);
+}
+
+bool put_body(Writer& out, const message::Names& m) {
+    return put_type(out, MessageType::names) && put_list(out, m.names);
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter() : scratch_(kMaxMessageBytes) {}
+
+void MessageWriter::put(const Message& message) {
+    Writer body(scratch_);
+    [[maybe_unused]] const bool fits = std::visit([&](const auto& m) { return put_body(body, m); }, message);
+    assert(fits && "a message beyond its bounds");
+    std::array<std::byte, 8> prefix{};
+    Writer length(prefix);
+    length.varint(body.size());
+    const auto head = length.written();
+    const auto tail = body.written();
+    out_.insert(out_.end(), head.begin(), head.end());
+    out_.insert(out_.end(), tail.begin(), tail.end());
+}
+
+void MessageReader::feed(std::span<const std::byte> bytes) {
+    if (at_ > 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
+        at_ = 0;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+Result<std::optional<Message>> MessageReader::next() {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    const auto length = in.varint();
+    if (!length) return std::optional<Message>();
+    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
+    const auto body = in.bytes(static_cast<std::size_t>(*length));
+    if (!body) return std::optional<Message>();
+    auto parsed = parse_message(*body);
+    if (!parsed) return parsed.error();
+    at_ += in.position();
+    return std::optional<Message>(std::move(parsed).value());
+}
+
+std::optional<std::uint8_t> MessageReader::next_type() const {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    return in.varint() ? in.u8() : std::nullopt;
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,75 @@
+#include "transfer/pieces/piece_assembler.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr std::size_t kIdleBuffers = 48;
+// Smaller pieces get memory of their own size: a window full of them must not take a block each.
+constexpr std::uint64_t kPooledFrom = kPieceBytes / 2;
+
+}  // namespace
+
+PieceAssembler::PieceAssembler() : pool_(kPieceBytes, kIdleBuffers) {}
+
+bool PieceAssembler::announce(const Extent& extent) {
+    if (!map_.append(extent)) return false;
+    early_.release_below(map_.end(),
+                         [this](std::uint64_t offset, std::span<const std::byte> bytes) { on_bytes(offset, bytes); });
+    return true;
+}
+
+void PieceAssembler::on_bytes(std::uint64_t stream_offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        if (stream_offset >= map_.end()) return early_.hold(stream_offset, bytes);
+        Slot* slot = slot_at(stream_offset);
+        if (slot == nullptr) return;
+        const std::uint64_t to_end = slot->piece.stream_offset + slot->piece.length - stream_offset;
+        const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(to_end, bytes.size()));
+        place(*slot, stream_offset, bytes.first(n));
+        stream_offset += n;
+        bytes = bytes.subspan(n);
+    }
+}
+
+PieceAssembler::Slot* PieceAssembler::slot_at(std::uint64_t stream_offset) {
+    if (latest_ != nullptr && stream_offset >= latest_->piece.stream_offset &&
+        stream_offset - latest_->piece.stream_offset < latest_->piece.length) {
+        return latest_;
+    }
+    const auto piece = map_.find(stream_offset);
+    if (!piece) return nullptr;
+    auto [at, added] = slots_.try_emplace(piece->stream_offset);
+    if (added) at->second = {*piece, buffer_for(piece->length), 0};
+    latest_ = &at->second;
+    return latest_;
+}
+
+void PieceAssembler::place(Slot& slot, std::uint64_t stream_offset, std::span<const std::byte> bytes) {
+    const auto at = static_cast<std::size_t>(stream_offset - slot.piece.stream_offset);
+    std::memcpy(slot.data.writable().data() + at, bytes.data(), bytes.size());
+    slot.received += bytes.size();
+    if (slot.received < slot.piece.length) return;
+    const Piece piece = slot.piece;
+    whole_.push_back({piece, std::move(slot.data)});
+    slots_.erase(piece.stream_offset);
+    latest_ = nullptr;
+    map_.complete(piece);
+}
+
+Chunk PieceAssembler::buffer_for(std::uint64_t length) {
+    if (length >= kPooledFrom) {
+        Chunk chunk = pool_.take();
+        chunk.truncate(static_cast<std::size_t>(length));
+        return chunk;
+    }
+    const auto size = static_cast<std::size_t>(length);
+    return {std::shared_ptr<std::byte[]>(new std::byte[size]), size};
+}
+
+}  // namespace udtx::transfer

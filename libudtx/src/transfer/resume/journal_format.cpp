@@ -1,0 +1,181 @@
+#include "transfer/resume/journal_format.hpp"
+
+#include <array>
+#include <cassert>
+#include <optional>
+#include <utility>
+
+#include "transfer/message/fields.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+using wire::Writer;
+
+constexpr std::size_t kCheckBytes = 8;
+constexpr std::size_t kHeadBytes = 2 + kCheckBytes;  // length and check
+
+enum class RecordType : std::uint8_t { header = 1, partial = 2, piece = 3, gone = 4, done = 5 };
+
+/// Seeded by the place: a record that was copied to another one does not pass.
+std::uint64_t check_of(std::uint64_t offset, std::span<const std::byte> body) { return short_hash(body, offset); }
+
+bool put_type(Writer& out, RecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
+bool put_digest(Writer& out, const Digest& digest) {
+    return out.varint(digest.bytes().size()) && out.bytes(digest.bytes());
+}
+
+bool put(Writer& out, const record::Header& r) {
+    return put_type(out, RecordType::header) && out.varint(r.version) && out.u64(r.transfer) &&
+           out.u8(static_cast<std::uint8_t>(r.hash));
+}
+bool put(Writer& out, const record::Partial& r) {
+    bool ok = put_type(out, RecordType::partial) && out.varint(r.number) && out.varint(r.path.size());
+    for (const std::string& part : r.path) {
+        ok = ok && out.varint(part.size()) && out.bytes(std::as_bytes(std::span(part)));
+    }
+    return ok;
+}
+bool put(Writer& out, const record::Piece& r) {
+    return put_type(out, RecordType::piece) && out.varint(r.number) && out.varint(r.piece.offset) &&
+           out.varint(r.piece.length) && put_digest(out, r.piece.digest);
+}
+bool put(Writer& out, const record::Gone& r) { return put_type(out, RecordType::gone) && out.varint(r.number); }
+bool put(Writer& out, const record::Done& r) {
+    return put_type(out, RecordType::done) && out.u64(r.path_key) && out.varint(r.size) &&
+           out.u64(static_cast<std::uint64_t>(r.mtime_ns)) && put_digest(out, r.digest);
+}
+
+std::optional<JournalRecord> parse_body(RecordType type, Fields& in) {
+    switch (type) {
+        case RecordType::header: {
+            record::Header r;
+            r.version = in.varint();
+            r.transfer = in.u64();
+            const auto hash = hash_algorithm_from(in.u8());
+            in.require(hash.has_value());
+            r.hash = hash.value_or(HashAlgorithm::xxh3_128);
+            return r;
+        }
+        case RecordType::partial: {
+            record::Partial r;
+            r.number = in.varint();
+            r.path = in.path();
+            in.require(check_path(r.path).ok());
+            return r;
+        }
+        case RecordType::piece: {
+            record::Piece r;
+            r.number = in.varint();
+            r.piece.offset = in.varint();
+            r.piece.length = in.varint();
+            r.piece.digest = in.digest();
+            return r;
+        }
+        case RecordType::gone:
+            return record::Gone{in.varint()};
+        case RecordType::done: {
+            record::Done r;
+            r.path_key = in.u64();
+            r.size = in.varint();
+            r.mtime_ns = static_cast<std::int64_t>(in.u64());
+            r.digest = in.digest();
+            return r;
+        }
+    }
+    return std::nullopt;
+}
+
+/// Applies records in order to an image.
+class Replay {
+  public:
+    explicit Replay(JournalImage& image) : image_(image) {}
+
+    /// False: it cannot be what a receiver wrote.
+    bool operator()(const record::Header& r) {
+        image_.header = r;
+        return !std::exchange(image_.has_header, true) && r.version == kJournalVersion;
+    }
+    bool operator()(const record::Partial& r) {
+        const std::string path = join_path(r.path);
+        const std::uint64_t key = path_key(path);
+        if (!image_.has_header || r.number < image_.next_number) return false;
+        image_.next_number = r.number + 1;
+        image_.partials[key] = {r.number, path, {}};
+        image_.done.erase(key);
+        keys_[r.number] = key;
+        return true;
+    }
+    bool operator()(const record::Piece& r) {
+        const bool fits = r.piece.length > 0 && r.piece.length <= kMaxFileBytes - r.piece.offset &&
+                          r.piece.digest.bytes().size() == digest_bytes(image_.header.hash);
+        const auto key = keys_.find(r.number);
+        if (!fits || key == keys_.end()) return false;
+        const auto partial = image_.partials.find(key->second);
+        // One that is done or gone: the piece was on its way to the journal then.
+        if (partial != image_.partials.end() && partial->second.number == r.number) {
+            partial->second.pieces[r.piece.offset] = r.piece;
+        }
+        return true;
+    }
+    bool operator()(const record::Gone& r) {
+        const auto key = keys_.find(r.number);
+        if (key == keys_.end()) return false;
+        const auto partial = image_.partials.find(key->second);
+        if (partial != image_.partials.end() && partial->second.number == r.number) image_.partials.erase(partial);
+        return true;
+    }
+    bool operator()(const record::Done& r) {
+        if (!image_.has_header || r.digest.bytes().size() != digest_bytes(image_.header.hash)) return false;
+        image_.partials.erase(r.path_key);
+        image_.done[r.path_key] = r;
+        return true;
+    }
+
+  private:
+    JournalImage& image_;
+    std::unordered_map<std::uint64_t, std::uint64_t> keys_;  // number -> path key
+};
+
+}  // namespace
+
+std::uint64_t path_key(std::string_view path) { return short_hash(std::as_bytes(std::span(path))); }
+
+void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record) {
+    std::array<std::byte, kMaxRecordBytes> body_bytes;
+    Writer body(body_bytes);
+    [[maybe_unused]] const bool fits = std::visit([&](const auto& r) { return put(body, r); }, record);
+    assert(fits && "a record beyond its bounds");
+    std::array<std::byte, kHeadBytes> head{};
+    wire::store_big_endian(head.data(), body.size(), 2);
+    wire::store_big_endian(head.data() + 2, check_of(offset, body.written()), kCheckBytes);
+    out.insert(out.end(), head.begin(), head.end());
+    out.insert(out.end(), body.written().begin(), body.written().end());
+}
+
+Result<JournalRecord> parse_record(std::span<const std::byte> body) {
+    Fields in(body);
+    auto record = parse_body(static_cast<RecordType>(in.u8()), in);
+    if (!record || !in.complete()) return Error{ErrorCode::malformed, "malformed journal record"};
+    return std::move(*record);
+}
+
+JournalImage parse_journal(std::span<const std::byte> bytes) {
+    JournalImage image;
+    Replay replay(image);
+    while (bytes.size() - image.valid_bytes >= kHeadBytes) {
+        const std::byte* head = bytes.data() + image.valid_bytes;
+        const auto length = static_cast<std::size_t>(wire::load_big_endian(head, 2));
+        if (length > bytes.size() - image.valid_bytes - kHeadBytes) break;
+        const auto body = bytes.subspan(image.valid_bytes + kHeadBytes, length);
+        if (wire::load_big_endian(head + 2, kCheckBytes) != check_of(image.valid_bytes, body)) break;
+        const auto record = parse_record(body);
+        if (!record || !std::visit(replay, *record)) break;
+        image.valid_bytes += kHeadBytes + length;
+    }
+    return image;
+}
+
+}  // namespace udtx::transfer

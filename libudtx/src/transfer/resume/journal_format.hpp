@@ -1,0 +1,81 @@
+// The records of a resume journal, and what a journal says when they are read in order. Layout:
+// docs/transfer-protocol.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "transfer/checksum.hpp"
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::uint64_t kJournalVersion = 1;
+inline constexpr std::size_t kMaxRecordBytes = 8U << 10U;
+
+namespace record {
+/// The first one, and only there.
+struct Header {
+    std::uint64_t version = kJournalVersion;
+    std::uint64_t transfer = 0;
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+};
+/// A file under construction; `number` stands for it in what follows.
+struct Partial {
+    std::uint64_t number = 0;
+    std::vector<std::string> path;
+};
+/// This piece is on disk in the temporary file. A later record for the same offset replaces it.
+struct Piece {
+    std::uint64_t number = 0;
+    ProvenPiece piece;
+};
+/// The temporary file is no more.
+struct Gone {
+    std::uint64_t number = 0;
+};
+/// A file without holes is on disk under its final name.
+struct Done {
+    std::uint64_t path_key = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;  ///< of the source
+    Digest digest;              ///< the file's
+};
+}  // namespace record
+
+using JournalRecord = std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done>;
+
+/// Names a path in Done records: eight bytes of its XXH3-128.
+[[nodiscard]] std::uint64_t path_key(std::string_view path);
+
+/// Appends a record that will stand at `offset` of the journal.
+void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
+/// The body of one record, whose check was right.
+[[nodiscard]] Result<JournalRecord> parse_record(std::span<const std::byte> body);
+
+/// What a journal says.
+struct JournalImage {
+    struct Partial {
+        std::uint64_t number = 0;
+        std::string path;
+        std::unordered_map<std::uint64_t, ProvenPiece> pieces;  // by offset
+    };
+    bool has_header = false;
+    record::Header header;
+    std::unordered_map<std::uint64_t, Partial> partials;   // by path key
+    std::unordered_map<std::uint64_t, record::Done> done;  // by path key
+    std::uint64_t next_number = 0;                         ///< for the next Partial record
+    std::size_t valid_bytes = 0;                           ///< up to here every record is whole and makes sense
+    [[nodiscard]] bool empty() const noexcept { return partials.empty() && done.empty(); }
+};
+/// Reads up to the first record that is torn, altered or makes no sense; nothing after it is believed.
+[[nodiscard]] JournalImage parse_journal(std::span<const std::byte> bytes);
+
+}  // namespace udtx::transfer

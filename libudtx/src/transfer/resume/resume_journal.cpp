@@ -1,0 +1,203 @@
+#include "transfer/resume/resume_journal.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr auto kWaitForOwner = std::chrono::seconds(10);
+// One that has lost its sender is about to end: over ssh after 4 s.
+constexpr auto kWaitForProcess = std::chrono::seconds(8);
+constexpr auto kBetweenTries = std::chrono::milliseconds(50);
+
+using Key = std::tuple<dev_t, ino_t, std::uint64_t>;
+
+/// The jobs of this process that hold a journal.
+struct Claims {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<Key, std::function<void()>> owners;
+};
+
+Claims& claims() {
+    static Claims all;
+    return all;
+}
+
+}  // namespace
+
+class ResumeJournal::Claim {
+  public:
+    /// None when the owner does not let go.
+    static std::unique_ptr<Claim> take(const Key& key, std::function<void()> displaced) {
+        Claims& all = claims();
+        std::unique_lock lock(all.mutex);
+        if (const auto owner = all.owners.find(key); owner != all.owners.end() && owner->second) owner->second();
+        if (!all.changed.wait_for(lock, kWaitForOwner, [&] { return all.owners.count(key) == 0; })) return nullptr;
+        all.owners.emplace(key, std::move(displaced));
+        return std::unique_ptr<Claim>(new Claim(key));
+    }
+    ~Claim() {
+        const std::lock_guard lock(claims().mutex);
+        claims().owners.erase(key_);
+        claims().changed.notify_all();
+    }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+  private:
+    explicit Claim(const Key& key) : key_(key) {}
+    Key key_;
+};
+
+std::string journal_name(std::uint64_t transfer) {
+    const std::string name = temp_name("", transfer);  // "..udtx-<16 digits>.part"
+    return name.substr(1, name.rfind('.') - 1) + ".journal";
+}
+
+ResumeJournal::ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::unique_ptr<Claim> claim)
+    : root_(std::move(root)), transfer_(transfer), claim_(std::move(claim)) {}
+
+ResumeJournal::~ResumeJournal() { flush(); }
+
+ResumeJournal::Opened ResumeJournal::open(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash,
+                                          std::function<void()> displaced) {
+    struct stat st = {};
+    if (::fstat(root.fd(), &st) != 0) return {nullptr, io_error("cannot look at", ".", errno).message};
+    auto claim = Claim::take({st.st_dev, st.st_ino, transfer}, std::move(displaced));
+    if (!claim) return {nullptr, "the same transfer is still under way here; this run keeps nothing for a resume"};
+    std::unique_ptr<ResumeJournal> journal(new ResumeJournal(std::move(root), transfer, std::move(claim)));
+    if (std::string why = journal->lock(); !why.empty()) return {nullptr, std::move(why)};
+    std::string note = journal->load(hash);
+    return {std::move(journal), std::move(note)};
+}
+
+std::string ResumeJournal::lock() {
+    const std::string name = journal_name(transfer_);
+    const auto give_up = std::chrono::steady_clock::now() + kWaitForProcess;
+    for (;;) {
+        int error = 0;
+        fd_ = root_.open_at(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
+        struct stat st = {};
+        if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
+        if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
+        if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
+        if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) {
+            // Whoever had it before may have removed it meanwhile.
+            if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return {};
+        } else if (std::chrono::steady_clock::now() >= give_up) {
+            return "no resume: another receiver has the same transfer under way in this directory";
+        }
+        std::this_thread::sleep_for(kBetweenTries);
+    }
+}
+
+std::string ResumeJournal::load(HashAlgorithm hash) {
+    struct stat st = {};
+    if (::fstat(fd_.get(), &st) != 0) st.st_size = 0;
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    std::string note;
+    if (size > 0 && size <= kMaxJournalBytes) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+        std::size_t count = 0;
+        const int error = read_all_at(fd_.get(), bytes, 0, count);
+        earlier_ = parse_journal(std::span(bytes).first(count));
+        const bool usable = earlier_.has_header && earlier_.header.transfer == transfer_;
+        if (error != 0) {
+            note = "the journal of the earlier run cannot be read; everything is sent";
+        } else if (!usable) {
+            note = "the journal of the earlier run is damaged; everything is sent";
+        } else if (earlier_.header.hash != hash) {
+            note = "the earlier run used another --checksum; everything is sent";
+        } else if (earlier_.valid_bytes != size) {
+            note = "the journal of the earlier run is damaged at byte " + std::to_string(earlier_.valid_bytes) +
+                   " of " + std::to_string(size) + "; what stands before that is used";
+        }
+        if (error != 0 || !usable || earlier_.header.hash != hash) earlier_ = {};
+    } else if (size > 0) {
+        note = "the journal of the earlier run is too large to be one; everything is sent";
+    }
+    end_ = earlier_.valid_bytes;
+    next_number_ = earlier_.next_number;
+    done_ = earlier_.done.size();
+    for (const auto& [key, partial] : earlier_.partials) numbers_[partial.path] = partial.number;
+    if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) broken_ = true;
+    if (end_ == 0) add(record::Header{kJournalVersion, transfer_, hash});
+    return note;
+}
+
+void ResumeJournal::add(const JournalRecord& record) {
+    if (broken_ || end_ + kMaxRecordBytes > kMaxJournalBytes) return;
+    const std::size_t before = pending_.size();
+    append_record(pending_, end_, record);
+    end_ += pending_.size() - before;
+}
+
+void ResumeJournal::begin_partial(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto [at, added] = numbers_.try_emplace(path, next_number_);
+    if (added) add(record::Partial{next_number_++, split_path(path)});
+}
+
+void ResumeJournal::add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces) {
+    const std::lock_guard lock(mutex_);
+    const auto at = numbers_.find(path);
+    if (at == numbers_.end()) return;
+    for (const ProvenPiece& piece : pieces) add(record::Piece{at->second, piece});
+}
+
+void ResumeJournal::add_done(const record::Done& done) {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    add(done);
+}
+
+void ResumeJournal::add_gone(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto at = numbers_.find(path);
+    if (at == numbers_.end()) return;
+    add(record::Gone{at->second});
+    numbers_.erase(at);
+}
+
+void ResumeJournal::flush() {
+    const std::lock_guard lock(mutex_);
+    if (pending_.empty() || broken_) return;
+    // A short write leaves a torn record, which ends what another run believes.
+    broken_ = write_all_at(fd_.get(), pending_, end_ - pending_.size()) != 0;
+    pending_.clear();
+}
+
+bool ResumeJournal::worth_keeping() const {
+    const std::lock_guard lock(mutex_);
+    return done_ > 0 || !numbers_.empty();
+}
+
+void ResumeJournal::remove() {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+    for (const auto& [path, number] : numbers_) {
+        const SplitName split = split_leaf(path);
+        int ignored = 0;
+        const UniqueFd directory = root_.open_directory(split.directory, ignored);
+        if (directory) ::unlinkat(directory.get(), temp_name(split.leaf, unique_for(path)).c_str(), 0);
+    }
+    ::unlinkat(root_.fd(), journal_name(transfer_).c_str(), 0);
+}
+
+}  // namespace udtx::transfer

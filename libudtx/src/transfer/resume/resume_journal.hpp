@@ -1,0 +1,80 @@
+// The journal of one transfer, a file in the directory that takes the transfer: what is proven on disk, so that another
+// run need not send it again. Thread-safe but for open(). It claims only what its caller has synced before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "os/unique_fd.hpp"
+#include "transfer/file/confined_dir.hpp"
+#include "transfer/resume/journal_format.hpp"
+
+namespace udtx::transfer {
+
+/// Beyond, nothing is added: what comes later is sent again by another run.
+inline constexpr std::size_t kMaxJournalBytes = 128U << 20U;
+
+[[nodiscard]] std::string journal_name(std::uint64_t transfer);
+
+class ResumeJournal {
+  public:
+    struct Opened {
+        std::unique_ptr<ResumeJournal> journal;  ///< none: this run cannot be resumed
+        std::string note;                        ///< for the user, may be empty
+    };
+    /// Takes the transfer over from a job of this process that still has it: its `displaced` is called, on this thread,
+    /// and it is waited for.
+    static Opened open(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash, std::function<void()> displaced);
+    ~ResumeJournal();
+    ResumeJournal(const ResumeJournal&) = delete;
+    ResumeJournal& operator=(const ResumeJournal&) = delete;
+
+    /// What the runs before this one left.
+    [[nodiscard]] const JournalImage& earlier() const noexcept { return earlier_; }
+    /// Stable for a path, so that another run finds the file: makes the name of a temporary file.
+    [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return transfer_ ^ path_key(path); }
+
+    /// A temporary file is begun; before its pieces, and before it is done or gone.
+    void begin_partial(const std::string& path);
+    /// These are synced.
+    void add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces);
+    void add_done(const record::Done& done);
+    void add_gone(const std::string& path);
+    /// Writes what was added since the last flush. Errors are kept to ourselves: they cost a later run some blocks.
+    void flush();
+    /// Another run would find something here.
+    [[nodiscard]] bool worth_keeping() const;
+    /// Removes the file, and the temporary files that it knows of; nothing is added any more.
+    void remove();
+
+  private:
+    /// One of this process's jobs has this transfer in this directory.
+    class Claim;
+    ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::unique_ptr<Claim> claim);
+    /// Empty, or why it cannot be used. Waits a little for another process that still has it.
+    [[nodiscard]] std::string lock();
+    [[nodiscard]] std::string load(HashAlgorithm hash);
+    void add(const JournalRecord& record);
+
+    ConfinedDir root_;
+    std::uint64_t transfer_;
+    std::unique_ptr<Claim> claim_;
+    UniqueFd fd_;
+    JournalImage earlier_;
+
+    mutable std::mutex mutex_;  // guards what follows
+    std::vector<std::byte> pending_;
+    std::uint64_t end_ = 0;  // of the file and what is pending
+    std::uint64_t next_number_ = 0;
+    std::unordered_map<std::string, std::uint64_t> numbers_;  // of temporary files, by the path of the file
+    std::uint64_t done_ = 0;
+    bool broken_ = false;
+};
+
+}  // namespace udtx::transfer

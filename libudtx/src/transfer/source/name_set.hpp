@@ -1,0 +1,46 @@
+// Which names a sender has, eight bytes each. Two that fall together spare a file that --delete would have taken.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "transfer/resume/journal_format.hpp"
+
+namespace udtx::transfer {
+
+/// 128 MiB of them.
+inline constexpr std::size_t kMaxNames = 16U << 20U;
+
+class NameSet {
+  public:
+    void add(std::string_view path) {
+        if (keys_.size() == kMaxNames) squeeze();
+        full_ = full_ || keys_.size() == kMaxNames;
+        if (full_) return;
+        keys_.push_back(path_key(path));
+        sorted_ = false;
+    }
+    /// There were more than it can hold.
+    [[nodiscard]] bool full() const noexcept { return full_; }
+    [[nodiscard]] bool has(std::string_view path) {
+        squeeze();
+        return std::binary_search(keys_.begin(), keys_.end(), path_key(path));
+    }
+
+  private:
+    void squeeze() {
+        if (sorted_) return;
+        std::sort(keys_.begin(), keys_.end());
+        keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+        sorted_ = true;
+    }
+
+    std::vector<std::uint64_t> keys_;
+    bool sorted_ = true;
+    bool full_ = false;
+};
+
+}  // namespace udtx::transfer

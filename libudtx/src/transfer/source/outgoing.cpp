@@ -1,0 +1,63 @@
+#include "transfer/source/outgoing.hpp"
+
+#include <utility>
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr std::size_t kChunkBytes = 1U << 20U;
+constexpr std::size_t kIdleChunks = 48;
+constexpr std::size_t kMaxControlBytes = 32U << 10U;
+// Below this a copy of its own size is sent, so that a few bytes do not hold a whole block until acknowledged.
+constexpr std::size_t kCopyBelow = kChunkBytes / 2;
+
+}  // namespace
+
+OutgoingPacker::OutgoingPacker(OutgoingQueue& queue, LateWaker& waker)
+    : queue_(queue), waker_(waker), pool_(kChunkBytes, kIdleChunks) {}
+
+void OutgoingPacker::message(const Message& message) {
+    if (control_.bytes().size() >= kMaxControlBytes) flush();
+    if (receipt_ != nullptr) receipt_->note(message);
+    control_.put(message);
+}
+
+std::span<std::byte> OutgoingPacker::space() {
+    if (used_ == kChunkBytes) flush();
+    if (chunk_.empty()) chunk_ = pool_.take();
+    return chunk_.writable().subspan(used_);
+}
+
+void OutgoingPacker::advance(std::size_t bytes) { used_ += bytes; }
+
+bool OutgoingPacker::flush() {
+    if (pending() == 0 || stopped_) return !stopped_;
+    Outgoing item;
+    item.control.assign(control_.bytes().begin(), control_.bytes().end());
+    control_.clear();
+    if (used_ > 0 && used_ < kCopyBelow) {
+        item.data = Chunk::copy_of(chunk_.bytes().first(used_));
+    } else if (used_ > 0) {
+        chunk_.truncate(used_);
+        item.data = std::exchange(chunk_, Chunk());
+    }
+    used_ = 0;
+    const std::size_t cost = item.control.size() + item.data.size() + sizeof(Outgoing);
+    stopped_ = !queue_.push(std::move(item), cost);
+    waker_.wake();
+    return !stopped_;
+}
+
+void OutgoingPacker::finish(const message::Finish& finish) {
+    flush();
+    MessageWriter last;
+    last.put(finish);
+    Outgoing item;
+    item.control.assign(last.bytes().begin(), last.bytes().end());
+    item.finish = finish;
+    stopped_ = !queue_.push(std::move(item), 0);
+    waker_.wake();
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,54 @@
+// What the disk side of the sender hands to the protocol thread, packed so that small files are cheap.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/chunk.hpp"
+#include "transfer/bounded_queue.hpp"
+#include "transfer/job_report.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
+
+namespace udtx::transfer {
+
+/// The control bytes go out before the data; an entry is thus always announced before its data is written.
+struct Outgoing {
+    std::vector<std::byte> control;
+    Chunk data;
+    std::optional<message::Finish> finish;  ///< the last item; its message is part of `control`
+};
+
+inline constexpr std::size_t kMaxOutgoingBytes = 8U << 20U;
+using OutgoingQueue = BoundedQueue<Outgoing>;
+
+class OutgoingPacker {
+  public:
+    OutgoingPacker(OutgoingQueue& queue, LateWaker& waker);
+
+    /// Every message is noted there as well.
+    void copy_to(ReceiptWriter* receipt) { receipt_ = receipt; }
+    void message(const Message& message);
+    /// Room for file data, never empty; fill it from the front, then advance().
+    [[nodiscard]] std::span<std::byte> space();
+    void advance(std::size_t bytes);
+    /// Hands over what there is. False: the protocol side has gone.
+    bool flush();
+    void finish(const message::Finish& finish);
+    [[nodiscard]] std::size_t pending() const noexcept { return used_ + control_.bytes().size(); }
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+  private:
+    OutgoingQueue& queue_;
+    LateWaker& waker_;
+    ReceiptWriter* receipt_ = nullptr;
+    ChunkPool pool_;
+    MessageWriter control_;
+    Chunk chunk_;
+    std::size_t used_ = 0;
+    bool stopped_ = false;
+};
+
+}  // namespace udtx::transfer

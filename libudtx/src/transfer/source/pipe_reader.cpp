@@ -1,0 +1,44 @@
+#include "transfer/source/pipe_reader.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transfer/file/file_io.hpp"
+
+namespace udtx::transfer {
+
+PipeReader::PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report)
+    : fd_(fd), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {}
+
+void PipeReader::run() {
+    while (!packer_.stopped()) {
+        if (!StopEvent::ready(fd_, POLLIN)) {
+            // Whoever feeds the pipe slowly still wants to see it arrive.
+            packer_.flush();
+            if (!stop_.wait(fd_, POLLIN)) return;
+        }
+        const std::span<std::byte> room = packer_.space();
+        const ssize_t n = ::read(fd_, room.data(), room.size());
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (n < 0) {
+            Error error = io_error("cannot read", "-", errno);
+            report_.fail({"-", error.code, std::move(error.message)});
+            waker_.wake();
+            return;
+        }
+        if (n == 0) break;
+        const auto count = static_cast<std::size_t>(n);
+        hasher_.update(room.first(count));
+        packer_.advance(count);
+        bytes_ += count;
+        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total = bytes_; });
+    }
+    message::Finish m;
+    m.data_bytes = bytes_;
+    m.root = hasher_.finish();
+    packer_.finish(m);
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,80 @@
+#include "transfer/source/resume_answers.hpp"
+
+#include <utility>
+
+namespace udtx::transfer {
+
+namespace {
+
+// As many as a journal of the largest size has records.
+constexpr std::uint64_t kMaxPieces = 4U << 20U;
+
+}  // namespace
+
+bool ResumeAnswers::announce_all() const {
+    const std::lock_guard lock(mutex_);
+    return announce_all_;
+}
+
+void ResumeAnswers::decide(const message::Resume& resume) {
+    const std::lock_guard lock(mutex_);
+    if (!active_) active_ = resume.active;
+    announce_all_ = resume.announce_all;
+    changed_.notify_all();
+}
+
+void ResumeAnswers::presume_nothing() {
+    const std::lock_guard lock(mutex_);
+    if (!active_) active_ = false;
+    changed_.notify_all();
+}
+
+Result<void> ResumeAnswers::add(const message::Answer& answer) {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(answer.number);
+    if (at == open_.end() || at->second.complete) return Error{ErrorCode::protocol, "an answer to no query"};
+    Slot& slot = at->second;
+    pieces_ += answer.pieces.size();
+    if (pieces_ > kMaxPieces) return Error{ErrorCode::protocol, "the receiver claims too many pieces"};
+    for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
+    slot.holding.has = answer.has;
+    slot.complete = answer.has != Holding::pieces;
+    changed_.notify_all();
+    return {};
+}
+
+void ResumeAnswers::cancel() {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    changed_.notify_all();
+}
+
+std::optional<bool> ResumeAnswers::wait_for_decision(std::chrono::milliseconds at_most) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, at_most, [&] { return cancelled_ || active_; });
+    return cancelled_ ? false : active_;
+}
+
+std::uint64_t ResumeAnswers::ask() {
+    const std::lock_guard lock(mutex_);
+    open_.try_emplace(next_);
+    return next_++;
+}
+
+bool ResumeAnswers::answered(std::uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(number);
+    return at != open_.end() && at->second.complete;
+}
+
+RemoteHolding ResumeAnswers::take(std::uint64_t number) {
+    std::unique_lock lock(mutex_);
+    const auto at = open_.find(number);
+    changed_.wait(lock, [&] { return cancelled_ || at->second.complete; });
+    RemoteHolding holding = at->second.complete ? std::move(at->second.holding) : RemoteHolding();
+    pieces_ -= holding.pieces.size();
+    open_.erase(at);
+    return holding;
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,58 @@
+// What the receiver says it has, passed from the sender's protocol thread to its disk thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "transfer/message/messages.hpp"
+
+namespace udtx::transfer {
+
+/// What the receiver has of one file.
+struct RemoteHolding {
+    Holding has = Holding::nothing;
+    std::unordered_map<std::uint64_t, ProvenPiece> pieces;  ///< by offset
+};
+
+class ResumeAnswers {
+  public:
+    // --- protocol thread
+    void decide(const message::Resume& resume);
+    /// Any thread. Unless the receiver has spoken: nobody need ask, there is nothing.
+    void presume_nothing();
+    /// protocol: nobody asked, or there is more than any journal can say.
+    [[nodiscard]] Result<void> add(const message::Answer& answer);
+    /// Any thread. Nothing more is waited for.
+    void cancel();
+
+    // --- disk thread
+    /// Whether the receiver has something. Waits for it a little, if need be; nullopt: ask again.
+    [[nodiscard]] std::optional<bool> wait_for_decision(std::chrono::milliseconds at_most);
+    /// Once decided: files that are the same are to be announced, too.
+    [[nodiscard]] bool announce_all() const;
+    /// Number of the next query.
+    [[nodiscard]] std::uint64_t ask();
+    [[nodiscard]] bool answered(std::uint64_t number) const;
+    /// Waits for the answer to a query, once for each.
+    [[nodiscard]] RemoteHolding take(std::uint64_t number);
+
+  private:
+    struct Slot {
+        RemoteHolding holding;
+        bool complete = false;
+    };
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::optional<bool> active_;
+    bool announce_all_ = false;
+    std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken
+    std::uint64_t next_ = 0;
+    std::uint64_t pieces_ = 0;  // in open_
+    bool cancelled_ = false;
+};
+
+}  // namespace udtx::transfer

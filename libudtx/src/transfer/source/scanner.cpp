@@ -1,0 +1,259 @@
+#include "transfer/source/scanner.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
+
+/// Sources with names of their own differ in these.
+bool may_meet(const std::vector<SourceRoot>& roots) {
+    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
+    return roots.size() > 1 && std::any_of(roots.begin(), roots.end(), contents);
+}
+
+}  // namespace
+
+std::int64_t mtime_of(const struct stat& st) noexcept {
+    return static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
+}
+
+bool may_have_holes(const struct stat& st) noexcept {
+    return static_cast<std::uint64_t>(st.st_blocks) * 512 < static_cast<std::uint64_t>(st.st_size);
+}
+
+std::uint64_t expected_data_bytes(const struct stat& st) noexcept {
+    return std::min(static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512);
+}
+
+bool leads_out(std::string_view path, std::string_view target) {
+    if (target.empty() || target.front() == '/') return true;
+    auto depth = static_cast<std::ptrdiff_t>(split_path(path).size()) - 1;
+    for (const std::string& part : split_path(target)) {
+        if (part == ".") continue;
+        depth += part == ".." ? -1 : 1;
+        if (depth < 0) return true;
+    }
+    return false;
+}
+
+Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options)
+    : roots_(roots),
+      queue_(queue),
+      report_(report),
+      options_(std::move(options)),
+      may_meet_(options_.names || may_meet(roots)) {}
+
+std::vector<Scanner::Asked> Scanner::names_in_order() {
+    std::vector<Asked> out;
+    for (const std::string& name : std::exchange(*options_.names, {})) {
+        std::vector<std::string> components = split_path(name);
+        std::erase(components, ".");
+        const bool contents = components.empty() || name.ends_with('/') || name.ends_with("/.");
+        out.push_back({join_path(components), contents ? Into::entries : Into::nothing});
+        if (options_.into_named) out.back().into = Into::all;
+    }
+    // In order, a directory comes before what is in it, however the list has them; and what asks for most of it first.
+    std::sort(out.begin(), out.end(),
+              [](const Asked& a, const Asked& b) { return std::tie(a.path, b.into) < std::tie(b.path, a.into); });
+    const auto same = [](const Asked& a, const Asked& b) { return a.path == b.path; };
+    out.erase(std::unique(out.begin(), out.end(), same), out.end());
+    return out;
+}
+
+void Scanner::run() {
+    for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) {
+        if (options_.names) {
+            walk_names(root);
+        } else {
+            walk(root);
+        }
+    }
+    levels_.clear();
+    report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
+    queue_.close();
+}
+
+void Scanner::walk(std::size_t root) {
+    const SourceRoot& source = roots_[root];
+    if (source.leaf.empty()) {
+        descend(source.directory.fd(), ".", "", Into::all);
+    } else {
+        visit(root, source.directory.fd(), source.leaf, source.leaf, Into::all);
+    }
+    walk_levels(root);
+}
+
+void Scanner::walk_levels(std::size_t root) {
+    while (!levels_.empty() && !stopped_) {
+        Level& top = levels_.back();
+        errno = 0;
+        const dirent* found = ::readdir(top.directory.get());
+        if (found == nullptr) {
+            if (errno != 0) fail(top.path, errno);
+            levels_.pop_back();
+            continue;
+        }
+        const std::string name = found->d_name;
+        if (name == "." || name == "..") continue;
+        visit(root, ::dirfd(top.directory.get()), name, child(top.path, name), top.below);
+    }
+}
+
+void Scanner::walk_names(std::size_t root) {
+    bool everything = false;
+    for (const auto& [path, into] : names_in_order()) {
+        if (stopped_) return;
+        if (path.empty()) {
+            everything = into == Into::all;
+            descend(roots_[root].directory.fd(), ".", "", into);
+            walk_levels(root);
+            continue;
+        }
+        if (!visit_parents(root, split_path(path))) continue;
+        const SplitName split = split_leaf(path);
+        int error = 0;
+        const UniqueFd parent = roots_[root].directory.open_directory(split.directory, error);
+        if (!parent) {
+            fail(path, error);
+            continue;
+        }
+        // What is in it comes with it, and a name of that in the list brings nothing.
+        if (into == Into::all) parents_.emplace(path, false);
+        visit(root, parent.get(), split.leaf, path, everything ? Into::nothing : into);
+        walk_levels(root);
+    }
+}
+
+bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& components) {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < components.size(); ++i) {
+        const std::string directory = path;
+        path = child(path, components[i]);
+        const auto [known, added] = parents_.try_emplace(path, false);
+        if (added) {
+            int error = 0;
+            const UniqueFd fd = roots_[root].directory.open_directory(directory, error);
+            if (fd) {
+                visit(root, fd.get(), components[i], path, Into::nothing);
+            } else {
+                fail(path, error);
+            }
+            known->second = static_cast<bool>(fd) && !options_.rules.excludes(path, true);
+        }
+        if (!known->second) return false;
+    }
+    return true;
+}
+
+void Scanner::visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into) {
+    if (options_.only_finished && is_transfer_file(name)) return;
+    struct stat st = {};
+    if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
+    if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return;
+    if (auto checked = check_path(split_path(path)); !checked) {
+        report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
+        // What lies below is refused for the same reason, and counted one by one.
+        if (S_ISDIR(st.st_mode)) descend(directory, name, path, into);
+        return;
+    }
+    ScannedEntry entry;
+    entry.root = root;
+    entry.path = path;
+    entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
+    entry.mtime_ns = mtime_of(st);
+    entry.user = st.st_uid;
+    entry.group = st.st_gid;
+    if (S_ISDIR(st.st_mode)) {
+        const TakenNames::Holder holder = holder_of(path, true);
+        if (holder == TakenNames::Holder::other) return fail_hidden(path);
+        entry.type = EntryType::directory;
+        if (holder == TakenNames::Holder::none) add(std::move(entry));
+        descend(directory, name, path, into);
+    } else if (S_ISREG(st.st_mode)) {
+        visit_file(st, std::move(entry));
+    } else if (S_ISLNK(st.st_mode)) {
+        visit_symlink(directory, name, std::move(entry));
+    } else {
+        report_.warn("skipped " + std::string(special_kind(st.st_mode)) + " '" + escape_name(path) + "'");
+    }
+}
+
+TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
+    return may_meet_ ? taken_.take(path, directory) : TakenNames::Holder::none;
+}
+
+void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
+    if (holder_of(entry.path, false) != TakenNames::Holder::none) return;
+    if (options_.hard_links && st.st_nlink > 1) {
+        const auto [first, added] = linked_.try_emplace({st.st_dev, st.st_ino}, entry.path);
+        if (!added) {
+            entry.type = EntryType::hard_link;
+            entry.target = first->second;
+            return add(std::move(entry));
+        }
+    }
+    entry.size = static_cast<std::uint64_t>(st.st_size);
+    entry.data_bytes = expected_data_bytes(st);
+    add(std::move(entry));
+}
+
+void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {
+    if (options_.links == LinkChoice::skip) return report_.warn("skipped link '" + escape_name(entry.path) + "'");
+    std::array<char, kMaxPathBytes + 1> target{};
+    const ssize_t n = ::readlinkat(directory, name.c_str(), target.data(), target.size());
+    if (n < 0 || static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, n < 0 ? errno : ENAMETOOLONG);
+    entry.type = EntryType::symlink;
+    entry.target.assign(target.data(), static_cast<std::size_t>(n));
+    if (options_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
+        return report_.warn("skipped link '" + escape_name(entry.path) + "': it leads out of the tree, to '" +
+                            escape_name(entry.target) + "'");
+    }
+    if (holder_of(entry.path, false) == TakenNames::Holder::none) add(std::move(entry));
+}
+
+void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {
+    if (into == Into::nothing) return;
+    UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return fail(path, errno);
+    DIR* opened = ::fdopendir(fd.get());
+    if (opened == nullptr) return fail(path, errno);
+    static_cast<void>(fd.release());
+    levels_.push_back({std::unique_ptr<DIR, CloseDir>(opened), path, into == Into::all ? Into::all : Into::nothing});
+}
+
+void Scanner::add(ScannedEntry entry) {
+    report_.edit([&](Progress& progress, Outcome&) {
+        if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_total;
+        progress.bytes_total += entry.data_bytes;
+    });
+    const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();
+    if (!queue_.push(std::move(entry), cost)) stopped_ = true;
+}
+
+void Scanner::fail_hidden(const std::string& path) {
+    report_.fail_unannounced(
+        {path, ErrorCode::refused,
+         "'" + escape_name(path) + "' is a directory here and a file or link in an earlier source"});
+}
+
+void Scanner::fail(const std::string& path, int error_number) {
+    Error error = io_error("cannot read", path, error_number);
+    report_.fail_unannounced({path, error.code, std::move(error.message)});
+}
+
+}  // namespace udtx::transfer

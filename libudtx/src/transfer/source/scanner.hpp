@@ -1,0 +1,120 @@
+// Walks the sources and queues what it finds; runs ahead of the reader so that totals are known early, but bounded,
+// so that a tree of any size fits in memory.
+#pragma once
+
+#include <dirent.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "transfer/bounded_queue.hpp"
+#include "transfer/job_report.hpp"
+#include "transfer/message/messages.hpp"
+#include "transfer/source/filter_rules.hpp"
+#include "transfer/source/source_tree.hpp"
+#include "transfer/source/taken_names.hpp"
+
+struct stat;
+
+namespace udtx::transfer {
+
+struct ScannedEntry {
+    std::size_t root = 0;
+    std::string path;  ///< below the root's directory, and the name that goes to the receiver
+    EntryType type = EntryType::file;
+    std::uint32_t mode = 0;
+    std::int64_t mtime_ns = 0;
+    std::uint64_t size = 0;
+    std::uint64_t data_bytes = 0;  ///< counted into Progress::bytes_total
+    std::string target;            ///< symlink; hard link: path of the entry that it is another name of
+    std::uint32_t user = 0;
+    std::uint32_t group = 0;
+};
+
+struct ScanOptions {
+    FilterRules rules;
+    LinkChoice links = LinkChoice::keep;
+    bool hard_links = false;  ///< other names of a file are sent as such
+    /// Only these, below the only source, and the directories on the way. With a slash or dot at the end what is
+    /// directly in the directory, too.
+    std::optional<std::vector<std::string>> names;
+    bool into_named = false;     ///< all that is in directories that are named
+    bool only_finished = false;  ///< without journals and parts of transfers that are under way
+};
+
+/// Bytes of memory that queued entries may take.
+inline constexpr std::size_t kMaxScanQueueBytes = 16U << 20U;
+using ScanQueue = BoundedQueue<ScannedEntry>;
+
+[[nodiscard]] std::int64_t mtime_of(const struct stat& st) noexcept;
+/// Bytes that a file is expected to put on the wire: not more than what it occupies.
+[[nodiscard]] std::uint64_t expected_data_bytes(const struct stat& st) noexcept;
+/// Occupies less than its size: has holes, or is compressed by the file system.
+[[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
+
+class Scanner {
+  public:
+    /// All outlive the scanner.
+    Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options = {});
+    /// Walks to the end (or until the queue is closed), closes the queue, and makes the totals final.
+    void run();
+
+  private:
+    struct CloseDir {
+        void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+    };
+    /// What goes of a directory beside itself.
+    enum class Into { nothing, entries, all };
+    struct Level {
+        std::unique_ptr<DIR, CloseDir> directory;
+        std::string path;
+        Into below;
+    };
+    struct Asked {
+        std::string path;
+        Into into;
+    };
+    /// The list may be long, and whoever made the scanner must not wait.
+    [[nodiscard]] std::vector<Asked> names_in_order();
+    void walk(std::size_t root);
+    void walk_levels(std::size_t root);
+    void walk_names(std::size_t root);
+    /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
+    [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
+    /// Queues one entry; a directory's level goes on the stack.
+    void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
+    /// An earlier source, or line of the list, had that name.
+    [[nodiscard]] TakenNames::Holder holder_of(const std::string& path, bool directory);
+    void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
+    void visit_file(const struct stat& st, ScannedEntry entry);
+    void descend(int directory, const std::string& name, const std::string& path, Into into);
+    void add(ScannedEntry entry);
+    void fail(const std::string& path, int error_number);
+    /// Nothing of a directory goes where a file has its name.
+    void fail_hidden(const std::string& path);
+
+    const std::vector<SourceRoot>& roots_;
+    ScanQueue& queue_;
+    JobReport& report_;
+    ScanOptions options_;
+    std::vector<Level> levels_;
+    const bool may_meet_;  // names can come twice
+    TakenNames taken_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // first names, by device and inode
+    std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
+    bool stopped_ = false;
+};
+
+/// Whether a symbolic link at `path` leads out of what is sent: absolute, or above the top on its way.
+[[nodiscard]] bool leads_out(std::string_view path, std::string_view target);
+
+}  // namespace udtx::transfer

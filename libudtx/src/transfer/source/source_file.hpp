@@ -1,0 +1,33 @@
+// The file that a source reader is reading.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "os/unique_fd.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/source/resume_answers.hpp"
+#include "transfer/source/source_reader.hpp"
+
+namespace udtx::transfer {
+
+struct SourceReader::OpenFile {
+    const ScannedEntry& entry;
+    UniqueFd fd;
+    std::uint64_t index = 0;
+    struct stat before = {};
+    bool whole = false;
+    FileDigest digest;
+    RemoteHolding holding{};               ///< what is left of it to be compared
+    std::optional<std::uint64_t> query{};  ///< not answered yet: it was begun before
+    std::uint64_t same_until = 0;          ///< up to here it was compared
+    std::uint64_t first_unsent_digest = 0;
+    std::vector<Digest> digests{};
+    std::uint64_t sent = 0;
+    int error = 0;
+};
+
+}  // namespace udtx::transfer

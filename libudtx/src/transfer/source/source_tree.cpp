@@ -1,0 +1,173 @@
+#include "transfer/source/source_tree.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+std::string without_trailing_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path;
+}
+
+}  // namespace
+
+const char* special_kind(mode_t mode) noexcept {
+    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
+    if (S_ISFIFO(mode)) return "FIFO";
+    if (S_ISSOCK(mode)) return "socket";
+    return "device";
+}
+
+namespace {
+
+Result<SourceRoot> open_source(const std::string& given) {
+    const std::string path = without_trailing_slashes(given);
+    if (path.empty()) return Error{ErrorCode::invalid_argument, "empty source name"};
+    const std::size_t slash = path.rfind('/');
+    const std::string leaf = slash == std::string::npos ? path : path.substr(slash + 1);
+    const bool contents_only = leaf.empty() || leaf == "." || leaf == "..";
+    const std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+    auto directory = ConfinedDir::open(contents_only ? path : parent);
+    if (!directory) return directory.error();
+    SourceRoot root{std::move(directory).value(), contents_only ? std::string() : leaf};
+    struct stat st = {};
+    if (!contents_only && ::fstatat(root.directory.fd(), leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return io_error("cannot open source", given, errno);
+    }
+    if (const char* kind = contents_only ? nullptr : special_kind(st.st_mode); kind != nullptr) {
+        return Error{ErrorCode::file_io, "cannot send '" + escape_name(given) + "': it is a " + kind +
+                                             "; send its data from standard input instead ('-')"};
+    }
+    if (S_ISREG(st.st_mode)) {
+        int error = 0;
+        if (!root.directory.open_at(leaf, O_RDONLY, 0, error)) return io_error("cannot open source", given, error);
+    }
+    return root;
+}
+
+}  // namespace
+
+Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources) {
+    if (sources.empty()) return Error{ErrorCode::invalid_argument, "nothing to send"};
+    std::vector<SourceRoot> roots;
+    std::set<std::string> leaves;
+    for (const std::string& source : sources) {
+        auto root = open_source(source);
+        if (!root) return root.error();
+        if (!root->leaf.empty() && !leaves.insert(root->leaf).second) {
+            return Error{ErrorCode::invalid_argument,
+                         "two sources would both arrive as '" + escape_name(root->leaf) + "': send them one by one"};
+        }
+        roots.push_back(std::move(root).value());
+    }
+    return roots;
+}
+
+namespace {
+
+std::string reason_for(int error) {
+    if (error == ELOOP || error == EXDEV) return "a symbolic link on the way is not followed";
+    if (error == ENOTDIR) return "no directory, or a symbolic link, which is not followed";
+    return std::generic_category().message(error);
+}
+
+Error not_there(std::string reason) { return {ErrorCode::file_io, std::move(reason)}; }
+
+/// errno; 0: it can be read.
+int check_readable(const SourceRoot& root, const struct stat& st) {
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return 0;
+    int error = 0;
+    const int flags = S_ISDIR(st.st_mode) ? O_RDONLY | O_DIRECTORY : O_RDONLY;
+    static_cast<void>(root.directory.open_at(root.leaf, flags, 0, error));
+    return error;
+}
+
+/// `shape` is that of this one. file_io: why it is not there, without its name.
+Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given, SourceShape& shape) {
+    std::vector<std::string> parts = split_path(given);
+    std::erase(parts, ".");
+    if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
+        return Error{ErrorCode::refused, "'" + escape_name(given) + "' leads out of the directory that is served"};
+    }
+    const bool contents = parts.empty() || given.ends_with('/') || given.ends_with("/.");
+    std::string leaf;
+    if (!contents) {
+        leaf = std::move(parts.back());
+        parts.pop_back();
+    }
+    int error = 0;
+    if (!base.open_directory(join_path(parts), error)) return not_there(reason_for(error));
+    auto directory = base.subdirectory(join_path(parts));
+    if (!directory) return directory.error();
+    SourceRoot root{std::move(directory).value(), std::move(leaf)};
+    shape = SourceShape::contents;
+    if (contents) return root;
+    struct stat st = {};
+    if (::fstatat(root.directory.fd(), root.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return not_there(reason_for(errno));
+    }
+    // What another transfer has not finished is nobody's source.
+    if (is_transfer_file(root.leaf)) return not_there(reason_for(ENOENT));
+    if (const char* kind = special_kind(st.st_mode)) return not_there(std::string("it is a ") + kind);
+    if (const int unreadable = check_readable(root, st); unreadable != 0) {
+        return not_there(reason_for(unreadable));
+    }
+    shape = S_ISDIR(st.st_mode) ? SourceShape::directory : SourceShape::file;
+    return root;
+}
+
+Result<void> make_stream(ConfinedSources& found) {
+    int error = ENOENT;
+    if (found.roots.size() == 1 && found.shape == SourceShape::file) {
+        found.stream = found.roots.front().directory.open_at(found.roots.front().leaf, O_RDONLY, 0, error);
+        if (!found.stream) return not_there(found.roots.front().leaf + ": " + reason_for(error));
+    }
+    if (!found.stream) return Error{ErrorCode::file_io, "standard output takes one file"};
+    found.shape = SourceShape::stream;
+    return {};
+}
+
+}  // namespace
+
+Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::vector<std::string>& sources,
+                                           bool stream) {
+    ConfinedSources found;
+    std::set<std::string> leaves;
+    SourceShape shape = SourceShape::several;
+    for (const std::string& source : sources) {
+        auto root = open_below(base, source, shape);
+        if (!root && root.error().code == ErrorCode::refused) return root.error();
+        if (!root) {
+            found.missing.push_back({source, root.error().code, root.error().message});
+            continue;
+        }
+        if (!root->leaf.empty() && !leaves.insert(root->leaf).second) {
+            return Error{ErrorCode::refused,
+                         "two sources would both arrive as '" + escape_name(root->leaf) + "': fetch them one by one"};
+        }
+        found.roots.push_back(std::move(root).value());
+    }
+    if (found.roots.empty()) {
+        if (found.missing.empty()) return Error{ErrorCode::refused, "nothing was asked for"};
+        const FailedFile& first = found.missing.front();
+        return Error{first.code, escape_name(first.path) + ": " + first.reason};
+    }
+    if (sources.size() == 1) found.shape = shape;
+    if (!stream) return found;
+    if (const auto made = make_stream(found); !made) return made.error();
+    return found;
+}
+
+}  // namespace udtx::transfer
