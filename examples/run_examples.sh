@@ -5,6 +5,7 @@ dir=$(mktemp -d)
 receiver=
 trap 'if [ -n "$receiver" ]; then kill "$receiver" 2>/dev/null || :; fi; rm -rf "$dir"' EXIT
 
+: >"$dir/log"
 "$2" 127.0.0.1:0 "$dir/key" >"$dir/out" 2>"$dir/log" &
 receiver=$!
 port=
