@@ -55,14 +55,14 @@ need_build_tools() {
     have_header CLI/CLI.hpp || missing+=(libcli11-dev)
     have_header xxhash.h || missing+=(libxxhash-dev)
     have_header catch2/catch.hpp || have_header catch2/catch_all.hpp || missing+=(catch2)
-    [ ${#missing[@]} -eq 0 ] || { apt_install "${missing[@]}" && want_vector_aes; }
+    [ ${#missing[@]} -eq 0 ] || { apt_install "${missing[@]}" && want_fast_aes; }
     want_page "${#missing[@]}"
     choose_compiler
 }
 
-# AES-GCM in a fourth of the time on processors with VAES. Everything works without it.
-want_vector_aes() {
-    grep -qw vaes /proc/cpuinfo 2>/dev/null && have_command apt-get && [ "$(id -u)" -eq 0 ] || return 0
+# AES-GCM in half of the time, on processors with VAES and AVX-512 in a fourth. Everything works without it.
+want_fast_aes() {
+    grep -qw aes /proc/cpuinfo 2>/dev/null && have_command apt-get && [ "$(id -u)" -eq 0 ] || return 0
     have_header intel-ipsec-mb.h || (apt_install libipsec-mb-dev) || say "built without libipsec-mb-dev"
 }
 

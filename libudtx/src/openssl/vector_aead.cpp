@@ -29,13 +29,12 @@ bool openssl_sees_aes() {
     return ((std::strtoull(text.data() + value + 1, nullptr, 16) >> kAesBit) & 1U) != 0;
 }
 
-/// The library's table of functions for this processor; null without AVX-512, where there is little to gain from it.
+/// The library's table of functions for this processor.
 ManagerPtr make_manager() {
     ManagerPtr manager(alloc_mb_mgr(0));
     if (!manager) return nullptr;
-    IMB_ARCH arch = IMB_ARCH_NONE;
-    init_mb_mgr_auto(manager.get(), &arch);
-    return arch == IMB_ARCH_AVX512 ? std::move(manager) : nullptr;
+    init_mb_mgr_auto(manager.get(), nullptr);
+    return imb_get_errno(manager.get()) == 0 ? std::move(manager) : nullptr;
 }
 
 /// Null where the processor has not all of these.
@@ -151,7 +150,7 @@ std::unique_ptr<crypto::Aead> make_vector_aead(crypto::Cipher cipher, std::span<
         const IMB_MGR* const manager = manager_with(IMB_FEATURE_AVX512_IFMA);
         return manager == nullptr ? nullptr : std::make_unique<VectorChaCha>(*manager, key);
     }
-    const IMB_MGR* const manager = manager_with(IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ);
+    const IMB_MGR* const manager = manager_with(IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ);
     if (manager == nullptr || !openssl_sees_aes()) return nullptr;
     return std::make_unique<VectorAesGcm>(*manager, key);
 }
