@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "io/path_plan.hpp"
+
 namespace udtx::apps {
 
 void Transport::prepare() { io::EndpointDeps::prepare(); }
@@ -11,6 +13,15 @@ Result<std::unique_ptr<Transport>> Transport::make(const Credentials& credential
     auto deps = io::EndpointDeps::make(credentials);
     if (!deps) return deps.error();
     return std::unique_ptr<Transport>(new Transport(std::move(*deps), config, options));
+}
+
+Result<std::unique_ptr<Transport>> Transport::make_open(const Credentials& credentials, const TransportConfig& config,
+                                                        const io::Driver::Options& options,
+                                                        std::vector<proto::PathAddresses>& ways) {
+    auto transport = make(credentials, config, options);
+    if (!transport) return transport;
+    if (const auto opened = io::open_socket_for((*transport)->driver_, ways); !opened) return opened.error();
+    return transport;
 }
 
 Transport::Transport(std::unique_ptr<io::EndpointDeps> deps, const TransportConfig& config,

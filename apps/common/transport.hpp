@@ -7,10 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "io/driver.hpp"
 #include "io/endpoint_deps.hpp"
 #include "os/thread_time.hpp"
+#include "proto/types.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
@@ -21,14 +23,18 @@ namespace udtx::apps {
 /// So long the peer is given to hear of a close, where it may not have been heard of otherwise.
 inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
 
-/// Order of calls: make(), open() of the driver and what it is to do, start(), then stop(). Destroy it after everything
-/// that holds a Waker.
+/// Order of calls: make() and open() of the driver, or make_open(), what the driver is to do, start(), then stop().
+/// Destroy it after everything that holds a Waker.
 class Transport {
   public:
     /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
     static void prepare();
     static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config,
                                                    const io::Driver::Options& options = {});
+    /// For the side that dials: with a socket that can send to each of `ways`, which learn from which address.
+    static Result<std::unique_ptr<Transport>> make_open(const Credentials& credentials, const TransportConfig& config,
+                                                        const io::Driver::Options& options,
+                                                        std::vector<proto::PathAddresses>& ways);
     ~Transport();
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;

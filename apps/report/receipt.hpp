@@ -10,10 +10,10 @@
 
 namespace udtx::apps {
 
-/// Nothing where `path` is empty.
 /// It would also replace the receipt of what was delivered before.
 inline constexpr const char* kNoReceiptOfNothing =
     "--receipt lists what was delivered, and --dry-run delivers nothing: leave one of them out";
+/// Nothing where `path` is empty.
 Result<std::unique_ptr<transfer::ReceiptWriter>> open_receipt(const std::string& path);
 /// For a transfer that was confirmed, whole or in part. What goes wrong is put into the report: code and sentence.
 void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& open_kept, FinalReport& report);

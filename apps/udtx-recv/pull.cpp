@@ -10,11 +10,11 @@
 
 #include "common/descriptors.hpp"
 #include "common/transport.hpp"
+#include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/supervisor.hpp"
-#include "io/path_plan.hpp"
 #include "options/begin.hpp"
 #include "report/process.hpp"
 #include "report/receipt.hpp"
@@ -68,6 +68,14 @@ Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration p
     return watch;
 }
 
+TransportConfig config_of(const RecvCommand& command) {
+    TransportConfig config = command.common.transport();
+    // The cap is for what comes. Over ssh the sender was started with it, a server hears of it in the handshake.
+    config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
+    if (resumable(command)) command.common.leave_time_to_reconnect(config);
+    return config;
+}
+
 /// Takes what the sender said over ssh of the sources.
 Result<void> take_answer(const PullRoute& route) {
     if (!route.remote) return {};
@@ -80,6 +88,13 @@ Result<void> take_answer(const PullRoute& route) {
     return {};
 }
 
+/// Why the sender over ssh does not serve us, if that is why there is no connection.
+std::optional<Error> refusal(const PullRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
+    if (supervisor.given_up()) return std::nullopt;
+    const auto answered = take_answer(route);
+    return answered || dial.connected() ? std::nullopt : std::optional(answered.error());
+}
+
 /// One connection's worth of a transfer.
 Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const RecvRun& run = fetching.run;
@@ -90,15 +105,10 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     };
     auto options = where_to(run, route);
     if (!options) return final_end(options.error());
-    TransportConfig config = command.common.transport();
-    // The cap is for what comes. Over ssh the sender was started with it, a server hears of it in the handshake.
-    config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
-    if (resumable(command)) command.common.leave_time_to_reconnect(config);
-    auto transport = Transport::make(route.credentials, config, command.common.driver());
+    auto ways = route.ways;
+    auto transport = Transport::make_open(route.credentials, config_of(command), command.common.driver(), ways);
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
-    auto ways = route.ways;
-    if (const auto opened = io::open_socket_for(driver, ways); !opened) return final_end(opened.error());
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
@@ -131,25 +141,21 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
          .writing = [&job] { return (*job)->written_for(); },
          .hopeless = [&] { return route.remote && !route.remote->answer().ok() && !dial->connected(); }},
         *dial, **job, done);
-    (*transport)->start();
-    const auto report_now = [&] { return make_report(fetching, route, supervisor, *dial, **job); };
-    if (!supervisor.wait()) leave(report_now());
-    const auto answered = supervisor.given_up() ? Result<void>() : take_answer(route);
-    if (!answered && !dial->connected()) {
-        (*transport)->stop(Duration::zero());
-        return not_begun(command.common, watch, answered.error(), end_of(answered.error()));
-    }
-    dial->sample_stats();
-    const bool confirmed = route.remote && (*job)->result().status.ok();
-    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
-    supervisor.look_back();
-    FinalReport report = report_now();
-    if (report.code == ExitCode::interrupted) leave(report);
-    const Attempt::End end = end_of(supervisor, *dial);
-    const bool last = end == Attempt::End::final;
-    settle_receipt(
-        receipt->get(), last, [&](const std::string& path) { return (*job)->open_delivered(path); }, report);
-    return {std::move(report), end, supervisor.last_moved()};
+    return run_attempt({.options = command.common,
+                        .watch = watch,
+                        .transport = **transport,
+                        .dial = *dial,
+                        .supervisor = supervisor,
+                        .receipt = receipt->get(),
+                        .open_kept = [&](const std::string& path) { return (*job)->open_delivered(path); },
+                        .report = [&] { return make_report(fetching, route, supervisor, *dial, **job); },
+                        .refusal = [&] { return refusal(route, *dial, supervisor); },
+                        .drain =
+                            [&] {
+                                const bool confirmed = route.remote && (*job)->result().status.ok();
+                                return confirmed ? kLeaveWithin : kDrainAtMost;
+                            },
+                        .leave = leave});
 }
 
 Attempt attempt(const Fetching& fetching, bool again) {

@@ -18,7 +18,6 @@
 #include "dial/probe_job.hpp"
 #include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
-#include "io/path_plan.hpp"
 #include "report/process.hpp"
 #include "udtx-send/send_route.hpp"
 
@@ -116,13 +115,12 @@ PathProbe probe_path(const SendRun& run) {
     auto watch = TransferWatch::start(command.common, run.log, {DataEnd::sender, peer},
                                       [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!watch) return fail(watch.error());
-    const TransportConfig config = command.transport();
-    auto transport = Transport::make(route->credentials, config, command.common.driver());
-    if (!transport) return fail(transport.error());
-    io::Driver& driver = (*transport)->driver();
     auto candidates = command.paths.plan(route->addresses, command.common.addresses);
     if (!candidates) return fail(candidates.error());
-    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return fail(opened.error());
+    auto transport =
+        Transport::make_open(route->credentials, command.transport(), command.common.driver(), *candidates);
+    if (!transport) return fail(transport.error());
+    io::Driver& driver = (*transport)->driver();
     probe.buffer_advice = driver.buffer_advice();
 
     std::atomic<bool> done{false};

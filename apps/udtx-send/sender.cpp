@@ -10,13 +10,13 @@
 #include "common/landing.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
+#include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/supervisor.hpp"
 #include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
-#include "io/path_plan.hpp"
 #include "options/begin.hpp"
 #include "report/plan_listing.hpp"
 #include "report/process.hpp"
@@ -131,12 +131,11 @@ Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
     };
     TransportConfig config = command.transport();
     const Rate cap = first_cap(sending, config);
-    auto transport = Transport::make(route.credentials, config, command.common.driver());
-    if (!transport) return final_end(transport.error());
-    io::Driver& driver = (*transport)->driver();
     auto candidates = command.paths.plan(route.addresses, command.common.addresses, again);
     if (!candidates) return not_begun(command.common, watch, candidates.error(), end_of(candidates.error()));
-    if (const auto opened = io::open_socket_for(driver, *candidates); !opened) return final_end(opened.error());
+    auto transport = Transport::make_open(route.credentials, config, command.common.driver(), *candidates);
+    if (!transport) return final_end(transport.error());
+    io::Driver& driver = (*transport)->driver();
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
 
     const auto receipt = open_receipt(command.common.receipt_text);
@@ -171,25 +170,17 @@ Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
                            .log = run.log,
                            .hopeless = [&] { return !listen_to(route, **job) && !dial->connected(); }},
                           *dial, **job, done);
-    const auto report_now = [&] { return make_report(sending, route, supervisor, *dial, **job); };
-    (*transport)->start();
-    if (!supervisor.wait()) leave(report_now());
-    if (const auto why = refusal(route, *dial, supervisor)) {
-        (*transport)->stop(Duration::zero());
-        return not_begun(command.common, watch, *why, end_of(*why));
-    }
-    dial->sample_stats();
-    const bool confirmed = (*job)->result().status.ok();
-    (*transport)->stop(confirmed ? kLeaveWithin : kDrainAtMost);
-    supervisor.look_back();
-    FinalReport report = report_now();
-    // A disk thread may sit in a read of standard input that nobody can end.
-    if (report.code == ExitCode::interrupted) leave(report);
-    const Attempt::End end = end_of(supervisor, *dial);
-    const bool last = end == Attempt::End::final;
-    settle_receipt(
-        receipt->get(), last, [&](const std::string& path) { return (*job)->open_source(path); }, report);
-    return {std::move(report), end, supervisor.last_moved()};
+    return run_attempt({.options = command.common,
+                        .watch = watch,
+                        .transport = **transport,
+                        .dial = *dial,
+                        .supervisor = supervisor,
+                        .receipt = receipt->get(),
+                        .open_kept = [&](const std::string& path) { return (*job)->open_source(path); },
+                        .report = [&] { return make_report(sending, route, supervisor, *dial, **job); },
+                        .refusal = [&] { return refusal(route, *dial, supervisor); },
+                        .drain = [&] { return (*job)->result().status.ok() ? kLeaveWithin : kDrainAtMost; },
+                        .leave = leave});
 }
 
 Attempt attempt(const Sending& sending, bool again) {

@@ -1,0 +1,39 @@
+// An attempt from its first datagram to its report: the same whichever way the files go.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "common/transport.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/reconnect.hpp"
+#include "dial/supervisor.hpp"
+#include "dial/transfer_watch.hpp"
+#include "options/common_options.hpp"
+#include "report/final_report.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/result.hpp"
+#include "udtx/time.hpp"
+
+namespace udtx::apps {
+
+/// All that is referred to outlives the run.
+struct AttemptCourse {
+    const CommonOptions& options;
+    TransferWatch& watch;
+    Transport& transport;
+    DialHandler& dial;
+    Supervisor& supervisor;
+    transfer::ReceiptWriter* receipt;  ///< none: null
+    transfer::OpenKept open_kept;      ///< a file that was delivered, for the receipt
+    std::function<FinalReport()> report;
+    /// Asked when the wait is over: why nothing came of it, where the far end has said so.
+    std::function<std::optional<Error>()> refusal;
+    /// How long the connection's end may take.
+    std::function<Duration()> drain;
+    /// Of a transfer that has to be left behind unfinished: the process may end in there.
+    std::function<void(FinalReport)> leave;
+};
+[[nodiscard]] Attempt run_attempt(const AttemptCourse& course);
+
+}  // namespace udtx::apps
