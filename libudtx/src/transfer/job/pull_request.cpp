@@ -12,8 +12,6 @@ constexpr std::size_t kMaxRuleBlock = 32U << 10U;
 // What a name takes beside its letters.
 constexpr std::size_t kNameCost = sizeof(std::string);
 
-Error broken(const char* what) { return {ErrorCode::protocol, what}; }
-
 Result<void> check_amount(const PullWish& wish) {
     std::size_t bytes = 0;
     for (const std::string& source : wish.what.sources) bytes += source.size() + 2;

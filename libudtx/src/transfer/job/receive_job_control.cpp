@@ -30,8 +30,6 @@ std::size_t cost_of(const std::vector<std::string>& path) {
     return cost;
 }
 
-Error broken(const char* what) { return {ErrorCode::protocol, what}; }
-
 }  // namespace
 
 bool ReceiveJob::too_far_ahead() const {

@@ -25,6 +25,9 @@ inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // of all of the
 inline constexpr std::size_t kMaxRuleBytes = kMaxTextBytes;     // of one pattern
 inline constexpr std::size_t kMaxListedPathBytes = 60U << 10U;  // of all paths or names in one message
 
+/// What ends a transfer whose peer does not keep to the protocol.
+[[nodiscard]] inline Error broken(const char* what) { return {ErrorCode::protocol, what}; }
+
 enum class TransferMode : std::uint8_t {
     tree = 0,
     stream = 1,
