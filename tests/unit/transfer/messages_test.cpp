@@ -11,7 +11,7 @@ namespace {
 
 Digest digest_of(std::uint8_t fill, std::size_t size) { return Digest(std::vector<std::byte>(size, std::byte{fill})); }
 
-std::vector<Message> samples() {
+message::Offer sample_offer() {
     message::Offer offer;
     offer.mode = TransferMode::stream;
     offer.preserve = true;
@@ -20,6 +20,22 @@ std::vector<Message> samples() {
     offer.transfer = 0x0123456789abcdefULL;
     offer.overwrite = Overwrite::never;
     offer.owner = offer.erase = offer.by_digest = true;
+    return offer;
+}
+
+message::Pull sample_pull() {
+    message::Pull pull;
+    pull.mode = TransferMode::stream;
+    pull.preserve = pull.sparse = pull.erase = pull.attributes = pull.named = true;
+    pull.links = LinkChoice::safe;
+    pull.hash = HashAlgorithm::sha256;
+    pull.overwrite = Overwrite::always;
+    pull.transfer = 42;
+    pull.sources = {"a b", "c/"};
+    return pull;
+}
+
+std::vector<Message> samples() {
     message::Entry file;
     file.index = 7;
     file.path = {"d", "name\n"};
@@ -38,15 +54,7 @@ std::vector<Message> samples() {
     twin.type = EntryType::hard_link;
     twin.path = {"d", "twin"};
     twin.target = "d/name";
-    message::Pull pull;
-    pull.mode = TransferMode::stream;
-    pull.preserve = pull.sparse = pull.erase = pull.attributes = pull.named = true;
-    pull.links = LinkChoice::safe;
-    pull.hash = HashAlgorithm::sha256;
-    pull.overwrite = Overwrite::always;
-    pull.transfer = 42;
-    pull.sources = {"a b", "c/"};
-    return {offer,
+    return {sample_offer(),
             twin,
             message::Meta{7, true, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
             message::Rules{true, {{true, "*.o"}, {false, "/cache/"}}},
@@ -69,7 +77,7 @@ std::vector<Message> samples() {
             message::Accept{1},
             message::Plan{{PlannedEntry::Kind::update, "d/name", 1ULL << 40U}},
             message::Sources{SourceShape::contents, {{"gone", "No such file or directory"}}},
-            pull,
+            sample_pull(),
             message::Names{{"a/b", "c\n"}},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
