@@ -119,7 +119,7 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
         if (try_another(closed->reason)) return;
         const ErrorCode why = closed->reason.code;
         const std::lock_guard lock(mutex_);
-        lost_ = connected_since_ && !closed->reason.application && !closed->reason.orderly() &&
+        lost_ = connected_since_ && !closed->reason.by_peer && !closed->reason.application &&
                 (why == ErrorCode::timeout || why == ErrorCode::network);
     }
     job_.on_event(now, connection, event);

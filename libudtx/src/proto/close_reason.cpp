@@ -11,7 +11,7 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::malformed:
         case ErrorCode::protocol:
             return CloseCode::protocol;
-        case ErrorCode::refused:
+        case ErrorCode::network:
             return CloseCode::no_room;
         default:
             return CloseCode::internal;
@@ -33,7 +33,7 @@ CloseReason close_reason_from_peer(const wire::CloseFrame& frame) {
             reason.code = ErrorCode::authentication;
             break;
         case CloseCode::no_room:
-            reason.code = ErrorCode::refused;
+            reason.code = ErrorCode::network;  // as a port that is closed: another time it may be open
             break;
         case CloseCode::none:
         case CloseCode::internal:

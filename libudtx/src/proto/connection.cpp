@@ -178,7 +178,7 @@ void Connection::apply_rates() {
 
 // --- the end
 
-void Connection::refuse(Instant now, std::string message) { fail(now, {ErrorCode::refused, std::move(message)}); }
+void Connection::refuse(Instant now, std::string message) { fail(now, {ErrorCode::network, std::move(message)}); }
 
 void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     if (state_ == State::closing || state_ == State::drained) return;
