@@ -34,13 +34,13 @@ ManagerPtr make_manager() {
     ManagerPtr manager(alloc_mb_mgr(0));
     if (!manager) return nullptr;
     init_mb_mgr_auto(manager.get(), nullptr);
-    return imb_get_errno(manager.get()) == 0 ? std::move(manager) : nullptr;
+    return manager->imb_errno == 0 ? std::move(manager) : nullptr;
 }
 
-/// Null where the processor has not all of these.
+/// Null where the processor has not all of these. Never freed: threads of a session may outlive what is static.
 const IMB_MGR* manager_with(std::uint64_t features) {
-    static const ManagerPtr once = make_manager();
-    return once && (once->features & features) == features ? once.get() : nullptr;
+    static const IMB_MGR* const once = make_manager().release();
+    return once != nullptr && (once->features & features) == features ? once : nullptr;
 }
 
 /// The nonce by one store: the library loads it at once, and what was stored in parts would have to reach the cache
@@ -79,7 +79,10 @@ class VectorAesGcm final : public crypto::Aead {
     VectorAesGcm(const IMB_MGR& manager, std::span<const std::byte> key) : manager_(manager) {
         IMB_AES256_GCM_PRE(&manager_, key.data(), &key_);
     }
-    ~VectorAesGcm() override { OPENSSL_cleanse(&key_, sizeof key_); }
+    ~VectorAesGcm() override {
+        OPENSSL_cleanse(&key_, sizeof key_);
+        OPENSSL_cleanse(&context_, sizeof context_);
+    }
     VectorAesGcm(const VectorAesGcm&) = delete;
     VectorAesGcm& operator=(const VectorAesGcm&) = delete;
 
