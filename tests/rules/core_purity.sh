@@ -59,20 +59,44 @@ for room in "${rooms[@]}"; do
         sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 done
 
+against() {  # against <directory> <room> <prefix of includes> <what it may not include>
+    # Below a room everything is the room's; "." is what stands in the directory itself.
+    local depth=()
+    [ "$2" != . ] || depth=(-maxdepth 1)
+    [ -d "$1/$2" ] || return 0
+    find "$1/$2" "${depth[@]}" -name '*.?pp' -exec grep -nE "^ *# *include *\"($3($4)/|\.\./)" /dev/null {} + |
+        sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
+}
 in_order() {  # in_order <directory> <prefix of its includes> <rooms, each of which may include those before it>
-    local directory=$1 prefix=$2 later room
+    local directory=$1 prefix=$2 room
     shift 2
     while [ $# -gt 1 ]; do
         room=$1
         shift
-        later=$(IFS='|'; echo "$*")
-        grep -nE "^ *# *include *\"$prefix($later)/" "$directory/$room"/*.?pp /dev/null 2>/dev/null |
-            sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
+        against "$directory" "$room" "$prefix" "$(IFS='|'; echo "$*")"
     done
 }
-# "." is what stands in the directory itself.
-in_order libudtx/src/transfer transfer/ . message file resume pieces receipt source landing job
-in_order apps "" common report observe control options ssh page dial doctor udtx-send udtx-recv
+all_named() {  # all_named <directory> <rooms>: a new one gets its place in the order
+    local directory=$1 room
+    for room in "$directory"/*/; do
+        room=$(basename "$room")
+        [ ! -d "$directory/$room" ] || [[ " $2 " == *" $room "* ]] ||
+            echo "$directory/$room: no place in the order of rooms" >>"$work/breaches"
+    done
+}
+transfers=(message file resume pieces receipt source landing job)
+tools=(common report observe control options ssh dial doctor)
+tops=(page config udtx-send udtx-recv)
+all_named libudtx/src/transfer "${transfers[*]}"
+all_named apps "${tools[*]} ${tops[*]}"
+in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
+in_order apps "" "${tools[@]}" "$(IFS='|'; echo "${tops[*]}")"
+against apps page "" 'control|ssh|dial|doctor|config|udtx-send|udtx-recv'
+# A file of settings serves both tools, so that `config` knows the flags of both.
+against apps config "" page
+against apps udtx-send "" 'page|udtx-recv'
+against apps udtx-recv "" 'page|udtx-send'
+for room in io os openssl; do against libudtx/src "$room" "" transfer; done
 
 cat "$work/breaches"
 echo "${#sources[@]} files, $(wc -l <"$work/breaches") breaches"

@@ -41,15 +41,24 @@ mkdir "$root/libudtx/src/multipath"
 printf '#include "wire/frame.hpp"\n' >"$root/libudtx/src/multipath/bad.cpp"
 if bash "$check" "$root" >/dev/null; then echo "multipath may not know wire"; exit 1; fi
 rm "$root/libudtx/src/multipath/bad.cpp"
-mkdir -p "$root/apps/report" "$root/libudtx/src/transfer/source"
-expect_against() {  # expect_against <file> <include>: a room that may not know a later one
+expect_against() {  # expect_against <file> <include>: a room that may not know another
+    mkdir -p "$(dirname "$root/$1")"
     printf '#include "%s"\n' "$2" >"$root/$1"
     if bash "$check" "$root" >/dev/null; then echo "$1 may not include $2"; exit 1; fi
     rm "$root/$1"
 }
 expect_against apps/report/bad.cpp dial/supervisor.hpp
+expect_against apps/dial/bad.cpp page/live_page.hpp
+expect_against apps/common/bad.hpp config/parse.hpp
+expect_against apps/page/deep/bad.cpp control/schedule.hpp
+expect_against apps/udtx-recv/bad.cpp udtx-send/options.hpp
+expect_against apps/dial/bad.cpp ../page/live_page.hpp
 expect_against libudtx/src/transfer/bad.cpp transfer/job/send_job.hpp
 expect_against libudtx/src/transfer/source/bad.cpp transfer/landing/tree_writer.hpp
+expect_against libudtx/src/io/bad.cpp transfer/report.hpp
 printf '#include "common/text.hpp"\n' >"$root/apps/report/good.cpp"
+printf '#include "transfer/message/messages.hpp"\n' >"$root/libudtx/src/transfer/source/good.cpp"
 bash "$check" "$root" >/dev/null || { echo "a room may know an earlier one"; exit 1; }
+mkdir "$root/apps/attic"
+if bash "$check" "$root" >/dev/null; then echo "a room without a place in the order"; exit 1; fi
 echo "every breach found"
