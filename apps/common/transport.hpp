@@ -31,7 +31,7 @@ class Transport {
     static void prepare();
     static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config,
                                                    const io::Driver::Options& options = {});
-    /// For the side that dials: with a socket that can send to each of `ways`, which learn from which address.
+    /// For the side that dials: with a socket that reaches `ways`; those that it cannot reach are taken out.
     static Result<std::unique_ptr<Transport>> make_open(const Credentials& credentials, const TransportConfig& config,
                                                         const io::Driver::Options& options,
                                                         std::vector<proto::PathAddresses>& ways);

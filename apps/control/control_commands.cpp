@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "report/process.hpp"
+#include "report/output.hpp"
 
 namespace udtx::apps {
 namespace {

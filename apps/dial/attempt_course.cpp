@@ -1,5 +1,6 @@
 #include "dial/attempt_course.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "dial/attempt_report.hpp"
@@ -7,9 +8,18 @@
 
 namespace udtx::apps {
 
+namespace {
+
+[[noreturn]] void leave(const AttemptCourse& course, FinalReport report) {
+    course.leave(std::move(report));
+    std::abort();
+}
+
+}  // namespace
+
 Attempt run_attempt(const AttemptCourse& course) {
     course.transport.start();
-    if (!course.supervisor.wait()) course.leave(course.report());
+    if (!course.supervisor.wait()) leave(course, course.report());
     if (const auto why = course.refusal()) {
         course.transport.stop(Duration::zero());
         return not_begun(course.options, course.watch, *why, end_of(*why));
@@ -19,7 +29,7 @@ Attempt run_attempt(const AttemptCourse& course) {
     course.supervisor.look_back();
     FinalReport report = course.report();
     // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.
-    if (report.code == ExitCode::interrupted) course.leave(report);
+    if (report.code == ExitCode::interrupted) leave(course, std::move(report));
     const Attempt::End end = end_of(course.supervisor, course.dial);
     settle_receipt(course.receipt, end == Attempt::End::final, course.open_kept, report);
     return {std::move(report), end, course.supervisor.last_moved()};

@@ -27,11 +27,12 @@ struct AttemptCourse {
     transfer::ReceiptWriter* receipt;  ///< none: null
     transfer::OpenKept open_kept;      ///< a file that was delivered, for the receipt
     std::function<FinalReport()> report;
-    /// Asked when the wait is over: why nothing came of it, where the far end has said so.
+    /// Asked once, when the wait is over and before the last report: why nothing came of it, where the far end has said
+    /// so. Takes what else it said.
     std::function<std::optional<Error>()> refusal;
     /// How long the connection's end may take.
     std::function<Duration()> drain;
-    /// Of a transfer that has to be left behind unfinished: the process may end in there.
+    /// Of a transfer that has to be left behind unfinished: does not return.
     std::function<void(FinalReport)> leave;
 };
 [[nodiscard]] Attempt run_attempt(const AttemptCourse& course);

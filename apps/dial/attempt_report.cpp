@@ -6,7 +6,6 @@
 #include "io/monotonic_clock.hpp"
 #include "observe/path_progress.hpp"
 #include "options/begin.hpp"
-#include "report/process.hpp"
 #include "report/show_report.hpp"
 
 namespace udtx::apps {

@@ -4,7 +4,6 @@
 
 #include "common/units.hpp"
 #include "io/monotonic_clock.hpp"
-#include "report/process.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -15,28 +15,10 @@
 #include "observe/progress_display.hpp"
 #include "observe/silence.hpp"
 #include "options/common_options.hpp"
+#include "options/watch_services.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
-
-[[nodiscard]] RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base);
-/// Serves metrics where the user asked for them; null where not. Says so in the log.
-[[nodiscard]] Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
-                                                                std::function<std::string()> page);
-/// A transfer that cannot be controlled is still one: says why in the log, with -v.
-[[nodiscard]] std::unique_ptr<ControlSocket> open_control(Log& log, ControlSocket::Handler handler);
-
-/// Prints an object a second to standard output, or wherever `print` puts it.
-class JsonTicker {
-  public:
-    using Print = std::function<void(const std::string& line)>;
-    explicit JsonTicker(Print print) : print_(std::move(print)) {}
-    void tick(Duration at, const Observation& seen);
-
-  private:
-    Print print_;
-    std::optional<Duration> last_;
-};
 
 /// Of a transfer that this side dialled, over all its connections. One thread, but for what the servers ask.
 class TransferWatch {

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "common/descriptors.hpp"
+#include "common/process.hpp"
 #include "io/system_rng.hpp"
 #include "os/unique_fd.hpp"
 #include "page/document.hpp"
-#include "report/process.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -5,11 +5,12 @@
 #include <iostream>
 
 #include "common/descriptors.hpp"
+#include "common/process.hpp"
 #include "common/units.hpp"
 #include "doctor/doctor.hpp"
 #include "options/begin.hpp"
+#include "report/output.hpp"
 #include "report/plan_listing.hpp"
-#include "report/process.hpp"
 #include "udtx-recv/bootstrap.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/pull.hpp"

@@ -16,9 +16,7 @@
 #include "dial/reconnect.hpp"
 #include "dial/supervisor.hpp"
 #include "options/begin.hpp"
-#include "report/process.hpp"
 #include "report/receipt.hpp"
-#include "report/show_report.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "udtx-recv/pull_route.hpp"
 
@@ -88,8 +86,8 @@ Result<void> take_answer(const PullRoute& route) {
     return {};
 }
 
-/// Why the sender over ssh does not serve us, if that is why there is no connection.
-std::optional<Error> refusal(const PullRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
+/// Takes the answer of the sender over ssh. Why it does not serve us, if that is why there is no connection.
+std::optional<Error> take_refusal(const PullRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
     if (supervisor.given_up()) return std::nullopt;
     const auto answered = take_answer(route);
     return answered || dial.connected() ? std::nullopt : std::optional(answered.error());
@@ -149,7 +147,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
                         .receipt = receipt->get(),
                         .open_kept = [&](const std::string& path) { return (*job)->open_delivered(path); },
                         .report = [&] { return make_report(fetching, route, supervisor, *dial, **job); },
-                        .refusal = [&] { return refusal(route, *dial, supervisor); },
+                        .refusal = [&] { return take_refusal(route, *dial, supervisor); },
                         .drain =
                             [&] {
                                 const bool confirmed = route.remote && (*job)->result().status.ok();

@@ -15,7 +15,6 @@
 #include "io/monotonic_clock.hpp"
 #include "observe/progress_display.hpp"
 #include "options/begin.hpp"
-#include "report/process.hpp"
 #include "report/receipt.hpp"
 #include "udtx-recv/authorized_keys.hpp"
 #include "udtx-recv/refusal_log.hpp"

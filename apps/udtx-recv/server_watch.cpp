@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/process.hpp"
 #include "control/control_commands.hpp"
 #include "observe/prometheus.hpp"
-#include "report/process.hpp"
 
 namespace udtx::apps {
 namespace {

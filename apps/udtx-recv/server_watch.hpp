@@ -8,7 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "dial/transfer_watch.hpp"
+#include "observe/page.hpp"
+#include "options/watch_services.hpp"
 #include "report/final_report.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/session.hpp"

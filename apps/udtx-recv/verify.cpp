@@ -5,7 +5,7 @@
 #include "common/json_writer.hpp"
 #include "common/read_file.hpp"
 #include "common/units.hpp"
-#include "report/process.hpp"
+#include "report/output.hpp"
 #include "transfer/receipt/receipt_check.hpp"
 #include "udtx-recv/options.hpp"
 

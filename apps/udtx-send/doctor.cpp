@@ -6,7 +6,7 @@
 
 #include "common/text.hpp"
 #include "doctor/doctor.hpp"
-#include "report/process.hpp"
+#include "report/output.hpp"
 #include "ssh/ssh_child.hpp"
 #include "udtx-send/examine_between.hpp"
 #include "udtx-send/options.hpp"

@@ -5,11 +5,12 @@
 #include <iostream>
 
 #include "common/descriptors.hpp"
+#include "common/process.hpp"
 #include "common/units.hpp"
 #include "control/control_commands.hpp"
 #include "options/begin.hpp"
+#include "report/output.hpp"
 #include "report/plan_listing.hpp"
-#include "report/process.hpp"
 #include "report/show_report.hpp"
 #include "udtx-send/bootstrap.hpp"
 #include "udtx-send/doctor.hpp"

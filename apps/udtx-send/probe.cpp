@@ -18,7 +18,7 @@
 #include "dial/probe_job.hpp"
 #include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
-#include "report/process.hpp"
+#include "report/output.hpp"
 #include "udtx-send/send_route.hpp"
 
 namespace udtx::apps {

@@ -1,6 +1,9 @@
 #include "transfer/names.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "transfer/checksum.hpp"
 
 namespace udtx::transfer {
 
@@ -103,5 +106,7 @@ std::string temp_name(std::string_view name, std::uint64_t unique) {
     suffix += ".part";
     return "." + std::string(name.substr(0, kMaxComponentBytes - 1 - suffix.size())) + suffix;
 }
+
+std::uint64_t path_key(std::string_view path) noexcept { return short_hash(std::as_bytes(std::span(path))); }
 
 }  // namespace udtx::transfer

@@ -30,5 +30,7 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string temp_name(std::string_view name, std::uint64_t unique);
 /// A temporary file or a journal, by its name.
 [[nodiscard]] bool is_transfer_file(std::string_view name);
+/// A path in eight bytes of its XXH3-128: in sets of very many names, and in the journal's Done records.
+[[nodiscard]] std::uint64_t path_key(std::string_view path) noexcept;
 
 }  // namespace udtx::transfer

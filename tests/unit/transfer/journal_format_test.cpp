@@ -1,4 +1,5 @@
 #include "transfer/resume/journal_format.hpp"
+#include "transfer/names.hpp"
 
 #include <string>
 #include <vector>

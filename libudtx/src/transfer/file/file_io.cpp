@@ -156,4 +156,8 @@ int sync_directory(int fd) {
     return 0;
 }
 
+std::int64_t mtime_of(const struct stat& st) noexcept {
+    return static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
+}
+
 }  // namespace udtx::transfer

@@ -1,6 +1,8 @@
 // System calls on files that survive EINTR and short counts.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,5 +42,7 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
 int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns);
 /// Final mode of a directory: exact, or with the umask taken off; and its time if `preserve`.
 void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns);
+/// In nanoseconds.
+[[nodiscard]] std::int64_t mtime_of(const struct stat& st) noexcept;
 
 }  // namespace udtx::transfer

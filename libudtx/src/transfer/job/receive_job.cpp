@@ -93,7 +93,7 @@ void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId 
     } else if (!data_ || *data_ == id) {
         data_ = id;
     } else {
-        return end(now, connection, Error{ErrorCode::protocol, "the sender opened a second data stream"});
+        return end(now, connection, broken("the sender opened a second data stream"));
     }
     advance(now, connection);
 }

@@ -6,7 +6,6 @@
 
 #include "transfer/job/receive_job.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/extent_cursor.hpp"
 
 namespace udtx::transfer {
 

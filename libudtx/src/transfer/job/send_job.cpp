@@ -164,7 +164,7 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
             report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
         }
     } else if (std::holds_alternative<proto::event::StreamStopped>(event)) {
-        end(now, connection, Error{ErrorCode::protocol, "the receiver stopped a stream"});
+        end(now, connection, broken("the receiver stopped a stream"));
     } else if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         on_closed(closed->reason);
     }
@@ -211,7 +211,7 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
             if (auto handled = handle(connection, **next); !handled) return end(now, connection, handled.error());
             if (last_word_) return end(now, connection, *last_word_);
         }
-        if (got.end) return end(now, connection, Error{ErrorCode::protocol, "the receiver ended the control stream"});
+        if (got.end) return end(now, connection, broken("the receiver ended the control stream"));
         if (got.bytes == 0) return;
     }
 }
@@ -237,12 +237,12 @@ Result<void> SendJob::handle(proto::Connection& connection, const Message& messa
         return {};
     }
     if (const auto* erased = std::get_if<message::Erased>(&message)) return handle(*erased);
-    return Error{ErrorCode::protocol, "the receiver sent a sender's message"};
+    return broken("the receiver sent a sender's message");
 }
 
 Result<void> SendJob::handle(const message::Accept& m) {
     if (m.version == kTransferVersion) return {};
-    return Error{ErrorCode::protocol, "the receiver speaks another version of the transfer protocol"};
+    return broken("the receiver speaks another version of the transfer protocol");
 }
 
 Result<void> SendJob::handle(const message::FileFailed& m) {
@@ -281,7 +281,7 @@ Result<void> SendJob::handle(const message::Delivered& m) {
 }
 
 Result<void> SendJob::handle(const message::Confirm& m) {
-    if (!finish_) return Error{ErrorCode::protocol, "the receiver confirmed before everything was sent"};
+    if (!finish_) return broken("the receiver confirmed before everything was sent");
     note(m.totals);
     confirmed_ = true;
     report_.edit([&](Progress& progress, Outcome& outcome) {
@@ -304,7 +304,7 @@ Result<void> SendJob::handle(const message::Confirm& m) {
         last_word_ = Error{ErrorCode::integrity,
                            "the receiver's root digest " + m.root.hex() + " differs from ours, " + finish_->root.hex()};
     } else if (m.totals.failures != 0 && outcome.failed_count == 0) {
-        last_word_ = Error{ErrorCode::protocol, "the receiver counts failures that it did not report"};
+        last_word_ = broken("the receiver counts failures that it did not report");
     } else {
         last_word_ = status_from_failures(outcome);
     }
@@ -365,7 +365,7 @@ void SendJob::end(Instant now, proto::Connection& connection, Result<void> statu
 void SendJob::on_closed(const proto::CloseReason& reason) {
     if (settled_) return;
     if (giving_up_) return settle(*giving_up_);
-    if (reason.orderly()) return settle(Error{ErrorCode::protocol, "the receiver ended without confirming"});
+    if (reason.orderly()) return settle(broken("the receiver ended without confirming"));
     const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const std::string who = reason.application && reason.by_peer ? "receiver: " : "";
     settle(Error{code, who + escape_line(reason.message)});

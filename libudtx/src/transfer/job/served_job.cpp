@@ -61,7 +61,7 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
                          std::holds_alternative<proto::event::StreamReset>(event);
     if (lasting) missed_.push_back(event);
     if (missed_.size() > kMostMissed) {
-        return end(now, connection, Error{ErrorCode::protocol, "the other side opens streams and says nothing"});
+        return end(now, connection, broken("the other side opens streams and says nothing"));
     }
     if (control_) read_control(now, connection);
 }
@@ -81,7 +81,7 @@ void ServedJob::read_control(Instant now, proto::Connection& connection) {
     while (!decide(now, connection)) {
         const auto got = connection.read(*control_, block);
         if (got.bytes == 0) {
-            if (got.end) end(now, connection, Error{ErrorCode::protocol, "the other side ended the control stream"});
+            if (got.end) end(now, connection, broken("the other side ended the control stream"));
             return;
         }
         incoming_.feed(std::span(block).first(got.bytes));
@@ -126,7 +126,7 @@ void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
 }
 
 void ServedJob::become_sender(Instant now, proto::Connection& connection) {
-    if (early_stream_) return end(now, connection, Error{ErrorCode::protocol, "data came with a request"});
+    if (early_stream_) return end(now, connection, broken("data came with a request"));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
     SendOptions what = request_.wish().what;

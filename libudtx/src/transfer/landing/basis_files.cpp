@@ -10,8 +10,6 @@
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
-#include "transfer/resume/journal_format.hpp"
-#include "transfer/source/scanner.hpp"
 
 namespace udtx::transfer {
 

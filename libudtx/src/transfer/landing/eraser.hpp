@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/name_set.hpp"
 #include "transfer/source/filter_rules.hpp"
-#include "transfer/source/name_set.hpp"
 
 namespace udtx::transfer {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 

@@ -11,6 +11,7 @@
 #include "transfer/landing/piece_syncer.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/names.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::transfer {

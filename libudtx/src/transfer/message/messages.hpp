@@ -19,6 +19,7 @@ inline constexpr std::uint64_t kTransferVersion = 5;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
+inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;    // that a receiver takes
 inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of what failed and was not announced
 inline constexpr std::size_t kMaxAttributes = 64;               // extended attributes of one entry
 inline constexpr std::size_t kMaxAttributeBytes = 48U << 10U;   // of all of them, names and values

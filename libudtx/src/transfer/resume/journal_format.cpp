@@ -141,8 +141,6 @@ class Replay {
 
 }  // namespace
 
-std::uint64_t path_key(std::string_view path) { return short_hash(std::as_bytes(std::span(path))); }
-
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record) {
     std::array<std::byte, kMaxRecordBytes> body_bytes;
     Writer body(body_bytes);

@@ -52,9 +52,6 @@ struct Done {
 
 using JournalRecord = std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done>;
 
-/// Names a path in Done records: eight bytes of its XXH3-128.
-[[nodiscard]] std::uint64_t path_key(std::string_view path);
-
 /// Appends a record that will stand at `offset` of the journal.
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
 /// The body of one record, whose check was right.

@@ -13,6 +13,7 @@
 
 #include "os/unique_fd.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/names.hpp"
 #include "transfer/resume/journal_format.hpp"
 
 namespace udtx::transfer {

@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "transfer/names.hpp"
-#include "transfer/resume/journal_format.hpp"
 
 namespace udtx::transfer {
 

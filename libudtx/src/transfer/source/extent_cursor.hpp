@@ -8,8 +8,6 @@
 
 namespace udtx::transfer {
 
-/// Longest extent that a receiver takes.
-inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;
 /// Longest extent that is announced at once: what has to be sent when the file fails midway, at either end.
 inline constexpr std::uint64_t kSentExtentBytes = 8U << 20U;
 

@@ -32,10 +32,10 @@ void ResumeAnswers::presume_nothing() {
 Result<void> ResumeAnswers::add(const message::Answer& answer) {
     const std::lock_guard lock(mutex_);
     const auto at = open_.find(answer.number);
-    if (at == open_.end() || at->second.complete) return Error{ErrorCode::protocol, "an answer to no query"};
+    if (at == open_.end() || at->second.complete) return broken("an answer to no query");
     Slot& slot = at->second;
     pieces_ += answer.pieces.size();
-    if (pieces_ > kMaxPieces) return Error{ErrorCode::protocol, "the receiver claims too many pieces"};
+    if (pieces_ > kMaxPieces) return broken("the receiver claims too many pieces");
     for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
     slot.holding.has = answer.has;
     slot.complete = answer.has != Holding::pieces;

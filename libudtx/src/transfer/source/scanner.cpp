@@ -28,10 +28,6 @@ bool may_meet(const std::vector<SourceRoot>& roots) {
 
 }  // namespace
 
-std::int64_t mtime_of(const struct stat& st) noexcept {
-    return static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
-}
-
 bool may_have_holes(const struct stat& st) noexcept {
     return static_cast<std::uint64_t>(st.st_blocks) * 512 < static_cast<std::uint64_t>(st.st_size);
 }

@@ -55,7 +55,6 @@ struct ScanOptions {
 inline constexpr std::size_t kMaxScanQueueBytes = 16U << 20U;
 using ScanQueue = BoundedQueue<ScannedEntry>;
 
-[[nodiscard]] std::int64_t mtime_of(const struct stat& st) noexcept;
 /// Bytes that a file is expected to put on the wire: not more than what it occupies.
 [[nodiscard]] std::uint64_t expected_data_bytes(const struct stat& st) noexcept;
 /// Occupies less than its size: has holes, or is compressed by the file system.

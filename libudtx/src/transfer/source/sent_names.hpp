@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 

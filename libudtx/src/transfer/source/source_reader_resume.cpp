@@ -9,7 +9,6 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
-#include "transfer/resume/journal_format.hpp"
 #include "transfer/source/source_file.hpp"
 #include "transfer/source/source_reader.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 

@@ -1,22 +1,13 @@
-#include "report/process.hpp"
+#include "report/output.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include "common/descriptors.hpp"
 
 namespace udtx::apps {
-
-void forbid_core_dumps() noexcept {
-#ifdef NDEBUG
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_CORE, &none);
-#endif
-}
 
 ExitCode print_output(Log& log, std::string_view text, ExitCode code) {
     const int failed = write_all(STDOUT_FILENO, text);
@@ -38,13 +29,6 @@ void check_log(Log& log, FinalReport& report) {
     report.code = ExitCode::file_io;
     report.error = written.error().message;
     log.error(report.error);
-}
-
-const char* program_version() noexcept { return UDTX_VERSION; }
-
-bool wants_json(const std::vector<std::string>& arguments) {
-    const auto end = std::find(arguments.begin(), arguments.end(), "--");
-    return std::any_of(arguments.begin(), end, [](const auto& a) { return a == "--json" || a == "--json-stream"; });
 }
 
 }  // namespace udtx::apps

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/resume/journal_format.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
