@@ -123,6 +123,7 @@ class Udtx final : public CongestionController {
     Instant blamed_until_;                                                    // after a trial that found congestion
     SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(10)};  // x before others came
     double before_ = 0.0;                                                     // the highest of them
+    SlidingExtreme<double, std::greater<>> once_{std::chrono::seconds(30)};   // x, for who was starved at once
     std::optional<Instant> left_;                                             // competing ended
     double left_rate_ = 0.0;                                                  // with this x
     std::optional<Instant> overrun_since_;                                    // q > 5 q_h, or 1.5 q_h of others' queue

@@ -16,12 +16,12 @@ constexpr Duration kMemory = std::chrono::seconds(25);  // two of Linux's
 }  // namespace
 
 void UdtxPauses::on_feedback(Instant now, const Line& line) {
+    const double high = std::max(kReach * line.base_rtt + line.half_delay, kCrowd * line.half_delay);
     if (line.drained) {
-        long_ = {};
-        below_full_ = {};
+        long_.on_drained(now, line.queue, high);
+        below_full_.on_drained(now, line.queue, kFew * line.half_delay);
         return;
     }
-    const double high = std::max(kReach * line.base_rtt + line.half_delay, kCrowd * line.half_delay);
     long_.on_feedback(now, line, high, std::numeric_limits<double>::max());
     look_for_end(now, line, long_, 0.5 * high);
     const double low = kFew * line.half_delay;
@@ -44,6 +44,16 @@ void UdtxPauses::Watch::on_feedback(Instant now, const Line& line, double high, 
         if (at_once && to_seconds(high_at - *stands_since) > kStands + 4.0 * line.base_rtt) empty_since = now;
         stands_since.reset();
     } else if (!below || (line.queue < 0.5 * high && !at_once)) {
+        stands_since.reset();
+    }
+}
+
+// A queue that stands through our own drains is not ours; one that goes meanwhile tells nothing.
+void UdtxPauses::Watch::on_drained(Instant now, double queue, double high) {
+    empty_since.reset();
+    if (stands_since && queue > high) {
+        high_at = now;
+    } else if (queue < 0.5 * high) {
         stands_since.reset();
     }
 }

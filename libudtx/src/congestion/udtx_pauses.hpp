@@ -32,6 +32,7 @@ class UdtxPauses {
     /// A queue within these bounds, seconds, and how it goes.
     struct Watch {
         void on_feedback(Instant now, const Line& line, double high, double top);
+        void on_drained(Instant now, double queue, double high);
         std::optional<Instant> stands_since;
         Instant high_at;                     // there last
         std::optional<Instant> empty_since;  // it stood, and is gone

@@ -37,6 +37,7 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
                               .full = overflows(now) && loss_.random() < kNoLoss ? *delay_.full() : 0.0});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
+    once_.add(now, rate_);
     if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
     // The queue had emptied, but what we left to others they took: they are still not of our kind.
     if (left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
@@ -107,7 +108,9 @@ bool Udtx::losing(Instant now) const { return rate_ < kLosing * rates_.value(now
 void Udtx::begin_competing(Instant now, double rtt) {
     // With a share of 1/n before, 1/(n + 1) is fair beside one more; a newcomer never had a share: beside one, 1/2.
     const bool newcomer = to_seconds(*overrun_since_ - started_) < 1.0 + 5.0 * delay_.base_rtt();
-    const double fair = mtr_.mtr() * before_ / (mtr_.mtr() + before_);
+    // By the time that two pauses have shown them, what they took is longer ago.
+    const double before = pauses_.regular(now) ? std::max(before_, once_.value(now).value_or(rate_)) : before_;
+    const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
     const double share = newcomer ? 0.5 * mtr_.mtr() : fair;
     stop_waiting();
     if (left_ && now - *left_ < kRemorse) {

@@ -84,6 +84,30 @@ TEST_CASE("udtx's pauses: none is what answers to loss, has ended, or drains whe
     CHECK(!rig.regular());
 }
 
+TEST_CASE("udtx's pauses: a queue that stands through our own drains, each second, is gone without us") {
+    Rig rig;
+    const auto drains = [&rig](double low) {
+        for (int i = 0; i < 4; ++i) {
+            rig.stay(400ms, kLong, kLong, false);
+            rig.stay(600ms, low, low, true);
+        }
+    };
+    SECTION("it stands") {
+        for (int i = 0; i < 2; ++i) {
+            drains(kLong);
+            rig.run({.stands = 100ms});
+        }
+        CHECK(rig.regular());
+    }
+    SECTION("it goes with them, as our own kind's") {
+        for (int i = 0; i < 2; ++i) {
+            drains(0.0);
+            rig.run({.stands = 100ms});
+        }
+        CHECK(!rig.regular());
+    }
+}
+
 TEST_CASE("udtx's pauses: where the buffer overflows, a shorter queue that is gone at once without having been full") {
     constexpr double kFull = 0.060;
     Rig rig;
