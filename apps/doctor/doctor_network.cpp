@@ -1,5 +1,4 @@
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,13 +10,7 @@
 #include "doctor/doctor.hpp"
 #include "io/interfaces.hpp"
 #include "io/socket_setup.hpp"
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
+#include "io/udp_offload.hpp"
 
 namespace udtx::apps {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <linux/errqueue.h>
 #include <netinet/in.h>
-#include <netinet/udp.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,14 +9,7 @@
 
 #include "io/address_convert.hpp"
 #include "io/socket_setup.hpp"
-
-// Absent from older C libraries; the values are the kernel's ABI (linux/udp.h).
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
+#include "io/udp_offload.hpp"
 
 namespace udtx::io {
 namespace {
