@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/page_block.hpp"
+
 namespace udtx {
 
 Chunk Chunk::copy_of(std::span<const std::byte> bytes) {
@@ -17,7 +19,7 @@ Chunk Chunk::copy_of(std::span<const std::byte> bytes) {
 struct ChunkPool::Shelf {
     explicit Shelf(std::size_t max) : max_idle(max) { idle.reserve(max); }
 
-    std::unique_ptr<std::byte[]> take() {
+    PageBlock take() {
         const std::lock_guard lock(mutex);
         if (idle.empty()) return nullptr;
         auto block = std::move(idle.back());
@@ -25,13 +27,13 @@ struct ChunkPool::Shelf {
         return block;
     }
     // Never allocates: the room was reserved.
-    void put(std::unique_ptr<std::byte[]> block) noexcept {
+    void put(PageBlock block) noexcept {
         const std::lock_guard lock(mutex);
         if (idle.size() < max_idle) idle.push_back(std::move(block));
     }
 
     std::mutex mutex;
-    std::vector<std::unique_ptr<std::byte[]>> idle;
+    std::vector<PageBlock> idle;
     const std::size_t max_idle;
 };
 
@@ -40,8 +42,8 @@ ChunkPool::ChunkPool(std::size_t block_bytes, std::size_t max_idle)
 
 Chunk ChunkPool::take() {
     auto block = shelf_->take();
-    if (block == nullptr) block.reset(new std::byte[block_bytes_]);
-    auto give_back = [shelf = shelf_](std::byte* p) { shelf->put(std::unique_ptr<std::byte[]>(p)); };
+    if (block == nullptr) block = make_page_block(block_bytes_);
+    auto give_back = [shelf = shelf_](std::byte* p) { shelf->put(PageBlock(p)); };
     // Should the control block not be allocated, shared_ptr calls the deleter: the block is not lost.
     return {std::shared_ptr<std::byte[]>(block.release(), std::move(give_back)), block_bytes_};
 }

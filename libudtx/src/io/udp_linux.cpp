@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "io/address_convert.hpp"
 #include "io/interface_indices.hpp"
 #include "io/monotonic_clock.hpp"
@@ -75,7 +76,7 @@ class LinuxSocket final : public DatagramSocket {
     bool gso_ = true;
     InterfaceIndices interfaces_;
     std::uint32_t interface_ = 0;  // that this transmit leaves by
-    std::vector<std::byte> memory_;
+    PageBlock memory_;
     std::vector<Slot> slots_;
     std::array<mmsghdr, kReceiveBatch> messages_{};
     std::size_t used_ = 0;  // slots that the last call filled
@@ -85,10 +86,10 @@ class LinuxSocket final : public DatagramSocket {
 };
 
 LinuxSocket::LinuxSocket(BoundSocket socket)
-    : socket_(std::move(socket)), memory_(kReceiveBatch * kBufferBytes), slots_(kReceiveBatch) {
+    : socket_(std::move(socket)), memory_(make_page_block(kReceiveBatch * kBufferBytes)), slots_(kReceiveBatch) {
     enable_receive_control(socket_.fd.get(), socket_.family);
     for (std::size_t i = 0; i < kReceiveBatch; ++i) {
-        slots_[i].vector = {memory_.data() + i * kBufferBytes, kBufferBytes};
+        slots_[i].vector = {memory_.get() + i * kBufferBytes, kBufferBytes};
         prepare(i);
     }
     datagrams_.reserve(kReceiveBatch * 64);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "io/address_convert.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_socket.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 class PortableSocket final : public DatagramSocket {
   public:
-    explicit PortableSocket(BoundSocket socket) : socket_(std::move(socket)), memory_(kBatch * kSlot) {}
+    explicit PortableSocket(BoundSocket socket) : socket_(std::move(socket)), memory_(make_page_block(kBatch * kSlot)) {}
 
     Address local_address() const override { return socket_.local; }
     int native_handle() const override { return socket_.fd.get(); }
@@ -31,14 +32,14 @@ class PortableSocket final : public DatagramSocket {
     static constexpr std::size_t kSlot = 65536;
 
     BoundSocket socket_;
-    std::vector<std::byte> memory_;
+    PageBlock memory_;
     std::array<proto::RxDatagram, kBatch> datagrams_;
 };
 
 std::span<proto::RxDatagram> PortableSocket::receive() {
     std::size_t count = 0;
     for (int reported = 0; count < kBatch && reported < 8;) {
-        const std::span<std::byte> slot(memory_.data() + count * kSlot, kSlot);
+        const std::span<std::byte> slot(memory_.get() + count * kSlot, kSlot);
         SocketAddress from;
         from.length = sizeof from.storage;
         const ssize_t size = ::recvfrom(socket_.fd.get(), slot.data(), slot.size(), 0, from.get(), &from.length);

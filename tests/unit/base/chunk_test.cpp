@@ -1,5 +1,6 @@
 #include "base/chunk.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -42,6 +43,11 @@ TEST_CASE("the pool hands a returned block out again") {
     CHECK(pool.take().bytes().data() != first);
     copy = Chunk();
     CHECK(pool.take().bytes().data() == first);
+}
+
+TEST_CASE("a block of the pool begins a page") {
+    ChunkPool pool(1U << 20, 0);
+    for (int i = 0; i < 3; ++i) CHECK(reinterpret_cast<std::uintptr_t>(pool.take().bytes().data()) % 4096 == 0);
 }
 
 TEST_CASE("the pool keeps no more than max_idle blocks") {

@@ -100,11 +100,11 @@ Holding BasisFiles::hash_blocks(const std::string& path, const message::Query& q
     message::Answer out{query.number, Holding::pieces, 0, {}};
     bool whole = fd && ::fstat(fd.get(), &basis.st) == 0 && S_ISREG(basis.st.st_mode);
     const std::uint64_t size = whole ? static_cast<std::uint64_t>(basis.st.st_size) : 0;
-    block_.resize(kPieceBytes);
+    if (!block_) block_ = make_page_block(kPieceBytes);
     while (whole && basis.blocks.size() < count) {
         const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
         const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
-        const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+        const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
         std::size_t got = 0;
         whole = length > 0 && read_all_at(fd.get(), room, offset, got) == 0 && got == length && checked_(length);
         if (!whole) break;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
@@ -69,7 +70,7 @@ class BasisFiles {
     BasisOptions options_;
     Checked checked_;
     Hasher hasher_;
-    std::vector<std::byte> block_;
+    PageBlock block_;
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
     std::size_t blocks_ = 0;                          // in files_
     std::string directory_;                           // where the latest look was ...

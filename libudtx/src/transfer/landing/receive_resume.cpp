@@ -32,7 +32,7 @@ ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, Resume
       journal_(journal),
       checked_(std::move(checked)),
       piece_hasher_(hash),
-      block_(kPieceBytes),
+      block_(make_page_block(kPieceBytes)),
       syncer_(journal) {
     for (const auto& [key, partial] : journal.earlier().partials) partials_[key] = {partial.path, partial.pieces};
 }
@@ -72,7 +72,7 @@ void ReceiveResume::prove(Partial& partial, std::uint64_t number, const Reply& r
     message::Answer out{number, Holding::pieces, 0, {}};
     for (const ProvenPiece& piece : claimed) {
         std::size_t count = 0;
-        const auto room = std::span(block_).first(static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
+        const auto room = std::span(block_.get(), static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
         const bool whole = fd && read_all_at(fd.get(), room, piece.offset, count) == 0 && count == piece.length;
         piece_hasher_.reset();
         piece_hasher_.update(room.first(count));
@@ -96,7 +96,7 @@ bool ReceiveResume::prove(const std::string& path, const record::Done& done) {
     FileDigest digest(hash_, done.size);
     for (std::uint64_t offset = 0; offset < done.size;) {
         const std::uint64_t length = piece_length(offset, done.size - offset);
-        const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+        const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
         std::size_t count = 0;
         if (read_all_at(fd.get(), room, offset, count) != 0 || count != length) return false;
         piece_hasher_.reset();

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "transfer/landing/piece_syncer.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
@@ -75,7 +76,7 @@ class ReceiveResume {
     ResumeJournal& journal_;
     Checked checked_;
     Hasher piece_hasher_;
-    std::vector<std::byte> block_;
+    PageBlock block_;
     std::unordered_map<std::uint64_t, Partial> partials_;            // by path key
     std::unordered_map<std::uint64_t, std::uint64_t> proven_files_;  // size by path key
     PieceSyncer syncer_;

@@ -9,7 +9,7 @@
 namespace udtx::transfer {
 
 std::optional<std::span<const std::byte>> BlockHasher::read(std::uint64_t offset, std::uint64_t length) {
-    const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+    const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
     std::size_t count = 0;
     error_ = read_all_at(fd_, room, offset, count);
     if (error_ == 0 && count < room.size()) error_ = ENODATA;

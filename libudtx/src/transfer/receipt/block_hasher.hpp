@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <span>
 
+#include "base/page_block.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/pieces/piece_map.hpp"
@@ -34,7 +35,7 @@ class BlockHasher {
     std::uint64_t at_ = 0;
     int error_ = 0;
     Hasher hasher_;
-    std::vector<std::byte> block_ = std::vector<std::byte>(kPieceBytes);
+    PageBlock block_ = make_page_block(kPieceBytes);
 };
 
 }  // namespace udtx::transfer

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "transfer/checksum.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/job_report.hpp"
@@ -127,7 +128,7 @@ class SourceReader {
     bool active_ = false;
     std::deque<Candidate> waiting_;
     std::uint64_t waiting_bytes_ = 0;
-    std::vector<std::byte> block_;
+    PageBlock block_;
     OutgoingPacker packer_;
     Hasher piece_hasher_;
     RootDigest root_;

@@ -249,8 +249,8 @@ std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
 }
 
 Digest SourceReader::digest_of_source(const OpenFile& file, std::uint64_t offset, std::uint64_t length) {
-    block_.resize(kPieceBytes);
-    const auto room = std::span(block_).first(static_cast<std::size_t>(length));
+    if (!block_) block_ = make_page_block(kPieceBytes);
+    const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
     std::size_t count = 0;
     // A piece that cannot be read is met once more when it is to be sent.
     if (read_all_at(file.fd.get(), room, offset, count) != 0 || count != length) return {};
