@@ -27,6 +27,9 @@ constexpr double kInitialPackets = 18.0;
 constexpr double kLeastPackets = 4.0;  // a round trip,
 constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on a slow short line more fills the queue
 
+// Where the ends are slower than the line: s that a thread waits for its turn, a slice of the scheduler
+constexpr double kEndsLate = 3e-3;
+
 // Losses
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
@@ -142,6 +145,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
         delay_.note_lost(feedback.now, queue);
         if ((blamed || queue >= high_from) && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
     }
+    ends_.on_feedback(feedback.now, counts.low, counts.low_lost);
     if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
     if (congestion_losses_ > 0 && loss_.congestion() > kOverflow) last_overflow_ = feedback.now;
@@ -238,6 +242,12 @@ double Udtx::longest_hold() const {
     return kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
 }
 
+// For a queue, s. Where the ends are slower than the line they have to be kept busy while a thread is late.
+double Udtx::room() const {
+    const double queue = equilibrium_delay();
+    return mtr_.open() ? ends_.fit() * (queue + kEndsLate) : queue;
+}
+
 std::uint64_t Udtx::window() const {
     double bytes = blind_window_;
     if (compete_.active()) {
@@ -250,7 +260,7 @@ std::uint64_t Udtx::window() const {
         const double least = std::max(0.0, most - 2.0 * delay_.queue());
         const double held = std::clamp(to_seconds(sent_ - updated_.value_or(sent_)), least, most);
         const double back = acks_are_sparse() ? delay_.way_back() : 0.0;
-        const double loop = delay_.base_rtt() + delay_.noise() + equilibrium_delay() + back;
+        const double loop = delay_.base_rtt() + delay_.noise() + room() + back;
         bytes = trial_.factor() * rate_ * (loop + held + slack) + 4.0 * datagram_bytes_;
         // An ACK that packets bring forth takes so many of them, whatever the queue; else all wait for its timer.
         const double whole = (kAckPackets + 2.0) * datagram_bytes_;

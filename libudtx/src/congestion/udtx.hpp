@@ -10,6 +10,7 @@
 #include "congestion/ack_interval.hpp"
 #include "congestion/udtx_compete.hpp"
 #include "congestion/udtx_delay.hpp"
+#include "congestion/udtx_ends.hpp"
 #include "congestion/udtx_jitter.hpp"
 #include "congestion/udtx_loss.hpp"
 #include "congestion/udtx_mtr.hpp"
@@ -86,6 +87,7 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double ack_interval() const;
     [[nodiscard]] double push() const;
     [[nodiscard]] double longest_hold() const;
+    [[nodiscard]] double room() const;
     [[nodiscard]] double rest() const;               // of q_h, in q_eq
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
@@ -96,6 +98,7 @@ class Udtx final : public CongestionController {
     UdtxJitter jitter_;
     UdtxLoss loss_;
     UdtxMtr mtr_;
+    UdtxEnds ends_;
     UdtxShare share_;
     UdtxTrial trial_;
     UdtxCompete compete_;
