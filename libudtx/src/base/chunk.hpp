@@ -28,8 +28,8 @@ class Chunk {
     std::size_t size_ = 0;
 };
 
-/// Recycles blocks of one size that begin pages, so that a transfer does not fault in fresh pages for every megabyte. Thread-safe;
-/// chunks may outlive the pool.
+/// Recycles blocks of one size that begin pages, so that a transfer does not fault in fresh pages for every megabyte.
+/// Thread-safe; chunks may outlive the pool.
 class ChunkPool {
   public:
     /// Keeps at most `max_idle` unused blocks.

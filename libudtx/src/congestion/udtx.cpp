@@ -138,6 +138,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     if (!delay_.known()) return;
     const double high_from = delay_.long_queue(packet_time());
     UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
+    if (mtr_.open()) ends_.on_feedback(feedback, counts);
     const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, whatever the delays say
     if (blamed) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
     for (const CongestionLost& lost : feedback.lost) {
@@ -145,7 +146,6 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
         delay_.note_lost(feedback.now, queue);
         if ((blamed || queue >= high_from) && loss_.congestion() > kOverflow) delay_.note_full(feedback.now, queue);
     }
-    ends_.on_feedback(feedback.now, counts.low, counts.low_lost);
     if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
     if (congestion_losses_ > 0 && loss_.congestion() > kOverflow) last_overflow_ = feedback.now;
@@ -242,10 +242,11 @@ double Udtx::longest_hold() const {
     return kUsualHold * std::min(to_seconds(kSynInterval), kAckPackets * datagram_bytes_ / rate_);
 }
 
-// For a queue, s. Where the ends are slower than the line they have to be kept busy while a thread is late.
+// For a queue, s. Where the ends are slower than the line they have to be kept busy while a thread is late; a queue
+// that shows does so already.
 double Udtx::room() const {
     const double queue = equilibrium_delay();
-    return mtr_.open() ? ends_.fit() * (queue + kEndsLate) : queue;
+    return mtr_.open() ? ends_.fit() * (queue + std::max(0.0, kEndsLate - delay_.queue())) : queue;
 }
 
 std::uint64_t Udtx::window() const {

@@ -4,16 +4,15 @@
 // overflows that socket, lost without a queue to be seen. The room found fits it, as a window fits a buffer.
 #pragma once
 
-#include <algorithm>
-
-#include "udtx/time.hpp"
+#include "congestion/udtx_loss.hpp"
+#include "udtx/congestion.hpp"
 
 namespace udtx::congestion {
 
 class UdtxEnds {
   public:
-    /// Packets that arrived or were lost without a long queue around them, and those lost.
-    void on_feedback(Instant now, double packets, double lost);
+    /// Packets without a long queue around them, on a line that is open.
+    void on_feedback(const CongestionFeedback& feedback, const UdtxLoss::Counts& counts);
     /// Part of the usual room that has not cost losses, (0, 1].
     [[nodiscard]] double fit() const noexcept { return fit_; }
 

@@ -18,7 +18,8 @@ namespace {
 
 class PortableSocket final : public DatagramSocket {
   public:
-    explicit PortableSocket(BoundSocket socket) : socket_(std::move(socket)), memory_(make_page_block(kBatch * kSlot)) {}
+    explicit PortableSocket(BoundSocket socket)
+        : socket_(std::move(socket)), memory_(make_page_block(kBatch * kSlot)) {}
 
     Address local_address() const override { return socket_.local; }
     int native_handle() const override { return socket_.fd.get(); }

@@ -29,6 +29,8 @@ class SlowEnds {
 
     std::int64_t served = 0;
     std::int64_t lost = 0;
+    Duration queue{};  // of the line
+    bool open = true;
     Udtx udtx{{.datagram_bytes = kPacket}};
 
   private:
@@ -64,8 +66,8 @@ class SlowEnds {
         f.acked_bytes = static_cast<std::uint64_t>(n) * kPacket;
         f.rtt_sample = kRtt;
         f.smoothed_rtt = kRtt;
-        f.arrivals.push_back({f.largest_acked, now_ - kRtt, kRtt / 2});
-        f.rate = RateFeedback{.pair_bytes = kPacket, .line_pps = 1e6, .line_is_least = true};
+        f.arrivals.push_back({f.largest_acked, now_ - kRtt, kRtt / 2 + queue});
+        f.rate = RateFeedback{.pair_bytes = kPacket, .line_pps = 1e6, .line_is_least = open};
         // As short round trips are measured: 500 MB/s on the average, now and then far more
         f.delivery = DeliverySample{Rate::bytes_per_second(steps_ % 4 == 0 ? 1250e6 : 250e6), 1ms, false};
         while (!gone_.empty() && gone_.front().number < f.largest_acked) {
@@ -92,18 +94,31 @@ class SlowEnds {
 
 TEST_CASE("udtx ends: losses make the room smaller, their absence larger, to the whole at most") {
     UdtxEnds ends;
-    Instant now = Instant(1h);
-    const auto syn = [&](double lost) { ends.on_feedback(now += kSynInterval, 1000.0, lost); };
+    CongestionFeedback f;
+    f.now = Instant(1h);
+    const auto tell = [&](Duration later, double lost) {
+        f.now += later;
+        ends.on_feedback(f, {.low = 1000.0, .low_lost = lost});
+    };
+    const auto syn = [&](double lost) { tell(kSynInterval, lost); };
     syn(0.0);
     CHECK(ends.fit() == 1.0);
-    syn(4.0);  // what lines lose at random
+    syn(9.0);  // what lines lose at random
     CHECK(ends.fit() == 1.0);
     syn(100.0);
     CHECK(ends.fit() == Approx(0.7));
-    ends.on_feedback(now + 1ms, 10.0, 10.0);  // once a SYN
+    tell(1ms, 1000.0);  // once a SYN,
     CHECK(ends.fit() == Approx(0.7));
+    f.smoothed_rtt = 50ms;  // or a round trip
+    tell(40ms, 0.0);
+    CHECK(ends.fit() == Approx(0.7));
+    tell(10ms, 0.0);
+    CHECK(ends.fit() == Approx(0.7 * 0.7));
+    f.smoothed_rtt = 1ms;
+    f.application_limited = true;  // a room that is not used proves nothing
     syn(0.0);
     CHECK(ends.fit() == Approx(0.7 * 0.7));
+    f.application_limited = false;
     for (int i = 0; i < 30; ++i) syn(100.0);
     CHECK(ends.fit() == Approx(1.0 / 32.0));
     for (int i = 0; i < 400; ++i) syn(0.0);
@@ -116,6 +131,20 @@ TEST_CASE("udtx ends: both are kept busy while the other's thread waits") {
     ends.run(3000);
     CHECK(ends.lost == 0);
     CHECK(static_cast<double>(ends.served) > 0.95 * 0.75 * 3000 * kPerStep);
+}
+
+TEST_CASE("udtx ends: no room for a late thread where a queue shows, or on a line slower than trains") {
+    SlowEnds open(1'000'000);
+    open.run(1000);
+    const std::uint64_t without = open.udtx.window();
+    open.queue = 5ms;
+    open.run(3);
+    CHECK(static_cast<double>(open.udtx.window()) < 0.6 * static_cast<double>(without));
+
+    SlowEnds slower(1'000'000);
+    slower.open = false;
+    slower.run(1000);
+    CHECK(static_cast<double>(slower.udtx.window()) < 0.4 * static_cast<double>(without));
 }
 
 TEST_CASE("udtx ends: a small socket overflows seldom") {

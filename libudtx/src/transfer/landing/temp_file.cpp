@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
@@ -177,9 +178,9 @@ int TempFile::copy_range(int from, const Extent& extent) {
         left -= static_cast<std::uint64_t>(n);
     }
 #endif
-    std::vector<std::byte> block(left > 0 ? kCopyBlock : 0);
+    const PageBlock block = left > 0 ? make_page_block(kCopyBlock) : nullptr;
     while (left > 0) {
-        const auto room = std::span(block).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, kCopyBlock)));
+        const auto room = std::span(block.get(), static_cast<std::size_t>(std::min<std::uint64_t>(left, kCopyBlock)));
         const std::uint64_t at = extent.offset + extent.length - left;
         std::size_t got = 0;
         if (const int failed = read_all_at(from, room, at, got); failed != 0) return failed;
