@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <fstream>
 #include <random>
+#include <span>
 #include <system_error>
 #include <thread>
 
+#include "base/page_block.hpp"
 #include "common/units.hpp"
 #include "doctor/doctor.hpp"
 #include "io/monotonic_clock.hpp"
@@ -122,10 +124,11 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     const UniqueFd fd(::mkstemp(name.data()));
     if (!fd) return {unwritable(directory, errno)};
     ::unlink(name.c_str());
+    const PageBlock memory = make_page_block(kBlock);
+    const std::span block(memory.get(), kBlock);
     // Zeros are nothing to a disk that compresses.
-    std::vector<char> block(kBlock);
     std::minstd_rand random(1);
-    for (char& c : block) c = static_cast<char>(random());
+    for (std::byte& byte : block) byte = static_cast<std::byte>(random());
     Instant start = io::monotonic_now();
     const std::int64_t written =
         repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
