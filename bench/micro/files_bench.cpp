@@ -66,7 +66,7 @@ void read_file(benchmark::State& state, bool hash) {
     const UniqueFd fd(open_file());
     if (!fd || !write_pieces(fd.get(), buffers, nullptr)) return state.SkipWithError("no room in /dev/shm");
     transfer::Hasher hasher(transfer::HashAlgorithm::xxh3_128);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         for (std::size_t i = 0; i < kPieces; ++i) {
             const auto piece = buffers.piece(i);
             if (::pread(fd.get(), piece.data(), kPiece, static_cast<off_t>(i * kPiece)) < 0) std::abort();
@@ -83,7 +83,7 @@ void read_file(benchmark::State& state, bool hash) {
 void write_file(benchmark::State& state, bool hash) {
     const Buffers buffers(state);
     transfer::Hasher hasher(transfer::HashAlgorithm::xxh3_128);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         UniqueFd fd(open_file());
         if (!fd || !write_pieces(fd.get(), buffers, hash ? &hasher : nullptr)) {
             return state.SkipWithError("no room in /dev/shm");
@@ -113,7 +113,7 @@ void receive_datagrams(benchmark::State& state) {
                        ::setsockopt(from.get(), IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof segment) == 0;
     if (!ready) return state.SkipWithError("no UDP with GSO and GRO");
     std::size_t i = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         state.PauseTiming();
         if (::send(from.get(), buffers.piece(1).data(), kBatch, 0) != static_cast<ssize_t>(kBatch)) std::abort();
         state.ResumeTiming();
