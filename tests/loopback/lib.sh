@@ -12,12 +12,14 @@ if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
 receivers=()
+mounted=()  # by the test; unmounted at its end
 # Settings of whoever runs the tests are not theirs.
 for name in $(compgen -e UDTX_ || true); do [ "$name" = UDTX_KILL_POINTS ] || unset "$name"; done
 export XDG_CONFIG_HOME=$work/no-settings
 
 cleanup() {
-    local status=$? pid
+    local status=$? pid at
+    for at in "${mounted[@]}"; do umount "$at" 2>/dev/null || umount -l "$at" 2>/dev/null || true; done
     for pid in "${receivers[@]}"; do
         kill -CONT "$pid" 2>/dev/null || true
         kill -KILL "$pid" 2>/dev/null || true

@@ -34,7 +34,7 @@ Written sample() {
     out.add(record::Header{kJournalVersion, 77, HashAlgorithm::xxh3_128});
     out.add(record::Partial{0, {"d", "big"}});
     for (std::uint8_t i = 0; i < 3; ++i) out.add(record::Piece{0, {std::uint64_t{i} << 20U, 1U << 20U, digest_of(i)}});
-    out.add(record::Done{path_key("d/small"), 5, -9, digest_of(9)});
+    out.add(record::Done{path_key("d/small"), 5, {-9, 999'999'999}, digest_of(9)});
     return out;
 }
 
@@ -51,8 +51,27 @@ TEST_CASE("a journal says what was written into it") {
     CHECK(image.header.transfer == 77);
     CHECK(image.partials.at(path_key("d/big")).path == "d/big");
     CHECK(image.partials.at(path_key("d/big")).pieces.at(2U << 20U).digest == digest_of(2));
-    CHECK(image.done.at(path_key("d/small")).mtime_ns == -9);
+    CHECK(image.done.at(path_key("d/small")).mtime == FileTime{-9, 999'999'999});
     CHECK(image.next_number == 1);
+}
+
+TEST_CASE("a journal of version 1 has its times in nanoseconds") {
+    std::vector<std::byte> body(1 + 8 + 1 + 8 + 1 + 16, std::byte{7});
+    body[0] = std::byte{5};
+    body[9] = std::byte{6};                                           // size
+    for (std::size_t i = 10; i < 17; ++i) body[i] = std::byte{0xff};  // -2 ns
+    body[17] = std::byte{0xfe};
+    body[18] = std::byte{16};
+    const auto record = parse_record(body);
+    REQUIRE(record.ok());
+    CHECK(std::get<record::Done>(*record).mtime == FileTime{-1, 999'999'998});
+    Written written;
+    written.add(record::Header{1, 77, HashAlgorithm::xxh3_128});
+    written.add(*record);
+    CHECK(parse_journal(written.bytes).done.size() == 1);
+    Written later;
+    later.add(record::Header{kJournalVersion + 1, 77, HashAlgorithm::xxh3_128});
+    CHECK(parse_journal(later.bytes).valid_bytes == 0);
 }
 
 TEST_CASE("F60 of a torn journal the records before the tear are believed, and no other") {
@@ -96,7 +115,7 @@ TEST_CASE("a record at another place, and one that nothing led to, are not belie
 TEST_CASE("what is done or gone is not partial any more, whatever comes late") {
     Written written = sample();
     SECTION("done") {
-        written.add(record::Done{path_key("d/big"), 3U << 20U, 1, digest_of(7)});
+        written.add(record::Done{path_key("d/big"), 3U << 20U, {1, 0}, digest_of(7)});
         written.add(record::Piece{0, {3U << 20U, 1, digest_of(1)}});
         CHECK(parse_journal(written.bytes).done.count(path_key("d/big")) == 1);
     }

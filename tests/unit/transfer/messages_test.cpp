@@ -40,7 +40,7 @@ std::vector<Message> samples() {
     file.index = 7;
     file.path = {"d", "name\n"};
     file.mode = 0644;
-    file.mtime_ns = -1'500'000'000;
+    file.mtime = {-20'000'000'000, 999'999'999};  // 1336
     file.size = 1ULL << 40U;
     file.sparse = true;
     message::Entry link;
@@ -69,9 +69,10 @@ std::vector<Message> samples() {
             message::Finish{9, 123456789, 2, digest_of(3, 16)},
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
-            message::Query{3, {"d", "name"}, 5'000'000, -7, 0640},
+            message::Query{3, {"d", "name"}, 5'000'000, {20'000'000'000, 7}, 0640},
             message::Resume{true, "damaged at byte 9", false, true},
             message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
+            message::Note{"the time of 3 entries could not be kept"},
             message::Load{1000, 7},
             message::Cap{50'000'000},
             message::Accept{1},
@@ -124,7 +125,7 @@ TEST_CASE("fields arrive as they were sent") {
     const auto& entry = std::get<message::Entry>(**next);
     CHECK(entry.index == 7);
     CHECK(entry.path == std::vector<std::string>{"d", "name\n"});
-    CHECK(entry.mtime_ns == -1'500'000'000);
+    CHECK(entry.mtime == FileTime{-20'000'000'000, 999'999'999});
     CHECK(entry.size == 1ULL << 40U);
     CHECK(entry.sparse);
     CHECK_FALSE(entry.whole);
@@ -150,9 +151,13 @@ TEST_CASE("values beyond their bounds are malformed") {
         return parse_message(body).ok();
     };
     CHECK_FALSE(parse({99}));  // no such type
-    CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));
-    CHECK_FALSE(parse({2, 0, 4, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 4
-    CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
+    CHECK(parse({2, 0, 0, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    CHECK_FALSE(parse({2, 0, 4, 1, 1, 'd', 0x41, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0}));  // entry type 4
+    CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
+    CHECK(parse({2, 0, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff}));
+    CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00}));  // 10^9 nanoseconds
+    CHECK(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff, 0}));
+    CHECK_FALSE(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00, 0}));
     CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                                     // a digest of 3 bytes
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
     CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5

@@ -51,7 +51,7 @@ struct Run {
 
     message::Answer ask(const std::string& path, std::uint64_t size) {
         message::Answer all;
-        writer->answer({0, {path}, size, 1, 0644}, [&](const message::Answer& answer) {
+        writer->answer({0, {path}, size, {1, 0}, 0644}, [&](const message::Answer& answer) {
             all.has = answer.has;
             all.damaged += answer.damaged;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
@@ -63,7 +63,7 @@ struct Run {
         entry.index = index;
         entry.path = {"big"};
         entry.mode = 0644;
-        entry.mtime_ns = 1;
+        entry.mtime = {1, 0};
         entry.size = size;
         writer->begin_entry(entry);
     }

@@ -47,7 +47,7 @@ struct TreeWriterRig {
         m.type = type;
         m.path = split_path(path);
         m.mode = mode;
-        m.mtime_ns = 1'000'000'000'000'000'001;
+        m.mtime = {1'000'000'000, 1};
         m.size = size;
         m.whole = type == EntryType::file;
         m.target = target;

@@ -17,7 +17,7 @@ using namespace udtx::test;
 namespace {
 
 constexpr std::uint64_t kSize = 2 * kPieceBytes + 1000;
-constexpr std::int64_t kTime = 1'000'000'000'000'000'001;
+constexpr FileTime kTime{1'000'000'000, 1};
 
 std::string block(std::uint64_t ordinal, char fill) {
     return std::string(static_cast<std::size_t>(ordinal < 2 ? kPieceBytes : 1000), fill);
@@ -43,9 +43,9 @@ struct Rig {
         callbacks.skipped = [this](EntryType) { ++skipped; };
         writer.emplace(ConfinedDir::open(temp.path().string()).value(), options, callbacks);
     }
-    message::Answer ask(const std::string& path, std::uint64_t size, std::int64_t mtime_ns = kTime) {
+    message::Answer ask(const std::string& path, std::uint64_t size, const FileTime& mtime = kTime) {
         message::Answer all;
-        writer->answer({0, split_path(path), size, mtime_ns, 0600}, [&](const message::Answer& answer) {
+        writer->answer({0, split_path(path), size, mtime, 0600}, [&](const message::Answer& answer) {
             all.has = answer.has;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
         });
@@ -55,7 +55,7 @@ struct Rig {
         message::Entry entry;
         entry.path = split_path(path);
         entry.mode = 0644;
-        entry.mtime_ns = kTime;
+        entry.mtime = kTime;
         entry.size = size;
         entry.whole = whole;
         writer->begin_entry(entry);

@@ -22,16 +22,10 @@ struct CloseDir {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-timespec to_timespec(std::int64_t ns) {
-    std::int64_t seconds = ns / 1'000'000'000;
-    std::int64_t rest = ns % 1'000'000'000;
-    if (rest < 0) {
-        rest += 1'000'000'000;
-        --seconds;
-    }
+timespec to_timespec(const FileTime& time) {
     timespec out = {};
-    out.tv_sec = static_cast<time_t>(seconds);
-    out.tv_nsec = static_cast<long>(rest);
+    out.tv_sec = static_cast<time_t>(time.seconds);
+    out.tv_nsec = static_cast<long>(time.nanoseconds);
     return out;
 }
 
@@ -64,24 +58,33 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
 #endif
 }
 
-int set_file_time(int fd, std::int64_t mtime_ns) {
-    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+int set_file_time(int fd, const FileTime& mtime) {
+    timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime)};
+    if (::futimens(fd, times) != 0) return errno;
+    struct stat st = {};
+    if (::fstat(fd, &st) != 0 || mtime_of(st) == mtime) return 0;
+    // File systems on libfuse 2 do nothing when only one of the two times is to be set.
+    times[0] = st.st_atim;
     return ::futimens(fd, times) == 0 ? 0 : errno;
 }
 
-int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns) {
-    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
+int set_link_time(int directory, const std::string& name, const FileTime& mtime) {
+    timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime)};
+    if (::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    struct stat st = {};
+    if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || mtime_of(st) == mtime) return 0;
+    times[0] = st.st_atim;  // as above
     return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
 }
 
-void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns) {
+void restore_directory(int fd, std::uint32_t mode, bool preserve, const FileTime& mtime) {
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return;
     // Without preserve the umask has already been at work: only the owner's extra rights are to go.
     const mode_t wanted =
         preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 07077U) & 07777U;
     if (::fchmod(fd, wanted) != 0) return;
-    if (preserve) static_cast<void>(set_file_time(fd, mtime_ns));
+    if (preserve) static_cast<void>(set_file_time(fd, mtime));
 }
 
 std::vector<std::string> names_in(int directory, int& error) {
@@ -156,8 +159,8 @@ int sync_directory(int fd) {
     return 0;
 }
 
-std::int64_t mtime_of(const struct stat& st) noexcept {
-    return static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
+FileTime mtime_of(const struct stat& st) noexcept {
+    return {static_cast<std::int64_t>(st.st_mtim.tv_sec), static_cast<std::uint32_t>(st.st_mtim.tv_nsec)};
 }
 
 }  // namespace udtx::transfer

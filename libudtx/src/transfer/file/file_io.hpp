@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transfer/file_time.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -38,11 +39,10 @@ namespace udtx::transfer {
 /// errno; `before` gets the permission bits that it had.
 int open_up_directory(int parent, const std::string& name, std::uint32_t& before);
 /// Modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
-[[nodiscard]] int set_file_time(int fd, std::int64_t mtime_ns);
-int set_link_time(int directory, const std::string& name, std::int64_t mtime_ns);
+[[nodiscard]] int set_file_time(int fd, const FileTime& mtime);
+int set_link_time(int directory, const std::string& name, const FileTime& mtime);
 /// Final mode of a directory: exact, or with the umask taken off; and its time if `preserve`.
-void restore_directory(int fd, std::uint32_t mode, bool preserve, std::int64_t mtime_ns);
-/// In nanoseconds.
-[[nodiscard]] std::int64_t mtime_of(const struct stat& st) noexcept;
+void restore_directory(int fd, std::uint32_t mode, bool preserve, const FileTime& mtime);
+[[nodiscard]] FileTime mtime_of(const struct stat& st) noexcept;
 
 }  // namespace udtx::transfer

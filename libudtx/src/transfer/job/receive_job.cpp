@@ -171,6 +171,7 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeed
         if (options_.receipt != nullptr) options_.receipt->note(failed);
         out.put(std::move(failed));
     }
+    for (std::string& text : news.notes) out.put(message::Note{std::move(text)});
     message::Erased erased;
     std::size_t bytes = 0;
     for (std::string& path : news.erased) {

@@ -237,6 +237,10 @@ Result<void> SendJob::handle(proto::Connection& connection, const Message& messa
         return {};
     }
     if (const auto* erased = std::get_if<message::Erased>(&message)) return handle(*erased);
+    if (const auto* note = std::get_if<message::Note>(&message)) {
+        report_.warn("receiver: " + escape_line(note->text));
+        return {};
+    }
     return broken("the receiver sent a sender's message");
 }
 

@@ -56,10 +56,10 @@ bool BasisFiles::is_directory(const std::string& path) {
     return look(path, st) && S_ISDIR(st.st_mode);
 }
 
-bool BasisFiles::is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns) {
+bool BasisFiles::is_same(const std::string& path, std::uint64_t size, const FileTime& mtime) {
     struct stat st = {};
     return !options_.by_digest && look(path, st) && S_ISREG(st.st_mode) &&
-           static_cast<std::uint64_t>(st.st_size) == size && mtime_of(st) == mtime_ns;
+           static_cast<std::uint64_t>(st.st_size) == size && has_time(st, mtime);
 }
 
 Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
@@ -74,7 +74,7 @@ Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
     if (!there) return say(Holding::nothing);
     if (options_.overwrite == Overwrite::always || !S_ISREG(st.st_mode)) return say(Holding::nothing);
     const auto size = static_cast<std::uint64_t>(st.st_size);
-    if (!options_.by_digest && size == query.size && mtime_of(st) == query.mtime_ns) {
+    if (!options_.by_digest && size == query.size && has_time(st, query.mtime)) {
         set_mode(path, st, query.mode);
         return say(Holding::same);
     }

@@ -13,6 +13,7 @@
 
 #include "base/page_block.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
 
@@ -38,8 +39,8 @@ class BasisFiles {
     [[nodiscard]] bool must_stay(const std::string& path);
     /// A directory stands there.
     [[nodiscard]] bool is_directory(const std::string& path);
-    /// A file of that size and time stands there, and that is enough.
-    [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, std::int64_t mtime_ns);
+    /// A file of that size and time, or of what the disk makes of that time, stands there, and that is enough.
+    [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, const FileTime& mtime);
     /// Answers by what stands there. The last answer's Holding.
     Holding answer(const message::Query& query, const Reply& reply);
 
@@ -51,6 +52,8 @@ class BasisFiles {
     [[nodiscard]] bool knows(const std::string& path) const;
     /// Copies from the file that was answered for. file_io: it is not that file any more.
     Result<void> copy(const std::string& path, const Extent& extent, TempFile& to);
+    /// Nothing more is asked: times of directories are set after that.
+    void close() { times_.close(); }
     /// It will not be asked for any more.
     void forget(const std::string& path);
 
@@ -62,6 +65,10 @@ class BasisFiles {
     };
     /// False: there is nothing, or no way to it.
     [[nodiscard]] bool look(const std::string& path, struct stat& st);
+    /// Of what the latest look found.
+    [[nodiscard]] bool has_time(const struct stat& st, const FileTime& wanted) {
+        return times_.agree(directory_fd_.get(), st, wanted);
+    }
     void set_mode(const std::string& path, const struct stat& st, std::uint32_t mode);
     [[nodiscard]] Holding hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
                                       const Reply& reply);
@@ -70,6 +77,7 @@ class BasisFiles {
     BasisOptions options_;
     Checked checked_;
     Hasher hasher_;
+    DiskTimes times_;
     PageBlock block_;
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
     std::size_t blocks_ = 0;                          // in files_

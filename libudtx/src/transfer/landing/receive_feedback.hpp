@@ -24,6 +24,7 @@ class ReceiveFeedback {
         std::optional<message::Resume> resume;  ///< once, before the answers
         std::vector<message::Answer> answers;
         std::vector<std::string> erased;          ///< paths
+        std::vector<std::string> notes;           ///< for the user at the sender
         std::optional<message::Confirm> confirm;  ///< everything is done; once
         std::optional<Error> fatal;
         bool worker_idle = false;  ///< it has tidied up and ends; once

@@ -41,7 +41,7 @@ bool ReceiveResume::knows(const std::string& path, const message::Query& query) 
     if (has_partial(path)) return true;
     const auto& done = journal_.earlier().done;
     const auto at = done.empty() ? done.end() : done.find(path_key(path));
-    return at != done.end() && at->second.size == query.size && at->second.mtime_ns == query.mtime_ns;
+    return at != done.end() && at->second.size == query.size && at->second.mtime == query.mtime;
 }
 
 void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
@@ -52,7 +52,7 @@ void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
     }
     const auto& done = journal_.earlier().done;
     const auto at = done.find(key);
-    const bool same = at != done.end() && at->second.size == query.size && at->second.mtime_ns == query.mtime_ns;
+    const bool same = at != done.end() && at->second.size == query.size && at->second.mtime == query.mtime;
     const bool there = same && prove(path, at->second);
     if (there) proven_files_[key] = query.size;
     reply({query.number, there ? Holding::file : Holding::nothing, same && !there ? 1U : 0U, {}});

@@ -43,6 +43,10 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     out.unchanged = [&links](EntryType type) { count_unchanged(links.report, type); };
     out.skipped = [&links](EntryType type) { count_skipped(links.report, type); };
     out.erased = [&links](const std::string& path) { hand_over_erased(links, path); };
+    out.noted = [&links](const std::string& text) {
+        links.report.warn(text);
+        links.feedback.edit([&](ReceiveFeedback::News& news) { news.notes.push_back(text); });
+    };
     out.checked = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
         return !links.queue.closed();

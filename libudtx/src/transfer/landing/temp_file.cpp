@@ -209,9 +209,11 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
     if (!attributes.exact_mode && (attributes.mode & kOwnerWrite) == 0) {
         if (const int failed = take_owner_write(fd_.get()); failed != 0) return error("cannot set the mode of", failed);
     }
-    const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime_ns) : 0;
+    const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime) : 0;
     return failed == 0 ? Result<void>() : error("cannot set the time of", failed);
 }
+
+int TempFile::look(struct stat& st) const { return ::fstat(fd_.get(), &st) == 0 ? 0 : errno; }
 
 Result<void> TempFile::set_owner(std::uint32_t user, std::uint32_t group) {
     return ::fchown(fd_.get(), user, group) == 0 ? Result<void>() : error("cannot set the owner of", errno);

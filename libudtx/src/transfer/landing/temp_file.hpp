@@ -1,6 +1,7 @@
 // A file under construction, beside its target and under a temporary name.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct FileAttributes {
     std::uint32_t mode = 0666;
     bool exact_mode = false;  ///< else `mode` is subject to the umask
     bool set_mtime = false;
-    std::int64_t mtime_ns = 0;
+    FileTime mtime{};
 };
 
 class TempFile {
@@ -51,6 +52,8 @@ class TempFile {
     Result<void> set_attributes(const std::vector<message::Attribute>& attributes);
     /// Full size (a hole at the end), mode and time. The file is complete after that.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
+    /// As it stands on the disk now; 0 or an errno.
+    [[nodiscard]] int look(struct stat& st) const;
     /// Hands the descriptor and the names over.
     [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }

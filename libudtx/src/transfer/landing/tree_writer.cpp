@@ -26,7 +26,7 @@ FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
     out.mode = entry.mode & 0777U;
     out.exact_mode = preserve;
     out.set_mtime = true;
-    out.mtime_ns = entry.mtime_ns;
+    out.mtime = entry.mtime;
     return out;
 }
 
@@ -93,7 +93,7 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     if (stays(error)) return callbacks_.skipped(entry.type);
     if (error != 0) return fail(entry.index, path, io_error("cannot make directory", path, error));
     if (!options_.preserve) final_mode = before;
-    if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime_ns});
+    if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime});
     latest_directory_ = path;
     Commit commit;
     commit.index = entry.index;
@@ -139,7 +139,11 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
         return fail(entry.index, path, io_error("cannot make link", path, errno));
     }
-    if (options_.preserve) set_link_time(parent.get(), temporary, entry.mtime_ns);
+    struct stat st = {};
+    if (options_.preserve && set_link_time(parent.get(), temporary, entry.mtime) == 0 &&
+        ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        lost_times_.look(st, path, entry.mtime);
+    }
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::symlink;
@@ -188,7 +192,7 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
 
 bool TreeWriter::may_stand(const OpenFile& file) {
     return basis_.knows(file.path) || basis_.must_stay(file.path) ||
-           basis_.is_same(file.path, file.size, file.attributes.mtime_ns);
+           basis_.is_same(file.path, file.size, file.attributes.mtime);
 }
 
 Result<void> TreeWriter::reserve(OpenFile& file) {
@@ -238,13 +242,20 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
                                    : file.file->write(piece.piece.file_offset, bytes);
     if (!written) return written;
     if (file.whole && piece.piece.length == file.size) {
-        if (auto done = file.file->complete(file.size, file.attributes); !done) return done;
+        if (auto done = complete(file); !done) return done;
         file.completed = true;
     }
     if (resume_ && file.size > kPieceBytes) {
         resume_->wrote(file.path, *file.file, file.unsynced, {piece.piece.file_offset, piece.piece.length, digest});
     }
     return {};
+}
+
+Result<void> TreeWriter::complete(OpenFile& file) {
+    auto done = file.file->complete(file.size, file.attributes);
+    struct stat st = {};
+    if (done && file.file->look(st) == 0) lost_times_.look(st, file.path, file.attributes.mtime);
+    return done;
 }
 
 void TreeWriter::check_digests(const message::Digests& digests) {
@@ -284,7 +295,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     }
     if (!file.completed) {
         auto done = ensure_open(index, file);
-        if (done) done = file.file->complete(file.size, file.attributes);
+        if (done) done = complete(file);
         if (!done) return drop(index, done.error());
     }
     failures_in_a_row_ = full_in_a_row_ = 0;
@@ -308,6 +319,7 @@ void TreeWriter::abandon() {
     open_files_ = {};
     if (committer_) committer_->flush();
     restore_directories();
+    tell_lost_times();
     close_journal(false);
 }
 

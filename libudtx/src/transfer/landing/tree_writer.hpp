@@ -13,6 +13,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/committer.hpp"
+#include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/landing/names_under_way.hpp"
 #include "transfer/landing/receive_resume.hpp"
@@ -49,6 +50,8 @@ struct TreeWriterCallbacks {
     std::function<void(EntryType type)> unchanged = [](EntryType) {};
     std::function<void(EntryType type)> skipped = [](EntryType) {};
     std::function<void(const std::string& path)> erased = [](const std::string&) {};
+    /// For the user, at the end.
+    std::function<void(const std::string& text)> noted = [](const std::string&) {};
     /// Bytes that were there before and were read and hashed; false: there is no time for more.
     ReceiveResume::Checked checked = [](std::uint64_t) { return true; };
 };
@@ -108,7 +111,7 @@ class TreeWriter {
     struct FinishedDirectory {
         std::string path;
         std::uint32_t mode = 0;
-        std::int64_t mtime_ns = 0;
+        FileTime mtime{};
     };
 
     void make_directory(const message::Entry& entry, const std::string& path);
@@ -144,6 +147,8 @@ class TreeWriter {
     /// At the end of the job.
     void close_journal(bool complete);
     Result<void> store(std::uint64_t index, OpenFile& file, const WholePiece& piece);
+    /// Size, mode and time.
+    Result<void> complete(OpenFile& file);
     void settle_if_complete(std::uint64_t index, OpenFile& file);
     void count_written(OpenFile& file, const Piece& piece);
     /// The file does not end as one that is there.
@@ -153,6 +158,7 @@ class TreeWriter {
     void drop(std::uint64_t index, const Error& error);
     void watch_disk(const Error& error);
     void restore_directories();
+    void tell_lost_times();
 
     ConfinedDir root_;
     TreeWriterOptions options_;
@@ -175,6 +181,7 @@ class TreeWriter {
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
     BasisFiles basis_;
+    LostTimes lost_times_;
     std::optional<Eraser> eraser_;
     std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above

@@ -31,6 +31,7 @@ Digest TreeWriter::finish(const std::function<bool()>& all_well) {
     make_hard_links();
     if (eraser_ && all_well()) erase();
     restore_directories();
+    tell_lost_times();
     close_journal(true);
     return root_digest_.finish();
 }
@@ -119,15 +120,26 @@ void TreeWriter::erase() {
 }
 
 void TreeWriter::restore_directories() {
+    basis_.close();
     // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
     // bar the way to the child.
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
         int ignored = 0;
         const UniqueFd fd = root_.open_directory(directory->path, ignored);
         if (!fd) continue;
-        restore_directory(fd.get(), directory->mode, options_.preserve, directory->mtime_ns);
+        struct stat before = {};
+        struct stat after = {};
+        if (::fstat(fd.get(), &before) != 0) continue;
+        restore_directory(fd.get(), directory->mode, options_.preserve, directory->mtime);
+        // One that has had what the disk makes of its time is as it was.
+        const bool changed = ::fstat(fd.get(), &after) == 0 && mtime_of(before) != mtime_of(after);
+        if (options_.preserve && changed) lost_times_.look(after, directory->path, directory->mtime);
     }
     directories_.clear();
+}
+
+void TreeWriter::tell_lost_times() {
+    if (const std::string text = lost_times_.take(); !text.empty()) callbacks_.noted(text);
 }
 
 }  // namespace udtx::transfer

@@ -25,7 +25,7 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     }
     // What was put there meanwhile is not sent again for what an earlier run left of it.
     const bool stands = resume_ && resume_->has_partial(path) && options_.overwrite != Overwrite::always &&
-                        basis_.is_same(path, query.size, query.mtime_ns);
+                        basis_.is_same(path, query.size, query.mtime);
     const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
     if (known) return resume_->answer(query, reply);
     const Holding has = basis_.answer(query, reply);
@@ -84,7 +84,7 @@ void TreeWriter::end_kept(std::uint64_t index) {
     const bool resumed = resume_ && resume_->proven_file(file.path, file.size);
     const bool proven = resumed || basis_.proven_file(file.path, file.size);
     // Counted when it was answered for.
-    if (!proven && basis_.is_same(file.path, file.size, file.attributes.mtime_ns)) {
+    if (!proven && basis_.is_same(file.path, file.size, file.attributes.mtime)) {
         latest_kept_ = file.path;
         return forget(index);
     }
@@ -95,7 +95,8 @@ void TreeWriter::end_kept(std::uint64_t index) {
     const UniqueFd fd = root_.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
     const bool set_mode = fd && file.attributes.exact_mode;
     if (set_mode && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
-    if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime_ns);
+    if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime);
+    if (error == 0) lost_times_.look(fd.get(), file.path, file.attributes.mtime);
     if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
     latest_kept_ = file.path;
     SplitName split = split_leaf(file.path);
@@ -124,7 +125,7 @@ void TreeWriter::forget(std::uint64_t index) {
 std::optional<record::Done> TreeWriter::done_record(const OpenFile& file) const {
     // Where the holes of a file were, only the sender knows.
     if (!resume_ || file.holes) return std::nullopt;
-    return record::Done{path_key(file.path), file.size, file.attributes.mtime_ns, file.end->digest};
+    return record::Done{path_key(file.path), file.size, file.attributes.mtime, file.end->digest};
 }
 
 bool TreeWriter::may_continue(OpenFile& file) {

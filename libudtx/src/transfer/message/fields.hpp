@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transfer/checksum.hpp"
+#include "transfer/file_time.hpp"
 #include "transfer/names.hpp"
 #include "wire/cursor.hpp"
 
@@ -36,6 +37,10 @@ class Fields {
         const std::uint64_t v = take(ok_ ? in_.varint() : std::nullopt);
         require(v <= at_most);
         return v;
+    }
+    FileTime time() {
+        const auto seconds = static_cast<std::int64_t>(u64());
+        return {seconds, static_cast<std::uint32_t>(varint(kNanosecondsInSecond - 1))};
     }
     std::span<const std::byte> bytes(std::size_t at_most) {
         const std::uint64_t n = varint(at_most);
@@ -67,5 +72,10 @@ class Fields {
     wire::Reader in_;
     bool ok_ = true;
 };
+
+/// As Fields::time() reads it.
+[[nodiscard]] inline bool put_time(wire::Writer& out, const FileTime& time) {
+    return out.u64(static_cast<std::uint64_t>(time.seconds)) && out.varint(time.nanoseconds);
+}
 
 }  // namespace udtx::transfer

@@ -30,6 +30,7 @@ enum class MessageType : std::uint8_t {
     erased = 25,
     pull = 26,
     names = 27,
+    note = 28,
 };
 
 inline constexpr std::uint8_t kOfferPreserve = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "transfer/message/fields.hpp"
 #include "transfer/message/message_types.hpp"
 #include "wire/cursor.hpp"
 
@@ -40,7 +41,7 @@ bool put_body(Writer& out, const message::Offer& m) {
 bool put_body(Writer& out, const message::Entry& m) {
     const auto flags = static_cast<std::uint8_t>((m.sparse ? kEntrySparse : 0) | (m.whole ? kEntryWhole : 0));
     bool ok = put_type(out, MessageType::entry) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.type)) &&
-              put_path(out, m.path) && out.varint(m.mode) && out.u64(static_cast<std::uint64_t>(m.mtime_ns));
+              put_path(out, m.path) && out.varint(m.mode) && put_time(out, m.mtime);
     if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags);
     const bool link = m.type == EntryType::symlink || m.type == EntryType::hard_link;
     if (link) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
@@ -81,7 +82,7 @@ bool put_body(Writer& out, const message::Kept& m) {
 
 bool put_body(Writer& out, const message::Query& m) {
     return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
-           out.u64(static_cast<std::uint64_t>(m.mtime_ns)) && out.varint(m.mode);
+           put_time(out, m.mtime) && out.varint(m.mode);
 }
 
 bool put_body(Writer& out, const message::Resume& m) {
@@ -192,6 +193,8 @@ bool put_body(Writer& out, const message::Pull& m) {
 bool put_body(Writer& out, const message::Names& m) {
     return put_type(out, MessageType::names) && put_list(out, m.names);
 }
+
+bool put_body(Writer& out, const message::Note& m) { return put_type(out, MessageType::note) && put_text(out, m.text); }
 
 }  // namespace
 

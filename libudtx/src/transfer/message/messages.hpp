@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "transfer/checksum.hpp"
+#include "transfer/file_time.hpp"
 #include "transfer/report.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 5;
+inline constexpr std::uint64_t kTransferVersion = 6;
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
@@ -108,7 +109,7 @@ struct Entry {
     EntryType type = EntryType::file;
     std::vector<std::string> path;
     std::uint32_t mode = 0;  ///< permission bits, 07777
-    std::int64_t mtime_ns = 0;
+    FileTime mtime{};
     std::uint64_t size = 0;
     bool sparse = false;  ///< has holes: do not reserve disk space for all of it
     bool whole = false;   ///< one extent from 0 to size; otherwise EXTENTS messages follow
@@ -168,7 +169,7 @@ struct Query {
     std::uint64_t number = 0;  ///< counts queries from 0
     std::vector<std::string> path;
     std::uint64_t size = 0;
-    std::int64_t mtime_ns = 0;
+    FileTime mtime{};
     std::uint32_t mode = 0;  ///< as in Entry
 };
 
@@ -272,6 +273,10 @@ struct Answer {
     std::uint64_t damaged = 0;  ///< pieces that the journal knows and that are not on the disk as it says
     std::vector<ProvenPiece> pieces;
 };
+/// For the user: what is not as it was sent and yet no failure.
+struct Note {
+    std::string text;
+};
 /// What was deleted, or would be.
 struct Erased {
     std::vector<std::string> paths;
@@ -283,7 +288,8 @@ using Message = std::variant<message::Offer, message::Entry, message::Extents, m
                              message::Finish, message::Kept, message::Query, message::Meta, message::Rules,
                              message::Accept, message::FileFailed, message::Delivered, message::Confirm,
                              message::Stopped, message::Resume, message::Answer, message::Erased, message::Load,
-                             message::Cap, message::Plan, message::Sources, message::Pull, message::Names>;
+                             message::Cap, message::Plan, message::Sources, message::Pull, message::Names,
+                             message::Note>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

@@ -37,7 +37,7 @@ message::Entry parse_entry(Fields& in) {
     m.type = static_cast<EntryType>(in.u8(3));
     m.path = in.path();
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
-    m.mtime_ns = static_cast<std::int64_t>(in.u64());
+    m.mtime = in.time();
     if (m.type == EntryType::file) {
         m.size = in.varint(kMaxFileBytes);
         const std::uint8_t flags = in.u8(kEntrySparse | kEntryWhole);
@@ -162,7 +162,7 @@ message::Query parse_query(Fields& in) {
     m.number = in.varint();
     m.path = in.path();
     m.size = in.varint(kMaxFileBytes);
-    m.mtime_ns = static_cast<std::int64_t>(in.u64());
+    m.mtime = in.time();
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
     return m;
 }
@@ -323,6 +323,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_pull(in);
         case MessageType::names:
             return message::Names{parse_path_list(in)};
+        case MessageType::note:
+            return message::Note{in.text(kMaxTextBytes)};
     }
     return std::nullopt;
 }

@@ -17,7 +17,15 @@ using wire::Writer;
 constexpr std::size_t kCheckBytes = 8;
 constexpr std::size_t kHeadBytes = 2 + kCheckBytes;  // length and check
 
-enum class RecordType : std::uint8_t { header = 1, partial = 2, piece = 3, gone = 4, done = 5 };
+// 5 is done of version 1, with a time in nanoseconds.
+enum class RecordType : std::uint8_t {
+    header = 1,
+    partial = 2,
+    piece = 3,
+    gone = 4,
+    done_in_nanoseconds = 5,
+    done = 6
+};
 
 /// Seeded by the place: a record that was copied to another one does not pass.
 std::uint64_t check_of(std::uint64_t offset, std::span<const std::byte> body) { return short_hash(body, offset); }
@@ -44,8 +52,18 @@ bool put(Writer& out, const record::Piece& r) {
 }
 bool put(Writer& out, const record::Gone& r) { return put_type(out, RecordType::gone) && out.varint(r.number); }
 bool put(Writer& out, const record::Done& r) {
-    return put_type(out, RecordType::done) && out.u64(r.path_key) && out.varint(r.size) &&
-           out.u64(static_cast<std::uint64_t>(r.mtime_ns)) && put_digest(out, r.digest);
+    return put_type(out, RecordType::done) && out.u64(r.path_key) && out.varint(r.size) && put_time(out, r.mtime) &&
+           put_digest(out, r.digest);
+}
+
+FileTime from_nanoseconds(std::int64_t ns) {
+    std::int64_t seconds = ns / kNanosecondsInSecond;
+    std::int64_t rest = ns % kNanosecondsInSecond;
+    if (rest < 0) {
+        rest += kNanosecondsInSecond;
+        --seconds;
+    }
+    return {seconds, static_cast<std::uint32_t>(rest)};
 }
 
 std::optional<JournalRecord> parse_body(RecordType type, Fields& in) {
@@ -76,11 +94,12 @@ std::optional<JournalRecord> parse_body(RecordType type, Fields& in) {
         }
         case RecordType::gone:
             return record::Gone{in.varint()};
+        case RecordType::done_in_nanoseconds:
         case RecordType::done: {
             record::Done r;
             r.path_key = in.u64();
             r.size = in.varint();
-            r.mtime_ns = static_cast<std::int64_t>(in.u64());
+            r.mtime = type == RecordType::done ? in.time() : from_nanoseconds(static_cast<std::int64_t>(in.u64()));
             r.digest = in.digest();
             return r;
         }
@@ -96,7 +115,7 @@ class Replay {
     /// False: it cannot be what a receiver wrote.
     bool operator()(const record::Header& r) {
         image_.header = r;
-        return !std::exchange(image_.has_header, true) && r.version == kJournalVersion;
+        return !std::exchange(image_.has_header, true) && r.version > 0 && r.version <= kJournalVersion;
     }
     bool operator()(const record::Partial& r) {
         const std::string path = join_path(r.path);

@@ -17,7 +17,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJournalVersion = 1;
+inline constexpr std::uint64_t kJournalVersion = 2;  // 1 is read, too
 inline constexpr std::size_t kMaxRecordBytes = 8U << 10U;
 
 namespace record {
@@ -45,8 +45,8 @@ struct Gone {
 struct Done {
     std::uint64_t path_key = 0;
     std::uint64_t size = 0;
-    std::int64_t mtime_ns = 0;  ///< of the source
-    Digest digest;              ///< the file's
+    FileTime mtime{};  ///< of the source
+    Digest digest;     ///< the file's
 };
 }  // namespace record
 

@@ -171,7 +171,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     entry.root = root;
     entry.path = path;
     entry.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
-    entry.mtime_ns = mtime_of(st);
+    entry.mtime = mtime_of(st);
     entry.user = st.st_uid;
     entry.group = st.st_gid;
     if (S_ISDIR(st.st_mode)) {

@@ -32,7 +32,7 @@ struct ScannedEntry {
     std::string path;  ///< below the root's directory, and the name that goes to the receiver
     EntryType type = EntryType::file;
     std::uint32_t mode = 0;
-    std::int64_t mtime_ns = 0;
+    FileTime mtime{};
     std::uint64_t size = 0;
     std::uint64_t data_bytes = 0;  ///< counted into Progress::bytes_total
     std::string target;            ///< symlink; hard link: path of the entry that it is another name of

@@ -102,7 +102,7 @@ void SourceReader::announce_unread(const ScannedEntry& entry) {
     m.type = entry.type;
     m.path = split_path(entry.path);
     m.mode = entry.mode;
-    m.mtime_ns = entry.mtime_ns;
+    m.mtime = entry.mtime;
     m.target = entry.target;
     packer_.message(std::move(m));
 }
@@ -169,7 +169,7 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     m.index = next_index_++;
     m.path = split_path(entry.path);
     m.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
-    m.mtime_ns = mtime_of(st);
+    m.mtime = mtime_of(st);
     m.size = size;
     m.sparse = sparse;
     m.whole = whole;

@@ -63,7 +63,7 @@ void SourceReader::look_at(ScannedEntry entry) {
 
 std::uint64_t SourceReader::ask(const ScannedEntry& entry) {
     const std::uint64_t number = answers_.ask();
-    packer_.message(message::Query{number, split_path(entry.path), entry.size, entry.mtime_ns, entry.mode});
+    packer_.message(message::Query{number, split_path(entry.path), entry.size, entry.mtime, entry.mode});
     return number;
 }
 
@@ -103,7 +103,7 @@ void SourceReader::send_kept(const ScannedEntry& entry, Holding has) {
     m.index = next_index_++;
     m.path = split_path(entry.path);
     m.mode = entry.mode;
-    m.mtime_ns = entry.mtime_ns;
+    m.mtime = entry.mtime;
     m.size = entry.size;
     packer_.message(std::move(m));
     packer_.message(message::FileEnd{next_index_ - 1, FileStatus::kept, {}});
