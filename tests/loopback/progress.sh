@@ -17,3 +17,22 @@ echo x >"$work/small"
 start_recv second --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" -q --psk-file "$work/psk" "$work/small" "udtx://127.0.0.1:$port/"
 [ ! -s "$work/last.err" ] && [ ! -s "$work/last.out" ] || fail "-q is not quiet"
+
+# A receiver knows what there is from the first second on, in each direction: percentages are of the whole.
+mkdir "$work/many"
+for i in $(seq 24); do head -c 2500000 /dev/zero >"$work/many/f$i"; done
+knows_all() {  # FILE
+    grep '"event":"progress"' "$1" | grep '"phase":"transfer"' >"$work/samples" || fail "no progress in $1"
+    while read -r line; do
+        [[ $line =~ \"bytes_total\":60000000, && $line =~ \"files_total\":24, && $line =~ \"totals_final\":true ]] ||
+            fail "the total is not known: $line"
+        [[ $line =~ \"bytes_done\":([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -lt 60000000 ] || fail "it was over: $line"
+    done <"$work/samples"
+}
+start_recv third --one-off --json-stream --allow-read --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --rate 200M --psk-file "$work/psk" "$work/many" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+knows_all "$work/third.out"
+start_recv fourth --one-off --allow-read --dir "$work/dst" --psk-file "$work/psk" --rate 200M
+expect 0 "$recv" --json-stream --psk-file "$work/psk" "udtx://127.0.0.1:$port/many" "$work/got"
+knows_all "$work/last.out"

@@ -72,6 +72,7 @@ std::vector<Message> samples() {
             message::Query{3, {"d", "name"}, 5'000'000, {20'000'000'000, 7}, 0640},
             message::Resume{true, "damaged at byte 9", false, true},
             message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
+            message::Found{1000, 1ULL << 50U, true},
             message::Note{"the time of 3 entries could not be kept"},
             message::Load{1000, 7},
             message::Cap{50'000'000},
@@ -158,16 +159,17 @@ TEST_CASE("values beyond their bounds are malformed") {
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00}));  // 10^9 nanoseconds
     CHECK(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff, 0}));
     CHECK_FALSE(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00, 0}));
-    CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));                                     // a digest of 3 bytes
-    CHECK_FALSE(parse({3, 0, 0x44, 0x01}));                                        // 1025 extents
-    CHECK_FALSE(parse({5, 0, 5, 0}));                                              // file status 5
-    CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));                                       // 1001 thousandths
-    CHECK_FALSE(parse({22, 0, 8, 0, 0}));                                          // holding 8
+    CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));  // a digest of 3 bytes
+    CHECK_FALSE(parse({3, 0, 0x44, 0x01}));     // 1025 extents
+    CHECK_FALSE(parse({5, 0, 5, 0}));           // file status 5
+    CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));    // 1001 thousandths
+    CHECK_FALSE(parse({22, 0, 8, 0, 0}));       // holding 8
     CHECK(parse({9, 0, 0, 0, 0, 1, 1, 'n', 1, 'v'}));
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 1, 1, 0, 1, 'v'}));  // a NUL in the name of an attribute
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 0x40, 65}));         // 65 attributes
     CHECK_FALSE(parse({10, 0, 0x44, 0x01}));               // 1025 rules
     CHECK_FALSE(parse({10, 2, 0}));                        // neither true nor false
+    CHECK_FALSE(parse({14, 1, 1, 2}));                     // neither true nor false
     CHECK_FALSE(parse({25, 0x44, 0x01}));                  // 1025 names
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/job/report_pace.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
 
@@ -17,16 +18,6 @@ namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
-constexpr int kRoundTripsApart = 8;
-constexpr Duration kLongestApart = std::chrono::seconds(5);
-
-/// Between reports that nobody waits for. On a narrow way back each packet takes long, and they shall leave it to the
-/// acknowledgements.
-Duration apart(const proto::Connection& connection, Duration least) {
-    const ConnectionStats stats = connection.stats();
-    if (stats.paths.empty()) return least;
-    return std::clamp(kRoundTripsApart * stats.paths.front().smoothed_rtt, least, kLongestApart);
-}
 
 std::uint64_t thousandths(Duration part, Duration whole) {
     return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
@@ -133,7 +124,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (news.confirm) return confirm(now, connection, *news.confirm);
     if (now >= next_delivered_) {
         if (const message::Totals so_far = totals(); so_far != told_) {
-            next_delivered_ = now + apart(connection, kDeliveredInterval);
+            next_delivered_ = now + report_pace(connection, kDeliveredInterval);
             told_ = so_far;
             send(now, connection, message::Delivered{so_far});
         }
@@ -145,7 +136,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
 void ReceiveJob::tell_load(Instant now, proto::Connection& connection) {
     if (!thread_time_) thread_time_.emplace();
     if (ended_ || now < next_load_) return;
-    next_load_ = now + apart(connection, kLoadInterval);
+    next_load_ = now + report_pace(connection, kLoadInterval);
     const LoadMark mark{now, work_.busy(), thread_time_->needed()};
     if (load_mark_) {
         const Duration time = now - load_mark_->at;

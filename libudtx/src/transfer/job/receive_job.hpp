@@ -119,6 +119,9 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
     Result<void> handle(const message::Plan& m);
+    Result<void> handle(const message::Found& m);
+    /// What there is to do: announced, or, if that is more, found by the sender.
+    void tell_totals();
     /// The server's answer to our request.
     Result<void> handle(const message::Sources& m);
     /// Opens the control stream of a connection that we dialled, and says what we want.
@@ -171,6 +174,8 @@ class ReceiveJob final : public Job {
     PieceAssembler assembler_;
     std::uint64_t next_index_ = 0;
     std::optional<CurrentFile> current_;
+    message::Found announced_;  // and not taken back
+    message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
     bool placed_ = false;  // of a pull: the server has said what there is
     bool accepted_sent_ = false;

@@ -105,6 +105,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
     if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
     if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
+    if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
     if (const auto* end = std::get_if<message::FileEnd>(&message)) return handle(*end);
     return broken("the sender sent a receiver's message");
@@ -142,6 +143,21 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
     });
     options_.planned(entry);
     return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Found& m) {
+    if (offer_->dry_run) return broken("totals of a dry run");
+    found_ = m;
+    tell_totals();
+    return {};
+}
+
+void ReceiveJob::tell_totals() {
+    report_.edit([this](Progress& progress, Outcome&) {
+        progress.files_total = std::max({progress.files_total, announced_.files, found_.files});
+        progress.bytes_total = std::max(announced_.bytes, found_.bytes);
+        progress.totals_final = found_.final;
+    });
 }
 
 Result<void> ReceiveJob::handle(const message::Offer& m) {
@@ -189,7 +205,8 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     const std::size_t cost = cost_of(entry.path) + entry.target.size();
     queue_.push_now(op::BeginEntry{std::move(entry)}, cost);
     if (m.type == EntryType::file || m.type == EntryType::hard_link) {
-        report_.edit([&](Progress& progress, Outcome&) { ++progress.files_total; });
+        ++announced_.files;
+        tell_totals();
     }
     if (m.type != EntryType::file) return {};
     if (offer_->dry_run) return broken("a file in a dry run");
@@ -268,7 +285,8 @@ Result<void> ReceiveJob::announce(const Extent& extent) {
     if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced += extent.length;
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += extent.length; });
+    announced_.bytes += extent.length;
+    tell_totals();
     return {};
 }
 
@@ -291,7 +309,8 @@ Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
     const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
     if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
-        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= current_->announced; });
+        announced_.bytes -= current_->announced;
+        tell_totals();
     }
     current_.reset();
     return {};
@@ -303,7 +322,9 @@ Result<void> ReceiveJob::handle(const message::Finish& m) {
     const bool tree = offer_->mode == TransferMode::tree;
     if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
     finish_ = m;
-    report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
+    // Nothing more comes.
+    found_ = {found_.files, 0, true};
+    tell_totals();
     return {};
 }
 

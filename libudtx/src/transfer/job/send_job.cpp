@@ -9,8 +9,15 @@
 
 #include "transfer/close_codes.hpp"
 #include "transfer/job/pull_request.hpp"
+#include "transfer/job/report_pace.hpp"
 
 namespace udtx::transfer {
+
+namespace {
+
+constexpr Duration kFoundInterval = std::chrono::milliseconds(200);
+
+}  // namespace
 
 Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
@@ -172,6 +179,8 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
 
 void SendJob::pump(Instant now, proto::Connection& connection) {
     if (settled_ || giving_up_ || !data_ || finish_) return;
+    tell_found(now, connection);
+    if (settled_) return;
     std::uint64_t sent = 0;
     while (!finish_) {
         if (!held_) held_ = outgoing_.try_pop();
@@ -212,7 +221,25 @@ void SendJob::read_control(Instant now, proto::Connection& connection) {
             if (last_word_) return end(now, connection, *last_word_);
         }
         if (got.end) return end(now, connection, broken("the receiver ended the control stream"));
-        if (got.bytes == 0) return;
+        if (got.bytes == 0) break;
+    }
+    // Where nothing is to be sent for a while this is all that comes by.
+    tell_found(now, connection);
+}
+
+void SendJob::tell_found(Instant now, proto::Connection& connection) {
+    if (settled_ || giving_up_ || finish_ || !data_ || stream_ || options_.dry_run) return;
+    if ((told_.final && now < next_found_) || connection.write_capacity(*control_) == 0) return;
+    const Progress progress = report_.progress();
+    const message::Found found{progress.files_total, progress.bytes_total, progress.totals_final};
+    // That it is all is worth a message at once.
+    if (found == told_ || (now < next_found_ && found.final == told_.final)) return;
+    next_found_ = now + report_pace(connection, kFoundInterval);
+    told_ = found;
+    MessageWriter out;
+    out.put(found);
+    if (auto written = connection.write(*control_, Chunk::copy_of(out.bytes())); !written) {
+        end(now, connection, written.error());
     }
 }
 

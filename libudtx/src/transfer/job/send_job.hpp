@@ -98,6 +98,8 @@ class SendJob final : public Job {
     Result<void> handle(const message::Resume& m);
     Result<void> handle(const message::Answer& m);
     Result<void> handle(const message::Erased& m);
+    /// What the scanner has found, now and then.
+    void tell_found(Instant now, proto::Connection& connection);
     [[nodiscard]] message::Offer offer() const;
     [[nodiscard]] std::vector<message::Rules> rules() const;
     /// What the receiver has, by its own word.
@@ -133,6 +135,8 @@ class SendJob final : public Job {
     std::uint64_t receiver_failures_ = 0;
     std::uint64_t latest_failure_ = 0;  // the highest index of them
     std::uint64_t damaged_ = 0;         // pieces that the receiver's disk has altered
+    message::Found told_;
+    Instant next_found_;
     bool settled_ = false;
 };
 

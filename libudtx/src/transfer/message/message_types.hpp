@@ -18,6 +18,7 @@ enum class MessageType : std::uint8_t {
     rules = 10,
     plan = 11,
     sources = 12,
+    found = 14,
     accept = 16,
     file_failed = 17,
     delivered = 18,
@@ -30,7 +31,7 @@ enum class MessageType : std::uint8_t {
     erased = 25,
     pull = 26,
     names = 27,
-    note = 28,
+    note = 29,
 };
 
 inline constexpr std::uint8_t kOfferPreserve = 1;

@@ -196,6 +196,10 @@ bool put_body(Writer& out, const message::Names& m) {
 
 bool put_body(Writer& out, const message::Note& m) { return put_type(out, MessageType::note) && put_text(out, m.text); }
 
+bool put_body(Writer& out, const message::Found& m) {
+    return put_type(out, MessageType::found) && out.varint(m.files) && out.varint(m.bytes) && out.u8(m.final ? 1 : 0);
+}
+
 }  // namespace
 
 MessageWriter::MessageWriter() : scratch_(kMaxMessageBytes) {}

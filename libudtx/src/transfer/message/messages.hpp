@@ -187,6 +187,15 @@ struct Sources {
     std::vector<Missing> missing;
 };
 
+/// How much there is to do, for what the receiver tells its user. Only grows until it is final; then it falls by what
+/// turns out to be there.
+struct Found {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;  ///< of the data stream, as far as the sender can foresee it
+    bool final = false;       ///< the sources were looked through
+    friend bool operator==(const Found&, const Found&) noexcept = default;
+};
+
 // --- receiver to sender
 /// A receiver that dialled says what it wants. RULES and NAMES may follow; ACCEPT ends the request.
 struct Pull {
@@ -284,12 +293,12 @@ struct Erased {
 
 }  // namespace message
 
-using Message = std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd,
-                             message::Finish, message::Kept, message::Query, message::Meta, message::Rules,
-                             message::Accept, message::FileFailed, message::Delivered, message::Confirm,
-                             message::Stopped, message::Resume, message::Answer, message::Erased, message::Load,
-                             message::Cap, message::Plan, message::Sources, message::Pull, message::Names,
-                             message::Note>;
+using Message =
+    std::variant<message::Offer, message::Entry, message::Extents, message::Digests, message::FileEnd, message::Finish,
+                 message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
+                 message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
+                 message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
+                 message::Names, message::Note, message::Found>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

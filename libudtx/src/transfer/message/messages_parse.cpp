@@ -111,6 +111,14 @@ message::Sources parse_sources(Fields& in) {
     return m;
 }
 
+message::Found parse_found(Fields& in) {
+    message::Found m;
+    m.files = in.varint();
+    m.bytes = in.varint();
+    m.final = in.u8(1) != 0;
+    return m;
+}
+
 message::Pull parse_pull(Fields& in) {
     message::Pull m;
     m.version = in.varint();
@@ -319,6 +327,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_plan(in);
         case MessageType::sources:
             return parse_sources(in);
+        case MessageType::found:
+            return parse_found(in);
         case MessageType::pull:
             return parse_pull(in);
         case MessageType::names:

@@ -24,7 +24,7 @@ enum class RecordType : std::uint8_t {
     piece = 3,
     gone = 4,
     done_in_nanoseconds = 5,
-    done = 6
+    done = 7
 };
 
 /// Seeded by the place: a record that was copied to another one does not pass.

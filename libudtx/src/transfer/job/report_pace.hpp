@@ -1,0 +1,19 @@
+// How far apart messages are that nobody waits for.
+#pragma once
+
+#include <algorithm>
+
+#include "proto/connection.hpp"
+
+namespace udtx::transfer {
+
+/// On a narrow way back each packet takes long, and they shall leave it to the acknowledgements.
+inline Duration report_pace(const proto::Connection& connection, Duration least) {
+    constexpr int kRoundTripsApart = 8;
+    constexpr Duration kLongestApart = std::chrono::seconds(5);
+    const ConnectionStats stats = connection.stats();
+    if (stats.paths.empty()) return least;
+    return std::clamp(kRoundTripsApart * stats.paths.front().smoothed_rtt, least, kLongestApart);
+}
+
+}  // namespace udtx::transfer
