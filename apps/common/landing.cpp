@@ -75,7 +75,8 @@ bool stands(const std::string& path) {
 
 Result<Landing> in_directory(const std::string& destination, SourceShape shape, std::uint64_t transfer) {
     if (shape == SourceShape::stream) {
-        return Error{ErrorCode::file_io, destination + " is a directory: a stream needs the name of a file"};
+        return Error{ErrorCode::file_io, destination + " is a directory: name the file in it, " + destination +
+                                             (destination.ends_with('/') ? "" : "/") + "NAME"};
     }
     if (shape == SourceShape::directory && !destination.ends_with('/')) {
         const auto before = renamed(destination);

@@ -82,6 +82,8 @@ Result<Url> parse_url(std::string_view text) {
     return url;
 }
 
+std::string to_text(const Url& url) { return std::string(kScheme) + authority(url) + "/" + url.path; }
+
 std::string authority(const Url& url) {
     const bool v6 = url.host.find(':') != std::string::npos;
     return (v6 ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);

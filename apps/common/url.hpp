@@ -27,6 +27,8 @@ struct Url {
 /// 1 to 65535, in digits.
 [[nodiscard]] std::optional<std::uint16_t> parse_port(std::string_view text) noexcept;
 Result<Url> parse_url(std::string_view text);
+/// "udtx://host:port/path", with nothing encoded
+[[nodiscard]] std::string to_text(const Url& url);
 /// "host:port", "[v6]:port"
 [[nodiscard]] std::string authority(const Url& url);
 

@@ -55,6 +55,19 @@ bool is_remote(const std::string& source) {
     return looks_like_url(source) || (looks_like_ssh(source) && ::access(source.c_str(), F_OK) != 0);
 }
 
+/// What standard input is called there. By URL it may have no name: whether the receiver writes to its standard output
+/// only that one knows.
+Result<void> check_name_of_stream(const SendCommand& command) {
+    const std::string& path = command.remote ? command.remote->path : command.url.path;
+    const std::string leaf = path.substr(path.rfind('/') + 1);
+    const bool home = command.remote && path == leaf && path.starts_with('~');
+    if (!leaf.empty() && leaf != "." && leaf != ".." && !home) return {};
+    if (!command.remote && path.find_first_not_of('/') == std::string::npos) return {};
+    const std::string where = command.remote ? command.remote->login() + ':' + path : to_text(command.url);
+    const std::string inside = path.empty() || path.ends_with('/') ? where : where + '/';
+    return usage("standard input needs a name, and " + where + " is a directory: udtx-send - " + inside + "NAME");
+}
+
 /// The last positional is the destination.
 Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     if (command.sources.empty())
@@ -81,11 +94,7 @@ Result<void> take_destination(const CLI::App& app, SendCommand& command) {
         if (source.empty()) return usage("a source is an empty string");
         if (source == "-" && command.sources.size() > 1) return usage("'-' (standard input) must be the only source");
     }
-    const std::string& path = command.remote ? command.remote->path : command.url.path;
-    if (command.streaming() && (path.empty() || (command.remote && path.ends_with('/')))) {
-        return usage("standard input needs a name: udtx-send - udtx://HOST:PORT/NAME, or HOST:NAME over ssh");
-    }
-    return {};
+    return command.streaming() ? check_name_of_stream(command) : Result<void>();
 }
 
 constexpr std::array<std::pair<std::string_view, Coupling>, 3> kCouplings{

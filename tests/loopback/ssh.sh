@@ -91,7 +91,10 @@ wrong "--ssh-port: 'x'" -P x "$work/file" far:
 wrong "for \[user@\]HOST:PATH" -P 22 "$work/file" udtx://127.0.0.1/
 wrong "^udtx-send: --psk-file is for udtx://.*a key is made" --psk-file "$work/none" "$work/file" far:
 wrong "^udtx-send: --pin is for udtx://.*a key is made" --pin "$work/none" "$work/file" far:
-wrong "needs a name" - far:
+wrong "needs a name.* far:NAME" - far:
+wrong "needs a name.* far:d/NAME" - far:d/
+wrong "needs a name.* far:d/../NAME" - far:d/..
+wrong "needs a name.* far:~/NAME" - 'far:~'
 wrong "no such host" "$work/file" -- "-oProxyCommand=true:x"
 
 # --- a key that a file of settings has is for servers, and no hindrance

@@ -9,6 +9,12 @@ expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://12
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/pipe.out" || fail "stdin to stdout"
 
+# A name is not needed for that, and none is made up.
+start_recv nameless --one-off --psk-file "$work/psk" -
+expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port'"
+wait_for 0 "$receiver"
+cmp "$work/data" "$work/nameless.out" || fail "stdin to stdout without a name"
+
 # Which takes no tree.
 start_recv one --one-off --psk-file "$work/psk" -
 expect 11 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
@@ -22,6 +28,14 @@ cmp "$work/data" "$work/dst/sub/name" || fail "stdin to a file"
 [ "$(json_field "$work/last.out" bytes)" -eq 30000000 ] || fail "bytes"
 expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/empty" </dev/null
 [ -f "$work/dst/empty" ] && [ ! -s "$work/dst/empty" ] || fail "an empty stream makes an empty file"
+
+# Where files are made it is, and a directory is no name for one: nothing is made, nor is the pipe read to its end.
+for wrong in '|needs a name here: udtx-send - udtx://HOST:PORT/NAME' "sub|'sub' is a directory: name the file in it, sub/NAME"; do
+    expect 11 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/${wrong%%|*}'"
+    said "${wrong#*|}"
+done
+expect 1 bash -c "echo x | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/d/'"
+[ "$(cd "$work/dst" && find . | sort | tr '\n' ' ')" = ". ./empty ./sub ./sub/name " ] || fail "made: $(ls -AR "$work/dst")"
 
 # What is there stays if either end says so; said before the pipe is read to its end.
 expect 11 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"

@@ -70,7 +70,10 @@ wrong_send "brackets" "$work/file" udtx://::1/
 wrong_send "no source" $url
 wrong_send "nothing to send"
 wrong_send "only source" - "$work/file" $url
-wrong_send "needs a name" - $url
+wrong_send "needs a name.*udtx://127.0.0.1:[0-9]*/d/NAME" - ${url}d/
+wrong_send "needs a name.*/d/./NAME" - ${url}d/.
+wrong_send "needs a name.*/d/../NAME" - ${url}d/..
+wrong_send "needs a name.*/d/NAME" - ${url}d%2F
 wrong_send "more than one destination" "$work/file" $url $url
 wrong_send "exclude" --identity "$work/psk" --pin x "$work/file" $url
 expect 1 "$send" "$work/file" $url

@@ -172,7 +172,7 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         return Error{ErrorCode::refused, "this receiver writes one stream to its output: send from '-'"};
     }
     if (!options_.to_stream && m.mode == TransferMode::stream && m.destination.empty()) {
-        return Error{ErrorCode::refused, "a stream needs a file name: udtx://HOST:PORT/NAME"};
+        return Error{ErrorCode::refused, "standard input needs a name here: udtx-send - udtx://HOST:PORT/NAME"};
     }
     if (m.mode == TransferMode::stream && m.dry_run) return broken("a dry run of a stream");
     if (options_.pull && !placed_) return broken("the sender says not what there is of what was asked for");

@@ -87,6 +87,11 @@ std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& chec
     return std::nullopt;
 }
 
+Error is_directory(const std::string& name) {
+    return {ErrorCode::refused,
+            "'" + escape_name(name) + "' is a directory: name the file in it, " + escape_name(name) + "/NAME"};
+}
+
 Error stays(const std::string& name) {
     return {ErrorCode::refused,
             "'" + escape_name(name) + "' is there and stays (--overwrite never): send the stream to another name"};
@@ -123,7 +128,9 @@ void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const
     if (!root) return report_fatal(links, root.error());
     const bool keep_existing = basis_options(offer, rights).overwrite == Overwrite::never;
     // A pipe can be read but once: that it is not wanted is said before it is.
-    if (keep_existing && occupant_of(*root, name) != Occupant::nothing) return report_fatal(links, stays(name));
+    const Occupant there = occupant_of(*root, name);
+    if (there == Occupant::directory) return report_fatal(links, is_directory(name));
+    if (keep_existing && there != Occupant::nothing) return report_fatal(links, stays(name));
     std::random_device device;
     FileAttributes attributes;
     auto created = TempFile::create(*root, name, device(), attributes);
