@@ -1,5 +1,7 @@
 #include "control/control_commands.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <utility>
 
@@ -11,11 +13,12 @@ namespace {
 
 constexpr std::string_view kRate = "rate ";
 constexpr const char* kControlFooter =
-    "udtx-send ctl                        list the running transfers of this user, one JSON object each\n"
-    "udtx-send ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
-    "udtx-send ctl PID|SOCKET rate off    no cap\n"
-    "udtx-send ctl PID|SOCKET rate auto   the cap of its command line again\n"
-    "udtx-send ctl PID|SOCKET status      how it goes, as one JSON object\n"
+    "%ctl                        list the running transfers of this user: who, which end, what, from where to where;\n"
+    "                            one JSON object a line where standard output is no terminal\n"
+    "%ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
+    "%ctl PID|SOCKET rate off    no cap\n"
+    "%ctl PID|SOCKET rate auto   the cap of its command line again\n"
+    "%ctl PID|SOCKET status      how it goes, as one JSON object\n"
     "PID is that of udtx-send or udtx-recv; with udtx-recv --listen the cap is that of all senders together,\n"
     "and one that fetches answers status only.\n";
 
@@ -35,52 +38,76 @@ Result<std::string> set_rate(RateGovernor& rates, const std::string& text) {
 
 }  // namespace
 
-ControlSocket::Handler control_handler(RateGovernor& rates, std::function<std::string()> status) {
-    return [&rates, status = std::move(status)](const std::string& line) -> Result<std::string> {
-        if (line == "status") return status();
-        if (line.starts_with(kRate)) return set_rate(rates, line.substr(kRate.size()));
+ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status) {
+    return [rates, status = std::move(status)](const std::string& line) -> Result<std::string> {
+        if (line == "status") return status.json();
+        if (line == "describe") return status.lines();
+        if (rates == nullptr) {
+            return Error{ErrorCode::invalid_argument,
+                         "the sender keeps the cap that it was started with; there is: status"};
+        }
+        if (line.starts_with(kRate)) return set_rate(*rates, line.substr(kRate.size()));
         return Error{ErrorCode::invalid_argument, "'" + line + "' is unknown; there is: rate RATE|off|auto, status"};
     };
 }
 
 namespace {
 
-/// One object a line: the process number before what `status` says.
-ExitCode list_transfers(Log& log) {
+/// One object: the process number before what `status` says. Empty: it has gone meanwhile.
+std::string object_of(const std::string& pid) {
+    const auto status = ask_control_socket(pid, "status");
+    return status && status->starts_with("{") ? "{\"pid\":" + pid + "," + status->substr(1) + "\n" : std::string();
+}
+
+std::string lines_of(const std::string& pid) {
+    const auto answer = ask_control_socket(pid, "describe");
+    if (!answer) return {};
+    std::string text = pid + "  " + *answer + "\n";
+    for (std::size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at))
+        text.replace(at, 1, "\n    ");
+    return text;
+}
+
+ExitCode list_transfers(Log& log, bool json) {
     const auto running = running_transfers();
     if (!running) return finish_early(log, exit_code_for(running.error().code), running.error().message, false);
     std::string text;
-    for (const std::string& pid : *running) {
-        const auto status = ask_control_socket(pid, "status");
-        if (status && status->starts_with("{")) text += "{\"pid\":" + pid + "," + status->substr(1) + "\n";
-    }
+    for (const std::string& pid : *running) text += json ? object_of(pid) : lines_of(pid);
     if (text.empty()) log.info("no transfer of this user is running here");
     return print_output(log, text, ExitCode::ok);
 }
 
+/// The footer names the tool that was asked.
+std::string footer_of(const std::string& tool) {
+    std::string text = kControlFooter;
+    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.replace(at, 1, tool + " ");
+    return text;
+}
+
 }  // namespace
 
-void define_ctl(CLI::App& app, CtlCommand& command) {
-    app.name("udtx-send ctl");
+void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool) {
+    app.name(tool + " ctl");
     app.description("Lists this user's running transfers here, and changes the cap of one.");
     use_house_style(app);
+    app.add_flag("--json", command.json, "List as JSON on a terminal, too");
     app.add_option("ARGUMENTS", command.words, "Nothing, or PID|SOCKET COMMAND")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kControlFooter);
+    app.footer(footer_of(tool));
 }
 
-ExitCode run_ctl(Log& log, std::vector<std::string> arguments) {
+ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments) {
     CtlCommand command;
     CLI::App app;
-    define_ctl(app, command);
+    define_ctl(app, command, tool);
     const auto parsed = parse_arguments(app, std::move(arguments));
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
     const std::vector<std::string>& words = command.words;
-    if (words.empty()) return list_transfers(log);
+    if (words.empty()) return list_transfers(log, command.json || ::isatty(STDOUT_FILENO) == 0);
     if (words.size() < 2) {
-        return finish_early(log, ExitCode::usage, "ctl takes a transfer and a command; see udtx-send ctl --help",
+        return finish_early(log, ExitCode::usage, "ctl takes a transfer and a command; see " + tool + " ctl --help",
                             false);
     }
     std::string line;

@@ -1,4 +1,4 @@
-// What a control socket understands: "rate 100M", "rate off", "rate auto", "status".
+// What a control socket understands: "rate 100M", "rate off", "rate auto", "status", "describe".
 #pragma once
 
 #include <functional>
@@ -17,14 +17,21 @@ class App;
 
 namespace udtx::apps {
 
-/// Both outlive the handler.
-[[nodiscard]] ControlSocket::Handler control_handler(RateGovernor& rates, std::function<std::string()> status);
+/// How a transfer goes.
+struct ControlStatus {
+    std::function<std::string()> json;   ///< one object
+    std::function<std::string()> lines;  ///< for people; a tab between two lines
+};
+/// `rates` outlives the handler; null: the cap is not this side's.
+[[nodiscard]] ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status);
 
 struct CtlCommand {
+    bool json = false;
     std::vector<std::string> words;
 };
-void define_ctl(CLI::App& app, CtlCommand& command);
-/// `udtx-send ctl PID|SOCKET COMMAND...`, without the first word.
-[[nodiscard]] ExitCode run_ctl(Log& log, std::vector<std::string> arguments);
+/// `tool`: whose subcommand it is; both have it.
+void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool);
+/// `TOOL ctl PID|SOCKET COMMAND...`, without the first two words.
+[[nodiscard]] ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments);
 
 }  // namespace udtx::apps

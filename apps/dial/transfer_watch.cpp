@@ -43,13 +43,9 @@ Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions&
 }
 
 ControlSocket::Handler TransferWatch::control() {
-    auto status = [this] { return progress_json(latest()); };
-    if (subject_.end == DataEnd::sender) return control_handler(rates_, status);
-    return [status](const std::string& line) -> Result<std::string> {
-        if (line == "status") return status();
-        return Error{ErrorCode::invalid_argument,
-                     "the sender keeps the cap that it was started with; there is: status"};
-    };
+    return control_handler(subject_.end == DataEnd::sender ? &rates_ : nullptr,
+                           {[this] { return status_json(subject_.card, latest()); },
+                            [this] { return status_lines(subject_.card, latest()); }});
 }
 
 Rate TransferWatch::first_cap(Instant now) { return cap_ = rates_.update(now, true); }

@@ -8,6 +8,7 @@
 #include "common/log.hpp"
 #include "control/control_socket.hpp"
 #include "control/rate_governor.hpp"
+#include "control/transfer_card.hpp"
 #include "dial/account.hpp"
 #include "observe/http_server.hpp"
 #include "observe/observer.hpp"
@@ -29,6 +30,7 @@ class TransferWatch {
         std::string peer;
         bool streaming = false;
         std::optional<Duration> tries_again_for = std::nullopt;  ///< where silence does not end it
+        TransferCard card{};                                     ///< for whoever lists it
     };
     /// `print`: where the JSON stream goes.
     static Result<std::unique_ptr<TransferWatch>> start(const CommonOptions& options, Log& log, Subject subject,

@@ -36,7 +36,7 @@ struct Observation {
 struct Glance {
     Duration at{};
     transfer::Progress progress;
-    std::optional<ConnectionStats> stats;
+    std::optional<ConnectionStats> stats{};
     Duration protocol{};  ///< see LimitSample
     Duration process{};   ///< processor time of all threads
     Duration writing{};

@@ -48,6 +48,7 @@ class Exposition {
     std::string text_;
 };
 
+// Names as `promtool check metrics` wants them: base units, unlike what people type and read here; _total for counters.
 struct TransferMetric {
     const char* name;
     const char* type;
@@ -57,18 +58,18 @@ struct TransferMetric {
 constexpr std::array kTransferMetrics{
     TransferMetric{"udtx_transfer_seconds", "gauge", "Since the transfer began.",
                    [](const Observation& o) { return to_seconds(o.at); }},
-    TransferMetric{"udtx_transfer_bytes_done", "counter", "File bytes verified and written at the receiver.",
+    TransferMetric{"udtx_transfer_done_bytes_total", "counter", "File bytes verified and written at the receiver.",
                    [](const Observation& o) { return static_cast<double>(o.progress.bytes_done); }},
-    TransferMetric{"udtx_transfer_bytes_total", "gauge", "File bytes found so far.",
+    TransferMetric{"udtx_transfer_found_bytes", "gauge", "File bytes found so far.",
                    [](const Observation& o) { return static_cast<double>(o.progress.bytes_total); }},
-    TransferMetric{"udtx_transfer_files_done", "counter", "Files under their final name at the receiver.",
+    TransferMetric{"udtx_transfer_done_files_total", "counter", "Files under their final name at the receiver.",
                    [](const Observation& o) { return static_cast<double>(o.progress.files_done); }},
-    TransferMetric{"udtx_transfer_files_total", "gauge", "Files found so far.",
+    TransferMetric{"udtx_transfer_found_files", "gauge", "Files found so far.",
                    [](const Observation& o) { return static_cast<double>(o.progress.files_total); }},
-    TransferMetric{"udtx_transfer_rate_bits_per_second", "gauge", "File bytes done, of the last two seconds.",
-                   [](const Observation& o) { return o.rate.bps(); }},
-    TransferMetric{"udtx_transfer_cap_bits_per_second", "gauge", "The rate cap as it is now.",
-                   [](const Observation& o) { return o.cap.bps(); }},
+    TransferMetric{"udtx_transfer_rate_bytes_per_second", "gauge", "File bytes done, of the last two seconds.",
+                   [](const Observation& o) { return o.rate.bytes_per_second(); }},
+    TransferMetric{"udtx_transfer_cap_bytes_per_second", "gauge", "The rate cap as it is now.",
+                   [](const Observation& o) { return o.cap.bytes_per_second(); }},
 };
 
 struct PathMetric {
@@ -84,12 +85,13 @@ constexpr std::array kPathMetrics{
                [](const PathStats& p) { return to_seconds(p.smoothed_rtt); }},
     PathMetric{"udtx_path_min_rtt_seconds", "gauge", "Shortest round-trip time.",
                [](const PathStats& p) { return to_seconds(p.min_rtt); }},
-    PathMetric{"udtx_path_mtr_bits_per_second", "gauge", "Maximum transfer rate seen by packet pairs; 0: not measured.",
-               [](const PathStats& p) { return p.congestion.mtr.bps(); }},
+    PathMetric{"udtx_path_mtr_bytes_per_second", "gauge",
+               "Maximum transfer rate seen by packet pairs; 0: not measured.",
+               [](const PathStats& p) { return p.congestion.mtr.bytes_per_second(); }},
     PathMetric{"udtx_path_congestion_degree", "gauge", "0 to 1.",
                [](const PathStats& p) { return p.congestion.congestion_degree; }},
-    PathMetric{"udtx_path_pacing_bits_per_second", "gauge", "Rate at which packets may leave.",
-               [](const PathStats& p) { return p.pacing_rate.bps(); }},
+    PathMetric{"udtx_path_pacing_bytes_per_second", "gauge", "Rate at which packets may leave.",
+               [](const PathStats& p) { return p.pacing_rate.bytes_per_second(); }},
     PathMetric{"udtx_path_window_bytes", "gauge", "Congestion window.",
                [](const PathStats& p) { return static_cast<double>(p.window); }},
     PathMetric{"udtx_path_in_flight_bytes", "gauge", "Sent and not acknowledged.",

@@ -65,6 +65,12 @@ std::int64_t wall_clock_ns() {
 
 }  // namespace
 
+std::string host_of_ssh_client() {
+    const char* text = std::getenv("SSH_CONNECTION");  // NOLINT(concurrency-mt-unsafe)
+    const std::string host = text == nullptr ? std::string() : text;
+    return host.substr(0, host.find_first_of(" %"));
+}
+
 Result<std::unique_ptr<io::DatagramSocket>> BootstrapChannel::open(const std::vector<std::string>& arguments) {
     static_cast<void>(write_all(out_, own_greeting()));
     const auto wanted = parse_bootstrap_port(arguments);

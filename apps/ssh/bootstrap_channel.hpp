@@ -21,6 +21,9 @@ struct BootstrapRequest {
     BootstrapFields fields;  ///< the rest
 };
 
+/// Where ssh came from, by its address; empty if that is not known.
+[[nodiscard]] std::string host_of_ssh_client();
+
 class BootstrapChannel {
   public:
     explicit BootstrapChannel(SignalWatch& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "common/units.hpp"
+#include "control/control_commands.hpp"
 #include "io/monotonic_clock.hpp"
 #include "observe/progress_display.hpp"
 #include "report/final_report.hpp"
@@ -32,6 +33,15 @@ void OneTransfer::listen() {
     });
 }
 
+bool OneTransfer::serve(BootstrapChannel& channel, Duration patience, TransferCard card) {
+    if (const auto local = driver_.local_address()) card.port = local->port;
+    // Without one it can only not be listed.
+    const auto control =
+        ControlSocket::open(control_handler(nullptr, {[&] { return status_json(card, observer_.latest()); },
+                                                      [&] { return status_lines(card, observer_.latest()); }}));
+    return serve(channel, patience);
+}
+
 bool OneTransfer::serve(BootstrapChannel& channel, Duration patience) {
     const Instant start = io::monotonic_now();
     StallWatch stall;
@@ -45,6 +55,7 @@ bool OneTransfer::serve(BootstrapChannel& channel, Duration patience) {
             continue;
         }
         if (done_) return true;
+        observer_.look({.at = now - start, .progress = job_.progress()});
         if (signal && !interrupt(*signal, now)) return false;
         if (deadline_ && now >= *deadline_) return false;
         const Duration limit = alone ? std::min(patience, kPatienceWithoutSsh) : patience;

@@ -8,7 +8,9 @@
 
 #include "common/exit_codes.hpp"
 #include "common/signals.hpp"
+#include "control/transfer_card.hpp"
 #include "io/driver.hpp"
+#include "observe/observer.hpp"
 #include "proto/application.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "transfer/job/job.hpp"
@@ -19,14 +21,15 @@ namespace udtx::apps {
 class OneTransfer final : public proto::ConnectionHandler, public std::enable_shared_from_this<OneTransfer> {
   public:
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
-    OneTransfer(io::Driver& driver, transfer::Job& job, const std::atomic<bool>& done, SignalWatch& signals)
-        : driver_(driver), job_(job), done_(done), signals_(signals) {}
+    OneTransfer(io::Driver& driver, transfer::Job& job, DataEnd end, const std::atomic<bool>& done,
+                SignalWatch& signals)
+        : driver_(driver), job_(job), done_(done), signals_(signals), observer_(end, false, {}) {}
 
     /// Before the driver runs.
     void listen();
     /// Until the transfer is over or will not come; it ends when nothing has moved for `patience`. False: it had to be
-    /// left behind.
-    [[nodiscard]] bool serve(BootstrapChannel& channel, Duration patience);
+    /// left behind. `card`: what it says of itself meanwhile.
+    [[nodiscard]] bool serve(BootstrapChannel& channel, Duration patience, TransferCard card);
     [[nodiscard]] ExitCode code() const;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -35,6 +38,7 @@ class OneTransfer final : public proto::ConnectionHandler, public std::enable_sh
 
   private:
     void tell_heard(const BootstrapChannel& channel);
+    [[nodiscard]] bool serve(BootstrapChannel& channel, Duration patience);
     /// The first time in good order, the second time at once.
     void abort(Instant now, ErrorCode code, const std::string& reason);
     /// False: leave at once.
@@ -49,6 +53,7 @@ class OneTransfer final : public proto::ConnectionHandler, public std::enable_sh
     Interruption interruption_;
     std::optional<Instant> deadline_;  // it was aborted
     bool told_heard_ = false;
+    Observer observer_;
 };
 
 }  // namespace udtx::apps

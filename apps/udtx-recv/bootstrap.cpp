@@ -24,6 +24,7 @@ struct Assignment {
     Landing landing;
     bool fresh = false;
     bool dry_run = false;
+    TransferCard card{.program = "udtx-recv", .role = "receiver"};
 };
 
 Result<Assignment> understand(const BootstrapRequest& request) {
@@ -43,6 +44,11 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     auto landing = find_landing(destination, *shape, *transfer, assignment.dry_run);
     if (!landing) return landing.error();
     assignment.landing = std::move(*landing);
+    for (const std::string& name : request.fields.all("name")) {
+        assignment.card.sources.push_back(host_of_ssh_client() + ':' + name);
+    }
+    if (assignment.card.sources.empty()) assignment.card.sources.push_back(host_of_ssh_client());
+    assignment.card.destination = seen_from_elsewhere(destination.empty() ? "." : destination);
     return assignment;
 }
 
@@ -84,13 +90,14 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
         signals.wake();
     });
     if (!job) return channel.refuse(job.error());
-    const auto transfer = std::make_shared<OneTransfer>((*transport)->driver(), **job, done, signals);
+    const auto transfer =
+        std::make_shared<OneTransfer>((*transport)->driver(), **job, DataEnd::receiver, done, signals);
     transfer->listen();
     BootstrapFields answer;
     if (assignment->fresh) answer.add("fresh", "1");
     channel.answer(answer);
     (*transport)->start();
-    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
+    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience), assignment->card);
     const ExitCode code = transfer->code();
     if (wound_up) (*transport)->stop(kDrainAtMost);
     if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));

@@ -7,6 +7,7 @@
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "common/units.hpp"
+#include "control/control_commands.hpp"
 #include "doctor/doctor.hpp"
 #include "options/begin.hpp"
 #include "report/output.hpp"
@@ -98,6 +99,10 @@ int main(int argc, char** argv) {
         }
         if (!arguments.empty() && arguments.front() == "doctor") {
             return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));
+        }
+        if (!arguments.empty() && arguments.front() == "ctl") {
+            Log log("udtx-recv", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_ctl(log, "udtx-recv", {arguments.begin() + 1, arguments.end()}));
         }
         return static_cast<int>(receive(terminal, standard, arguments));
     } catch (const std::exception& e) {

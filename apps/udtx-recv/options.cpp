@@ -9,6 +9,7 @@
 #include "common/units.hpp"
 #include "common/usage.hpp"
 #include "config/parse.hpp"
+#include "control/control_commands.hpp"
 #include "doctor/doctor.hpp"
 #include "options/overwrite.hpp"
 #include "options/subcommand.hpp"
@@ -30,6 +31,7 @@ From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies 
 
   udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
   udtx-recv doctor               say what is wrong with this machine, and what mends it
+  udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help
 
 Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
@@ -285,7 +287,8 @@ void define_options(CLI::App& app, RecvCommand& command) {
 
 Subcommands subcommands_of_recv() {
     return {subcommand<VerifyCommand>(define_verify),
-            subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); })};
+            subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); }),
+            subcommand<CtlCommand>([](CLI::App& app, CtlCommand& c) { define_ctl(app, c, "udtx-recv"); })};
 }
 
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {

@@ -59,7 +59,7 @@ void define_options(CLI::App& app, RecvCommand& command);
 /// Fills `command`; also on errors as far as it got.
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command);
 
-/// verify, doctor.
+/// verify, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_recv();
 
 /// `udtx-recv verify RECEIPT DIR`, without the first word.

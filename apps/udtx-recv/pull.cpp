@@ -52,12 +52,28 @@ FinalReport make_report(const Fetching& fetching, const PullRoute& route, const 
     return report;
 }
 
+TransferCard card_of(const RecvCommand& command) {
+    TransferCard card{.program = "udtx-recv", .role = "receiver"};
+    if (command.server) {
+        card.port = command.server->port;
+        Url source = *command.server;
+        for (const std::string& path : command.server_paths) {
+            source.path = path;
+            card.sources.push_back(to_text(source));
+        }
+    }
+    for (const SshTarget& source : command.sources) card.sources.push_back(source.login() + ':' + source.path);
+    if (!command.to_stdout) card.destination = seen_from_elsewhere(command.destination);
+    return card;
+}
+
 Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration patience) {
     const RecvCommand& command = run.command;
     TransferWatch::Subject subject{DataEnd::receiver,
                                    command.server ? authority(*command.server) : command.sources.front().host,
                                    command.to_stdout};
     if (resumable(command)) subject.tries_again_for = patience;
+    subject.card = card_of(command);
     auto watch = TransferWatch::start(command.common, run.log, std::move(subject), [&run](const std::string& line) {
         if (run.command.to_stdout) return run.terminal.line(line);
         (void)write_all(STDOUT_FILENO, line + "\n");

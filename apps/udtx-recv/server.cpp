@@ -46,9 +46,9 @@ class Server {
         total_.transfers = 0;
     }
 
-    Result<void> watch() {
+    Result<void> watch(std::uint16_t port) {
         return watch_.start(
-            run_.log, [this] { return current(); },
+            run_.log, port, [this] { return current(); },
             [this](const std::string& line) {
                 if (run_.command.to_stdout) return run_.terminal.line(line);
                 (void)write_all(STDOUT_FILENO, line + "\n");
@@ -115,7 +115,7 @@ class Server {
             return told(who, find_sources(rights, wish));
         };
         auto session = Session::make(
-            driver_, connection, who, std::move(options), [this] { run_.signals.wake(); },
+            driver_, connection, who, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate);
         accepted_ = true;
         sessions_.push_back(session);
@@ -130,6 +130,11 @@ class Server {
         PublicKey key;
         std::copy_n(connection.peer_key().begin(), key.bytes.size(), key.bytes.begin());
         return " (" + key.to_string() + ")";
+    }
+
+    /// Where whoever has these rights is at work, for whoever lists it.
+    [[nodiscard]] std::string place_of(const KeyRights* rights) const {
+        return run_.command.to_stdout ? std::string() : seen_from_elsewhere(directory(rights));
     }
 
     /// Says whose wish was refused.
@@ -361,7 +366,7 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return never_began(command.common, receipt.error());
     Server server(run, **transport, keys, receipt->get());
-    if (const auto watched = server.watch(); !watched) return never_began(command.common, watched.error());
+    if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();
     (*transport)->start();
     run.log.info("listening on " + to_string(*local) + "/udp, writing to " +

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/process.hpp"
-#include "control/control_commands.hpp"
+#include "control/transfer_card.hpp"
 #include "observe/prometheus.hpp"
 
 namespace udtx::apps {
@@ -24,7 +24,8 @@ ServerWatch::ServerWatch(const RecvCommand& command)
 
 Rate ServerWatch::first_cap(const RecvCommand& command) { return std::min(command.common.rate, command.max_rate); }
 
-Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, JsonTicker::Print print) {
+Result<void> ServerWatch::start(Log& log, std::uint16_t port, std::function<Sessions()> sessions,
+                                JsonTicker::Print print) {
     sessions_ = std::move(sessions);
     const std::string place = command_.to_stdout ? "standard output" : command_.directory;
     const std::string where = (command_.one_off || command_.to_stdout ? "into " : "serving ") + place;
@@ -34,10 +35,35 @@ Result<void> ServerWatch::start(Log& log, std::function<Sessions()> sessions, Js
     auto metrics = serve_metrics(command_.common, log, [this] { return this->metrics(); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
-    control_ =
-        open_control(log, control_handler(rates_, [this] { return progress_json(sum_of(observed(sessions_()))); }));
+    control_ = open_control(log, control_handler(&rates_, control_status(port)));
     if (command_.common.observing.json_stream) json_.emplace(std::move(print));
     return {};
+}
+
+ControlStatus ServerWatch::control_status(std::uint16_t port) const {
+    TransferCard card{.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port};
+    if (!command_.to_stdout) card.destination = seen_from_elsewhere(command_.directory);
+    const auto served = [this](const Sessions& sessions) {
+        std::vector<ServedTransfer> all;
+        for (const auto& session : sessions) {
+            all.push_back({session->who(), session->directory(), session->observed()});
+        }
+        return all;
+    };
+    const auto card_now = [this, card](const Sessions& sessions) {
+        TransferCard now = card;
+        // Of one transfer the peer is where it comes from.
+        if (command_.one_off && !sessions.empty()) now.sources = {sessions.front()->who()};
+        return now;
+    };
+    return {[this, card_now, served] {
+                const Sessions sessions = sessions_();
+                return status_json(card_now(sessions), sum_of(observed(sessions)), served(sessions));
+            },
+            [this, card_now, served] {
+                const Sessions sessions = sessions_();
+                return status_lines(card_now(sessions), sum_of(observed(sessions)), served(sessions));
+            }};
 }
 
 void ServerWatch::stop() {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "control/control_commands.hpp"
 #include "observe/page.hpp"
 #include "options/watch_services.hpp"
 #include "report/final_report.hpp"
@@ -22,7 +23,8 @@ class ServerWatch {
 
     explicit ServerWatch(const RecvCommand& command);
     /// `sessions`: those under way; any thread asks. `print`: where the JSON stream goes.
-    Result<void> start(Log& log, std::function<Sessions()> sessions, JsonTicker::Print print);
+    /// `port`: on which it listens.
+    Result<void> start(Log& log, std::uint16_t port, std::function<Sessions()> sessions, JsonTicker::Print print);
 
     /// Lets nobody ask any more; its socket goes.
     void stop();
@@ -39,6 +41,7 @@ class ServerWatch {
 
   private:
     [[nodiscard]] std::string metrics() const;
+    [[nodiscard]] ControlStatus control_status(std::uint16_t port) const;
 
     const RecvCommand& command_;
     std::function<Sessions()> sessions_;

@@ -14,20 +14,24 @@ namespace {
 constexpr Duration kAnswerWithin = std::chrono::seconds(2);
 }  // namespace
 
-Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, Rate most, Rate cap)
+Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::string directory, Rate most,
+                 Rate cap)
     : driver_(driver),
       connection_(&connection),
       peer_(to_string(connection.remote())),
       who_(std::move(who)),
+      directory_(std::move(directory)),
       start_(io::monotonic_now()),
       most_(most),
       cap_(cap),
       observer_(DataEnd::receiver, false, peer_) {}
 
 std::shared_ptr<Session> Session::make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                       transfer::ServeOptions options, std::function<void()> on_done, Rate most) {
+                                       std::string directory, transfer::ServeOptions options,
+                                       std::function<void()> on_done, Rate most) {
     options.cap = std::min(options.told, most);
-    std::shared_ptr<Session> self(new Session(driver, connection, std::move(who), most, options.cap));
+    std::shared_ptr<Session> self(
+        new Session(driver, connection, std::move(who), std::move(directory), most, options.cap));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
     self->job_ = std::make_unique<transfer::ServedJob>(
         std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {

@@ -19,14 +19,17 @@ namespace udtx::apps {
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
     /// `on_done` may be called on any thread. Protocol thread. `most`: the rate of the peer's key.
-    /// `who`: the peer for people, with the name of its key.
+    /// `who`: the peer for people, with the name of its key. `directory`: where it may be at work; empty: none.
     static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                         transfer::ServeOptions options, std::function<void()> on_done, Rate most);
+                                         std::string directory, transfer::ServeOptions options,
+                                         std::function<void()> on_done, Rate most);
 
     // --- any thread
     [[nodiscard]] bool done() const noexcept { return *done_; }
     [[nodiscard]] const transfer::ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+    [[nodiscard]] const std::string& who() const noexcept { return who_; }
+    [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
     /// "to 192.0.2.1:40000 (bob)": whom it serves, and which way.
     [[nodiscard]] std::string direction() const { return (fetched() ? "to " : "from ") + who_; }
     [[nodiscard]] Duration elapsed() const;  ///< until it was done
@@ -63,13 +66,15 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection, std::string who, Rate most, Rate cap);
+    Session(io::Driver& driver, proto::Connection& connection, std::string who, std::string directory, Rate most,
+            Rate cap);
 
     io::Driver& driver_;
     proto::Connection* connection_;  // null once it has closed; protocol thread
     bool waker_set_ = false;
     std::string peer_;
     std::string who_;
+    std::string directory_;
     Instant start_;
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});

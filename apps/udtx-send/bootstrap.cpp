@@ -153,11 +153,14 @@ ExitCode send_by_bootstrap(const std::vector<std::string>& arguments) {
         signals.wake();
     });
     if (!job) return channel.refuse(job.error());
-    const auto transfer = std::make_shared<OneTransfer>(driver, **job, done, signals);
+    const auto transfer = std::make_shared<OneTransfer>(driver, **job, DataEnd::sender, done, signals);
     transfer->listen();
     channel.answer(answer_for(*assignment));
     (*transport)->start();
-    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience));
+    TransferCard card{.program = "udtx-send", .role = "sender"};
+    for (const std::string& source : assignment->sources.usable) card.sources.push_back(seen_from_elsewhere(source));
+    card.destination = host_of_ssh_client();
+    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience), std::move(card));
     const ExitCode code = transfer->code();
     if (wound_up) (*transport)->stop(kDrainAtMost);
     if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));

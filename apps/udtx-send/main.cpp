@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
         }
         if (!arguments.empty() && arguments.front() == "ctl") {
             Log log("udtx-send", terminal, Log::Verbosity::normal);
-            return static_cast<int>(run_ctl(log, {arguments.begin() + 1, arguments.end()}));
+            return static_cast<int>(run_ctl(log, "udtx-send", {arguments.begin() + 1, arguments.end()}));
         }
         return static_cast<int>(send(terminal, standard, arguments));
     } catch (const std::exception& e) {

@@ -207,7 +207,7 @@ void define_options(CLI::App& app, SendCommand& command) {
 Subcommands subcommands_of_send() {
     return {subcommand<KeygenCommand>(define_keygen),
             subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, true); }),
-            subcommand<CtlCommand>(define_ctl)};
+            subcommand<CtlCommand>([](CLI::App& app, CtlCommand& c) { define_ctl(app, c, "udtx-send"); })};
 }
 
 Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {

@@ -63,6 +63,18 @@ BootstrapFields request_for(const SendCommand& command, const std::vector<std::s
     return request;
 }
 
+TransferCard card_of(const SendCommand& command) {
+    TransferCard card{.program = "udtx-send", .role = "sender"};
+    for (const std::string& source : command.sources) card.sources.push_back(seen_from_elsewhere(source));
+    if (command.remote) {
+        card.destination = where_of(command);
+    } else {
+        card.port = command.url.port;
+        card.destination = to_text(command.url);
+    }
+    return card;
+}
+
 /// Takes what the far end over ssh has said by now. False: it will not serve us.
 bool listen_to(const SendRoute& route, transfer::SendJob& job) {
     if (!route.remote) return true;
@@ -196,6 +208,7 @@ Result<std::unique_ptr<TransferWatch>> watch_push(const SendRun& run, Duration p
     TransferWatch::Subject subject{DataEnd::sender, command.remote ? command.remote->host : authority(command.url),
                                    command.streaming()};
     if (command.resumable()) subject.tries_again_for = patience;
+    subject.card = card_of(command);
     // That the JSON stream cannot be written is told by its last object.
     auto watch = TransferWatch::start(command.common, run.log, std::move(subject),
                                       [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });

@@ -102,6 +102,14 @@ until_true() {
 
 never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
 
+# check_metrics FILE: as promtool wants them; it is asked itself where it is installed.
+check_metrics() {
+    if command -v python3 >/dev/null; then
+        PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/metrics_lint.py" "$1" || fail "the metrics are not clean"
+    fi
+    ! command -v promtool >/dev/null || promtool check metrics <"$1" || fail "promtool is not content with the metrics"
+}
+
 json_field() { "$checker" "$1" "$2"; }
 
 # Names, types, modes, sizes, link targets and, for files and directories, whole-second times.

@@ -86,7 +86,7 @@ until_true 90 under_way
 path_is_there() {
     exec 8<>"/dev/tcp/127.0.0.1/$1"
     printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
-    cat <&8 >"$work/metrics"
+    sed '1,/^\r*$/d' <&8 >"$work/metrics"
     exec 8>&-
     grep -qE '^udtx_path_rtt_seconds\{peer="127.0.0.1:[0-9]+",path="0",.*\} [0-9]' "$work/metrics"
 }
@@ -94,12 +94,37 @@ for log in "$work/last.err" "$work/changed.log"; do
     metrics=$(sed -nE 's|.*metrics on http://127.0.0.1:([0-9]+)/metrics.*|\1|p' "$log")
     until_true 90 path_is_there "$metrics"
     grep -q '^udtx_transfers_active 1' "$work/metrics" || fail "no active transfer in the metrics"
+    check_metrics "$work/metrics"
 done
 expect 1 "$send" ctl "$sender" rate fast
 said "'fast'"
 expect 1 "$send" ctl "$sender"
 expect 0 "$send" ctl
-grep -q "^{\"pid\":$sender,\"event\":\"progress\"" "$work/last.out" || fail "ctl does not list the sender"
+# listed PID FIELD VALUE...: what the list says of it.
+listed() {
+    grep "^{\"pid\":$1," "$work/last.out" >"$work/one.json" || fail "ctl does not list $1"
+    shift
+    while [ $# -gt 0 ]; do
+        [ "$(json_field "$work/one.json" "$1")" = "$2" ] || fail "ctl says of $1: $(json_field "$work/one.json" "$1")"
+        shift 2
+    done
+}
+sender_says=(event '"progress"' program '"udtx-send"' role '"sender"' user "\"$(id -un)\"" port "$port" sources "[\"$work/data\"]"
+    destination "\"udtx://127.0.0.1:$port/\"" file '"data"')
+receiver_says=(event '"progress"' program '"udtx-recv"' role '"receiver"' port "$port" destination "\"$work/dst\"")
+listed "$sender" "${sender_says[@]}"
+listed "$receiver" "${receiver_says[@]}"
+grep -q '"sources":\["127.0.0.1:' "$work/one.json" || fail "the receiver does not say who sends"
+# The other tool has the same, and a terminal gets lines.
+expect 0 "$recv" ctl --json
+listed "$sender" "${sender_says[@]}"
+if command -v script >/dev/null; then
+    script -qec "$send ctl" /dev/null </dev/null >"$work/last.out"
+    grep -q "^$sender  $(id -un)  udtx-send, sender on port $port: $work/data to udtx://127.0.0.1:$port/, .*, data" "$work/last.out" ||
+        fail "on a terminal ctl says: $(cat "$work/last.out")"
+    grep -q "^$receiver  .*udtx-recv, receiver on port $port: 127.0.0.1:[0-9]* to $work/dst, " "$work/last.out" ||
+        fail "on a terminal ctl says: $(cat "$work/last.out")"
+fi
 expect 11 "$send" ctl 1 status
 said "no running transfer"
 expect 0 "$send" ctl "$sender" rate off

@@ -74,19 +74,27 @@ receivers+=("$first" "$second")
 shares() {
     exec 8<>"/dev/tcp/127.0.0.1/$metrics"
     printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&8
-    cat <&8 >"$work/metrics"
+    sed '1,/^\r*$/d' <&8 >"$work/metrics"
     exec 8>&-
-    [ "$(grep -cE "^udtx_transfer_cap_bits_per_second\{.*\} $1\$" "$work/metrics")" -eq "$2" ]
+    [ "$(grep -cE "^udtx_transfer_cap_bytes_per_second\{.*\} $1\$" "$work/metrics")" -eq "$2" ]
 }
-until_true 90 shares '8e\+06' 2
+until_true 90 shares '1e\+06' 2
+check_metrics "$work/metrics"
+# It says who sends what to where.
+"$recv" ctl | grep "^{\"pid\":$receiver," >"$work/server.json" || fail "ctl does not list the server"
+for value in 'role "server"' "port $port" 'transfer_count 2'; do
+    [ "$(json_field "$work/server.json" "${value%% *}")" = "${value#* }" ] || fail "ctl does not say $value: $(cat "$work/server.json")"
+done
+json_field "$work/server.json" transfers | grep -q '"who":"127.0.0.1:[0-9]*","role":"receiver","directory":"/' ||
+    fail "ctl says of its transfers: $(cat "$work/server.json")"
 kill -STOP "$first"
-until_true 90 shares '1.6e\+07' 2
+until_true 90 shares '2e\+06' 2
 kill -CONT "$first"
-until_true 90 shares '8e\+06' 2
+until_true 90 shares '1e\+06' 2
 kill "$first"
 exec 5>&-
 wait_for 0 "${held[0]}"
-until_true 90 shares '1.6e\+07' 1
+until_true 90 shares '2e\+06' 1
 # Of those who are refused within a second one is named, the others are counted.
 "$send" keygen "$work/other" 2>/dev/null
 strangers=()
@@ -102,7 +110,7 @@ refused() {
 all_told() { [ "$(refused "$work/total.log")" -eq 5 ]; }
 until_true 20 all_told
 grep -q "more were refused" "$work/total.log" || fail "each of the refused has a line"
-shares '1.6e\+07' 1
+shares '2e\+06' 1
 grep -q '^udtx_refused_total 5$' "$work/metrics" || fail "not all refusals are counted: $(grep refused "$work/metrics")"
 ! grep -q ' debug: ' "$work/total-file" || fail "--log has details without -v: $(grep -m 1 ' debug: ' "$work/total-file")"
 [ "$(refused "$work/total-file")" -eq 5 ] || fail "the file of --log does not count the refused"

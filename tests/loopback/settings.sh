@@ -96,12 +96,13 @@ for tool in "$send" "$recv"; do
         [ "$offered" = "$2" ] || fail "after '$1' bash completion offers '$offered'"
     }
     offers 'doct' doctor
+    offers 'ct' ctl
     offers 'doctor --di' --dir
     offers 'doctor --overw' ''
     offers 'x doct' ''
     if [ "$tool" = "$send" ]; then
         offers 'keyg' keygen
-        offers 'ct' ctl
+        offers 'ctl --js' --json
         offers 'keygen --id' --identity
         offers 'doctor host --remote' --remote-bin
         offers 'doctor --ssh-port ""' ''

@@ -27,6 +27,13 @@ far=$(cat "$work/far.pid")
 grep -q bootstrap "$work/ps.out" || fail "ssh and the receiver are not seen"
 [ "$(tr '\0' ' ' <"/proc/$far/cmdline")" = "$recv --bootstrap " ] || fail "the receiver has other arguments"
 ! grep -qE '(^|[^0-9a-f])[0-9a-f]{64}([^0-9a-f]|$)' "$work/ps.out" "$work/far.environ" || fail "the key can be seen"
+# Both ends are listed, and say from where to where.
+until_true 60 test -n "$("$recv" ctl | grep "^{\"pid\":$far,")"
+"$recv" ctl >"$work/last.out"
+grep "^{\"pid\":$far," "$work/last.out" | grep '"role":"receiver"' | grep -q "\"sources\":\[\"127.0.0.1:file\"\].*\"destination\":\"$work/dst\"" ||
+    fail "ctl says of the far end: $(cat "$work/last.out")"
+grep "^{\"pid\":$sender," "$work/last.out" | grep '"role":"sender"' | grep -q "\"sources\":\[\"$work/file\"\].*\"destination\":\"far:$work/dst\"" ||
+    fail "ctl says of the sender: $(cat "$work/last.out")"
 kill -INT "$sender"
 wait_for 130 "$sender"
 said "interrupted by SIGINT.*the same command continues from here"

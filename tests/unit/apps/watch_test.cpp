@@ -104,15 +104,16 @@ std::string socket_of_killed(const std::string& directory) {
 
 TEST_CASE("metrics have help, type and a sample for each path, labels escaped") {
     const std::string text = metrics_text({.role = "sender", .version = "1", .transfers = {example()}});
-    CHECK(has(text, "# TYPE udtx_transfer_bytes_done counter\n"));
-    CHECK(has(text, "udtx_transfer_bytes_done{peer=\"a\\\"b:7011\",direction=\"receive\"} 5000\n"));
+    CHECK(has(text, "# TYPE udtx_transfer_done_bytes_total counter\n"));
+    CHECK(has(text, "udtx_transfer_done_bytes_total{peer=\"a\\\"b:7011\",direction=\"receive\"} 5000\n"));
     CHECK(
         has(text,
             "udtx_transfer_limited_ratio{peer=\"a\\\"b:7011\",direction=\"receive\",limit=\"receiver_disk\"} 0.75\n"));
     CHECK(has(text, "path=\"2\""));
     CHECK(has(text, "udtx_path_rtt_seconds{"));
     CHECK(has(text, "} 0.02\n"));
-    CHECK(has(text, "udtx_transfer_cap_bits_per_second{peer=\"a\\\"b:7011\",direction=\"receive\"} +Inf\n"));
+    CHECK(has(text, "udtx_transfer_rate_bytes_per_second{peer=\"a\\\"b:7011\",direction=\"receive\"} 187500000\n"));
+    CHECK(has(text, "udtx_transfer_cap_bytes_per_second{peer=\"a\\\"b:7011\",direction=\"receive\"} +Inf\n"));
     CHECK(text.back() == '\n');
 }
 
@@ -163,7 +164,8 @@ TEST_CASE("the HTTP server answers on loopback, refuses what it does not know, a
 TEST_CASE("the control socket is the user's alone, changes the rate, and is gone afterwards") {
     const RuntimeHere here;
     RateGovernor rates({.base = Rate::bits_per_second(50e6)});
-    auto socket = ControlSocket::open(control_handler(rates, [] { return std::string("{}"); }));
+    auto socket = ControlSocket::open(
+        control_handler(&rates, {[] { return std::string("{}"); }, [] { return std::string("a\tb"); }}));
     REQUIRE(socket);
     const std::string path = (*socket)->path();
     struct stat info {};
