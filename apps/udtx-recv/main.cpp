@@ -13,6 +13,7 @@
 #include "report/output.hpp"
 #include "report/plan_listing.hpp"
 #include "udtx-recv/bootstrap.hpp"
+#include "udtx-recv/clean.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx-recv/pull.hpp"
 #include "udtx-recv/server.hpp"
@@ -96,6 +97,11 @@ int main(int argc, char** argv) {
             arguments.erase(arguments.begin());
             Log log("udtx-recv", terminal, Log::Verbosity::normal);
             return static_cast<int>(run_verify(log, std::move(arguments)));
+        }
+        if (!arguments.empty() && arguments.front() == "clean") {
+            arguments.erase(arguments.begin());
+            Log log("udtx-recv", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_clean(log, std::move(arguments)));
         }
         if (!arguments.empty() && arguments.front() == "doctor") {
             return static_cast<int>(doctor(terminal, {arguments.begin() + 1, arguments.end()}));

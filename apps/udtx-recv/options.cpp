@@ -30,6 +30,7 @@ scp: a directory takes what comes, what does not exist becomes its new name, wha
 From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies below the DIR of a udtx-recv that listens.
 
   udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
+  udtx-recv clean DIR            remove what transfers that ended early left; -n only lists it
   udtx-recv doctor               say what is wrong with this machine, and what mends it
   udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help
 
@@ -38,11 +39,19 @@ Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 3
 
 constexpr const char* kVerifyFooter =
     R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
-Each difference is a line on standard output. Not looked at: modes, times, owners and attributes, whether two names are
+Each difference is a line on standard output. To mend it: udtx-recv verify --repair-list FILE RECEIPT DIR, then udtx-send -c
+-0 --files-from FILE with the directory that has these names: only blocks that differ are sent. Not looked at: modes, times, owners and attributes, whether two names are
 one file, and what the receipt does not name.
 
 Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
 itself is damaged.)";
+
+constexpr const char* kCleanFooter =
+    R"(Journals and temporary files (.udtx-*.journal, *.udtx-*.part) of this user are removed, each a line on standard output. What
+a transfer under way needs stays, and so does any file that is not what its name says. A transfer that was to be continued
+begins anew then.
+
+Exit codes: 0 done, 1 usage, 11 something cannot be read or removed.)";
 
 Result<void> check_target(RecvCommand& command) {
     const std::vector<std::string>& targets = command.targets;
@@ -286,7 +295,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
 }
 
 Subcommands subcommands_of_recv() {
-    return {subcommand<VerifyCommand>(define_verify),
+    return {subcommand<VerifyCommand>(define_verify), subcommand<CleanCommand>(define_clean),
             subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); }),
             subcommand<CtlCommand>([](CLI::App& app, CtlCommand& c) { define_ctl(app, c, "udtx-recv"); })};
 }
@@ -312,6 +321,9 @@ void define_verify(CLI::App& app, VerifyCommand& command) {
     app.description("Compares a directory with the receipt of a transfer, block by block.");
     use_house_style(app);
     app.add_flag("--json", command.json, "Print one JSON object at the end");
+    app.add_option("--repair-list", command.repair_list,
+                   "Write the names of what differs to FILE, for udtx-send -c -0 --files-from FILE")
+        ->type_name("FILE");
     app.add_option("ARGUMENTS", command.names, "RECEIPT DIR")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -326,6 +338,30 @@ Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, Verif
     if (command.names.size() != 2) return usage("verify takes a receipt and a directory: udtx-recv verify RECEIPT DIR");
     command.receipt = command.names[0];
     command.directory = command.names[1];
+    return EarlyText();
+}
+
+void define_clean(CLI::App& app, CleanCommand& command) {
+    app.name("udtx-recv clean");
+    app.description("Removes what transfers that ended early left in a directory and below.");
+    use_house_style(app);
+    app.add_flag("-n,--dry-run", command.dry_run, "Only list what would be removed");
+    app.add_option("--older-than", command.older_than, "Leave what was changed within so many days (default 0)")
+        ->type_name("DAYS")
+        ->check(CLI::Range(0, 36'500));
+    app.add_flag("--json", command.json, "Print one JSON object at the end");
+    app.add_option("ARGUMENTS", command.names, "DIR")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kCleanFooter);
+}
+
+Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanCommand& command) {
+    CLI::App app;
+    define_clean(app, command);
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    if (command.names.size() != 1) return usage("clean takes one directory: udtx-recv clean DIR");
     return EarlyText();
 }
 

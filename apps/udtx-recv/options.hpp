@@ -1,6 +1,7 @@
 // Command line of udtx-recv.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,7 +60,7 @@ void define_options(CLI::App& app, RecvCommand& command);
 /// Fills `command`; also on errors as far as it got.
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command);
 
-/// verify, doctor, ctl.
+/// verify, clean, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_recv();
 
 /// `udtx-recv verify RECEIPT DIR`, without the first word.
@@ -67,10 +68,21 @@ struct VerifyCommand {
     bool json = false;
     std::vector<std::string> names;  ///< as typed
 
+    std::string repair_list;  ///< where the names of what differs go
     std::string receipt;
     std::string directory;
 };
 void define_verify(CLI::App& app, VerifyCommand& command);
 Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command);
+
+/// `udtx-recv clean DIR`, without the first word.
+struct CleanCommand {
+    bool dry_run = false;
+    bool json = false;
+    std::uint64_t older_than = 0;    ///< days
+    std::vector<std::string> names;  ///< as typed
+};
+void define_clean(CLI::App& app, CleanCommand& command);
+Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanCommand& command);
 
 }  // namespace udtx::apps

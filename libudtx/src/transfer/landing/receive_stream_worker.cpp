@@ -11,6 +11,7 @@
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/leftovers.hpp"
 
 namespace udtx::transfer {
 
@@ -126,6 +127,7 @@ void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const
     directory.pop_back();
     auto root = base.make_subdirectory(join_path(directory));
     if (!root) return report_fatal(links, root.error());
+    mark_in_use(*root);
     const bool keep_existing = basis_options(offer, rights).overwrite == Overwrite::never;
     // A pipe can be read but once: that it is not wanted is said before it is.
     const Occupant there = occupant_of(*root, name);

@@ -10,6 +10,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/leftovers.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::transfer {
@@ -151,7 +152,10 @@ std::uint64_t random_number() {
 
 bool holds_anything(const ConfinedDir& directory) {
     int error = 0;
-    const std::vector<std::string> names = names_in(directory.fd(), error);
+    return holds_anything(names_in(directory.fd(), error));
+}
+
+bool holds_anything(const std::vector<std::string>& names) {
     return !std::all_of(names.begin(), names.end(), [](const std::string& name) { return is_transfer_file(name); });
 }
 
@@ -207,6 +211,7 @@ void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const
         links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
         return;
     }
+    mark_in_use(*root);
     std::string notes;
     const auto journal = open_journal(*root, offer, rights.resume, links, notes);
     const BasisOptions basis = basis_options(offer, rights);
@@ -216,7 +221,14 @@ void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const
     if (stricter && basis.overwrite == Overwrite::never) say(notes, "the receiver runs with --overwrite never");
     if (!notes.empty()) links.report.warn(notes);
     const bool resumes = journal && !journal->earlier().empty();
-    const bool occupied = holds_anything(*root);
+    int ignored = 0;
+    const std::vector<std::string> names = names_in(root->fd(), ignored);
+    if (const auto old = remove_old_journals(*root, names, kKeepLeftoversDays); old > 0) {
+        links.report.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
+                          " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
+                          " days ago");
+    }
+    const bool occupied = holds_anything(names);
     const bool active = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal != nullptr;
     links.feedback.edit([&](ReceiveFeedback::News& news) {

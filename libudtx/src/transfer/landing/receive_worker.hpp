@@ -39,6 +39,7 @@ void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const 
                     const WorkerLinks& links);
 /// Something besides our own files is in it.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);
+[[nodiscard]] bool holds_anything(const std::vector<std::string>& names);
 [[nodiscard]] BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights);
 void count_unchanged(JobReport& report, EntryType type);
 void count_skipped(JobReport& report, EntryType type);

@@ -1,0 +1,246 @@
+#include "transfer/resume/leftovers.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+#include "transfer/resume/journal_format.hpp"
+#include "transfer/resume/resume_journal.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+constexpr std::int64_t kDay = 86'400;
+// Where locks are not to be had: no transfer leaves a file untouched for so long and then goes on.
+constexpr std::int64_t kSurelyIdle = kDay;
+
+std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
+
+std::string temporary_of(std::uint64_t transfer, const std::string& path) {
+    const SplitName split = split_leaf(path);
+    return child(split.directory, temp_name(split.leaf, transfer ^ path_key(path)));
+}
+
+std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
+
+bool is_ours(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_uid == ::geteuid(); }
+
+std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t>(st.st_blocks) * 512; }
+
+enum class Use { none, some, unknown };
+
+Use use_of(int directory) {
+    if (::flock(directory, LOCK_EX | LOCK_NB) == 0) {
+        ::flock(directory, LOCK_UN);
+        return Use::none;
+    }
+    return errno == EWOULDBLOCK ? Use::some : Use::unknown;
+}
+
+/// A journal that was opened and, if nobody has it, locked.
+struct OpenJournal {
+    enum class State { free, busy, foreign };
+    State state = State::foreign;
+    UniqueFd fd;
+    struct stat st = {};
+    std::uint64_t transfer = 0;
+    std::vector<std::string> temporaries;  ///< paths below its directory
+};
+
+OpenJournal open_journal(int directory, const std::string& name) {
+    OpenJournal out;
+    out.fd.reset(::openat(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!out.fd || ::fstat(out.fd.get(), &out.st) != 0 || !is_ours(out.st)) return out;
+    const auto size = static_cast<std::uint64_t>(out.st.st_size);
+    if (size > kMaxJournalBytes) return out;
+    const bool busy = ::flock(out.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    std::size_t count = 0;
+    if (read_all_at(out.fd.get(), bytes, 0, count) != 0) return out;
+    const JournalImage image = parse_journal(std::span(bytes).first(count));
+    // One that was killed before it wrote anything is empty.
+    const bool whole = count == 0 || (image.has_header && journal_name(image.header.transfer) == name);
+    if (!whole && !busy) return out;
+    out.state = busy ? OpenJournal::State::busy : OpenJournal::State::free;
+    out.transfer = image.header.transfer;
+    for (const auto& [key, partial] : image.partials) {
+        out.temporaries.push_back(temporary_of(out.transfer, partial.path));
+    }
+    return out;
+}
+
+class Cleaner {
+  public:
+    Cleaner(const ConfinedDir& base, const CleanOptions& options, const CleanCallbacks& callbacks)
+        : base_(base), options_(options), callbacks_(callbacks) {}
+
+    CleanCounts run() {
+        look_above();
+        look_through("", 0);
+        return counts_;
+    }
+
+  private:
+    /// A transfer may have its top above what is to be cleaned.
+    void look_above() {
+        struct stat last = {};
+        if (::fstat(base_.fd(), &last) != 0) return;
+        for (int at = base_.fd();; at = above_.back().get()) {
+            UniqueFd next(::openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+            struct stat st = {};
+            if (!next || ::fstat(next.get(), &st) != 0) return;
+            if (st.st_ino == last.st_ino && st.st_dev == last.st_dev) return;  // the root
+            last = st;
+            above_.push_back(std::move(next));
+        }
+    }
+
+    [[nodiscard]] Use use_here() const {
+        Use all = Use::none;
+        for (const UniqueFd& fd : above_) {
+            const Use use = fd ? use_of(fd.get()) : Use::unknown;
+            if (use == Use::some) return use;
+            if (use == Use::unknown) all = use;
+        }
+        return all;
+    }
+
+    void look_through(const std::string& directory, std::size_t depth) {
+        if (depth > kMaxDepth) return;
+        int error = 0;
+        UniqueFd fd = base_.open_directory(directory, error);
+        const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
+        if (error != 0) return fail(directory, io_error("cannot look into", directory, error));
+        const int here = fd.get();
+        above_.push_back(std::move(fd));
+        // After the names were read: whoever begins now makes others.
+        const Use use = use_here();
+        for (const std::string& name : names) {
+            if (is_journal(name)) clean_journal(here, directory, name);
+        }
+        for (const std::string& name : names) {
+            struct stat st = {};
+            if (::fstatat(here, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+            if (S_ISDIR(st.st_mode)) look_through(child(directory, name), depth + 1);
+            if (is_transfer_file(name) && !is_journal(name)) clean_temporary(here, directory, name, st, use);
+        }
+        above_.pop_back();
+    }
+
+    static bool is_journal(const std::string& name) { return is_transfer_file(name) && name.ends_with(".journal"); }
+
+    void clean_journal(int parent, const std::string& directory, const std::string& name) {
+        const OpenJournal journal = open_journal(parent, name);
+        const std::string path = child(directory, name);
+        std::string why;
+        if (journal.state == OpenJournal::State::busy) why = "a transfer is under way";
+        if (journal.state == OpenJournal::State::foreign) why = "it is no journal of this user's transfers";
+        if (why.empty() && is_new(journal.st)) why = "it is too new";
+        for (const std::string& temporary : journal.temporaries) {
+            if (!why.empty()) {
+                spared_.insert(child(directory, temporary));
+            } else {
+                doomed_.insert(child(directory, temporary));
+            }
+        }
+        if (!why.empty()) return keep(path, why);
+        // The temporary files first: what is left of them when this is cut off is found by the next one.
+        for (const std::string& temporary : journal.temporaries) remove_at(child(directory, temporary));
+        remove(parent, name, path, journal.st);
+    }
+
+    void clean_temporary(int parent, const std::string& directory, const std::string& name, const struct stat& st,
+                         Use use) {
+        const std::string path = child(directory, name);
+        if (doomed_.count(path) > 0) return;
+        if (spared_.count(path) > 0) return keep(path, "its journal stays");
+        if (!is_ours(st)) return keep(path, "it is no file of this user's transfers");
+        if (use == Use::some) return keep(path, "a transfer is under way");
+        if (is_new(st) || (use == Use::unknown && age_of(st) < kSurelyIdle)) return keep(path, "it is too new");
+        remove(parent, name, path, st);
+    }
+
+    void remove_at(const std::string& path) {
+        const SplitName split = split_leaf(path);
+        int error = 0;
+        const UniqueFd parent = base_.open_directory(split.directory, error);
+        struct stat st = {};
+        if (!parent || ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+        if (is_ours(st)) remove(parent.get(), split.leaf, path, st);
+    }
+
+    [[nodiscard]] bool is_new(const struct stat& st) const { return age_of(st) < options_.older_than_days * kDay; }
+
+    void remove(int parent, const std::string& name, const std::string& path, const struct stat& st) {
+        if (!options_.dry_run && ::unlinkat(parent, name.c_str(), 0) != 0) {
+            return fail(path, io_error("cannot remove", path, errno));
+        }
+        ++counts_.removed;
+        counts_.bytes += bytes_of(st);
+        callbacks_.removed(path, bytes_of(st));
+    }
+    void keep(const std::string& path, const std::string& why) {
+        ++counts_.kept;
+        callbacks_.kept(path, why);
+    }
+    void fail(const std::string& path, const Error& error) {
+        ++counts_.failed;
+        callbacks_.failed(path, error);
+    }
+
+    const ConfinedDir& base_;
+    const CleanOptions& options_;
+    const CleanCallbacks& callbacks_;
+    CleanCounts counts_;
+    std::vector<UniqueFd> above_;  // the directories from the root of the file system down to where we are
+    std::unordered_set<std::string> spared_;
+    std::unordered_set<std::string> doomed_;  // by their journal
+};
+
+}  // namespace
+
+CleanCounts clean_leftovers(const ConfinedDir& base, const CleanOptions& options, const CleanCallbacks& callbacks) {
+    return Cleaner(base, options, callbacks).run();
+}
+
+std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::string>& names, std::int64_t days) {
+    std::size_t removed = 0;
+    for (const std::string& name : names) {
+        if (!is_transfer_file(name) || !name.ends_with(".journal")) continue;
+        struct stat st = {};
+        if (::fstatat(root.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || age_of(st) < days * kDay) continue;
+        const OpenJournal journal = open_journal(root.fd(), name);
+        if (journal.state != OpenJournal::State::free) continue;
+        for (const std::string& temporary : journal.temporaries) {
+            const SplitName split = split_leaf(temporary);
+            int error = 0;
+            const UniqueFd parent = root.open_directory(split.directory, error);
+            if (parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && is_ours(st)) {
+                ::unlinkat(parent.get(), split.leaf.c_str(), 0);
+            }
+        }
+        if (::unlinkat(root.fd(), name.c_str(), 0) == 0) ++removed;
+    }
+    return removed;
+}
+
+void mark_in_use(const ConfinedDir& root) {
+    // clean_leftovers() has it for a moment only; where there are no locks it goes by age.
+    for (int tries = 0; tries < 100; ++tries) {
+        if (::flock(root.fd(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,96 @@
+#include "transfer/resume/leftovers.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/landing/temp_file.hpp"
+#include "transfer/names.hpp"
+#include "transfer/resume/resume_journal.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+
+namespace {
+
+struct Rig {
+    Rig() { fs::create_directories(temp.path() / "d"); }
+    [[nodiscard]] ConfinedDir root() const { return ConfinedDir::open(temp.path().string()).value(); }
+    /// A journal that knows of a temporary file of d/file, which is there.
+    [[nodiscard]] std::unique_ptr<ResumeJournal> journal(std::uint64_t transfer) const {
+        auto opened =
+            ResumeJournal::open(root().make_subdirectory("").value(), transfer, HashAlgorithm::xxh3_128, [] {});
+        REQUIRE(opened.journal);
+        opened.journal->begin_partial("d/file");
+        opened.journal->flush();
+        FileAttributes attributes;
+        REQUIRE(TempFile::create(root(), "d/file", opened.journal->unique_for("d/file"), attributes).ok());
+        return std::move(opened.journal);
+    }
+    [[nodiscard]] std::vector<std::string> names(const std::string& of) const {
+        int error = 0;
+        return names_in(root().subdirectory(of).value().fd(), error);
+    }
+    CleanCounts clean(std::int64_t days = 0) {
+        removed.clear();
+        kept.clear();
+        return clean_leftovers(root(), {false, days},
+                               {[this](const std::string& path, std::uint64_t) { removed.push_back(path); },
+                                [this](const std::string& path, const std::string&) { kept.push_back(path); },
+                                [](const std::string&, const Error&) {}});
+    }
+    test::TemporaryDirectory temp;
+    std::vector<std::string> removed;
+    std::vector<std::string> kept;
+};
+
+}  // namespace
+
+TEST_CASE("what a journal knows goes with it, and stays while somebody has it") {
+    Rig rig;
+    auto journal = rig.journal(7);
+    CHECK(rig.clean().removed == 0);
+    CHECK(rig.kept.size() == 2);
+    journal.reset();
+    CHECK(rig.clean(1).removed == 0);  // changed today
+    CHECK(rig.clean().removed == 2);
+    CHECK(rig.names("") == std::vector<std::string>{"d"});
+    CHECK(rig.names("d").empty());
+}
+
+TEST_CASE("temporary files without a journal stay while a transfer is under way above them") {
+    Rig rig;
+    FileAttributes attributes;
+    REQUIRE(TempFile::create(rig.root(), "d/small", 3, attributes).ok());
+    {
+        const ConfinedDir job = rig.root();
+        mark_in_use(job);
+        CHECK(rig.clean().removed == 0);
+        const auto below = rig.root().subdirectory("d");
+        CHECK(clean_leftovers(*below, {},
+                              {[](const std::string&, std::uint64_t) {}, [](const std::string&, const std::string&) {},
+                               [](const std::string&, const Error&) {}})
+                  .kept == 1);
+    }
+    CHECK(rig.clean().removed == 1);
+}
+
+TEST_CASE("old journals go when another transfer comes to their directory") {
+    Rig rig;
+    auto journal = rig.journal(7);
+    const auto sweep = [&](std::int64_t days) { return remove_old_journals(rig.root(), rig.names(""), days); };
+    CHECK(sweep(0) == 0);  // in use
+    journal.reset();
+    CHECK(sweep(kKeepLeftoversDays) == 0);  // new
+    std::ofstream(rig.temp.path() / journal_name(9)) << "somebody else's";
+    CHECK(sweep(0) == 1);
+    CHECK(rig.names("") == std::vector<std::string>{journal_name(9), "d"});
+    CHECK(rig.names("d").empty());
+}
