@@ -1,9 +1,11 @@
 #include "udtx-recv/verify.hpp"
 
+#include <fstream>
 #include <utility>
 
 #include "common/json_writer.hpp"
 #include "common/read_file.hpp"
+#include "common/text.hpp"
 #include "common/units.hpp"
 #include "report/output.hpp"
 #include "transfer/receipt/receipt_check.hpp"
@@ -18,6 +20,13 @@ Result<transfer::Receipt> load(const std::string& path) {
     auto receipt = transfer::parse_receipt(*text);
     if (!receipt) return Error{receipt.error().code, path + ": " + receipt.error().message};
     return receipt;
+}
+
+Result<void> write_list(const std::string& path, const std::string& names) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << names << std::flush;
+    if (out) return {};
+    return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "'"};
 }
 
 std::string summary(const transfer::CheckCounts& counts) {
@@ -48,13 +57,24 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     if (!base) return finish_early(log, exit_code_for(base.error().code), base.error().message, command.json);
 
     std::vector<std::string> lines;
-    const auto counts =
-        transfer::check_receipt(*receipt, *base, [&](const std::string& line) { lines.push_back(line); });
+    std::string different;
+    const auto counts = transfer::check_receipt(*receipt, *base,
+                                                {[&](const std::string& line) { lines.push_back(line); },
+                                                 [&](const std::string& path) { (different += path) += '\0'; }});
     const ExitCode code = code_of(counts);
     if (code == ExitCode::ok) {
         log.info(summary(counts));
     } else {
         log.error(summary(counts));
+    }
+    if (!command.repair_list.empty()) {
+        if (const auto written = write_list(command.repair_list, different); !written) {
+            return finish_early(log, ExitCode::file_io, "--repair-list: " + written.error().message, command.json);
+        }
+        if (counts.different > 0) {
+            log.info("to mend it, send again from the directory with these names: udtx-send -c -0 --files-from " +
+                     escape_for_terminal(command.repair_list) + " ...");
+        }
     }
     log.info("not checked: modes, times, owners and attributes, and what the receipt does not name");
     if (!command.json) {

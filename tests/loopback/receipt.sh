@@ -95,3 +95,31 @@ expect 1 "$send" --psk-file "$work/psk" --receipt "$work/x" - udtx://127.0.0.1:9
 said "--receipt is for files"
 expect 1 "$recv" --psk-file "$work/psk" --listen 127.0.0.1:0 --dir "$work/dst" --receipt "$work/x"
 said "--one-off"
+
+# Bits that rot leave size and time as they are: only the blocks that differ are sent to mend them.
+rot=$work/rot
+mkdir -p "$rot/src/sub" "$rot/dst"
+head -c 8000000 /dev/urandom >"$rot/src/sub/"$'big\nname'
+head -c 3000000 /dev/urandom >"$rot/src/other"
+head -c 50000 /dev/urandom >"$rot/src/gone"
+start_recv rot --psk-file "$work/psk" --dir "$rot/dst"
+to=udtx://127.0.0.1:$port/copy
+expect 0 "$send" --psk-file "$work/psk" --receipt "$rot/receipt" "$rot/src/" "$to"
+file=$rot/dst/copy/sub/$'big\nname'
+touch -r "$file" "$rot/time"
+printf 'rotten' | dd of="$file" bs=1 seek=3500000 conv=notrunc status=none
+touch -r "$rot/time" "$file"
+rm "$rot/dst/copy/gone"
+expect 0 "$send" --json --psk-file "$work/psk" --exclude gone "$rot/src/" "$to"  # what the user tries first
+[ "$(json_field "$work/last.out" sent_bytes)" -eq 0 ] || fail "the rot can be seen by size or time"
+expect 41 "$recv" verify --repair-list "$rot/list" "$rot/receipt" "$rot/dst/copy"
+differs 'big.*name: bytes 3145728 to 4194303 differ'
+said "to mend it.*udtx-send -c -0 --files-from"
+expect 0 "$send" --json -c -0 --files-from "$rot/list" --psk-file "$work/psk" "$rot/src" "$to"
+sent=$(json_field "$work/last.out" sent_bytes)
+[ "$sent" -ge 1098576 ] && [ "$sent" -le 2200000 ] || fail "$sent bytes were sent to mend one block and a file of 50,000"
+expect 0 "$recv" verify --repair-list "$rot/list" "$rot/receipt" "$rot/dst/copy"
+[ ! -s "$rot/list" ] || fail "a list of nothing has names"
+diff -r "$rot/src" "$rot/dst/copy" || fail "the trees differ"
+expect 11 "$recv" verify --repair-list "$rot/no/dir" "$rot/receipt" "$rot/dst/copy"
+said "--repair-list"

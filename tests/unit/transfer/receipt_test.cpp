@@ -89,7 +89,7 @@ struct Rig {
         const auto base = ConfinedDir::open(directory_path);
         REQUIRE(base);
         std::vector<std::string> lines;
-        const auto counts = check_receipt(*receipt, *base, [&](const std::string& line) { lines.push_back(line); });
+        const auto counts = check_receipt(*receipt, *base, {[&](const std::string& line) { lines.push_back(line); }});
         CHECK(counts.entries == 3);
         CHECK(counts.files == 2);
         CHECK(counts.different == std::min<std::size_t>(lines.size(), 1));

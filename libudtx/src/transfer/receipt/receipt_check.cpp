@@ -22,12 +22,14 @@ namespace {
 
 class Checker {
   public:
-    Checker(const Receipt& receipt, const ConfinedDir& base, const std::function<void(const std::string&)>& tell)
-        : receipt_(receipt), base_(base), tell_(tell) {}
+    Checker(const Receipt& receipt, const ConfinedDir& base, const CheckCallbacks& callbacks)
+        : receipt_(receipt), base_(base), callbacks_(callbacks) {}
 
     void check(const ReceiptEntry& entry) {
         ++counts_.entries;
-        if (!is_right(entry)) ++counts_.different;
+        if (is_right(entry)) return;
+        ++counts_.different;
+        callbacks_.differs(entry.path);
     }
     [[nodiscard]] const CheckCounts& counts() const noexcept { return counts_; }
 
@@ -47,7 +49,7 @@ class Checker {
     }
 
     bool differs(const ReceiptEntry& entry, const std::string& how) {
-        tell_(escape_name(entry.path) + ": " + how);
+        callbacks_.tell(escape_name(entry.path) + ": " + how);
         return false;
     }
     bool cannot(const ReceiptEntry& entry, int error) {
@@ -146,16 +148,15 @@ class Checker {
 
     const Receipt& receipt_;
     const ConfinedDir& base_;
-    const std::function<void(const std::string&)>& tell_;
+    const CheckCallbacks& callbacks_;
     CheckCounts counts_;
     std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), once it was asked
 };
 
 }  // namespace
 
-CheckCounts check_receipt(const Receipt& receipt, const ConfinedDir& base,
-                          const std::function<void(const std::string&)>& tell) {
-    Checker checker(receipt, base, tell);
+CheckCounts check_receipt(const Receipt& receipt, const ConfinedDir& base, const CheckCallbacks& callbacks) {
+    Checker checker(receipt, base, callbacks);
     for (const ReceiptEntry& entry : receipt.entries) checker.check(entry);
     return checker.counts();
 }

@@ -18,8 +18,15 @@ struct CheckCounts {
     std::uint64_t unreadable = 0;
 };
 
-/// `tell` gets one line for each difference, names escaped. Links on the way to a file are not followed.
+struct CheckCallbacks {
+    /// One line for each difference, names escaped.
+    std::function<void(const std::string& line)> tell;
+    /// The path of each entry that is not as the receipt says.
+    std::function<void(const std::string& path)> differs = [](const std::string&) {};
+};
+
+/// Links on the way to a file are not followed.
 [[nodiscard]] CheckCounts check_receipt(const Receipt& receipt, const ConfinedDir& base,
-                                        const std::function<void(const std::string&)>& tell);
+                                        const CheckCallbacks& callbacks);
 
 }  // namespace udtx::transfer
