@@ -49,7 +49,7 @@ struct TreeOptions {
     /// The first of the flags that choose or compare which was typed, and not set by a file.
     [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
     /// For a dry run whose user wants to see it.
-    [[nodiscard]] PlanListing listing(const CommonOptions& common) const;
+    [[nodiscard]] PlanListing listing(const CommonOptions& common, bool receives) const;
     void fill(transfer::SendOptions& options) const;
 
   private:

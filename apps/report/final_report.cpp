@@ -267,6 +267,9 @@ std::string to_json(const FinalReport& report) {
     write_limits(json, report);
     write_paths(json, report);
     write_failures(json, outcome);
+    if (report.dry_run && !report.plan.empty()) {
+        json.key("plan").json(report.plan).key("plan_complete").boolean(!report.plan_cut);
+    }
     json.end_object();
     return json.text();
 }

@@ -28,6 +28,8 @@ struct FinalReport {
     std::vector<LimitShare> limits;        ///< what limited it, largest share first
     std::uint64_t reconnects = 0;          ///< connections that were lost and replaced
     bool dry_run = false;                  ///< nothing was sent: the outcome is what would be
+    std::string plan;                      ///< of a dry run: its list, as a JSON array
+    bool plan_cut = false;                 ///< it was too long
     std::uint64_t transfers = 1;           ///< more than one for a long-running receiver
 };
 

@@ -1,55 +1,77 @@
 #include "report/plan_listing.hpp"
 
 #include <iostream>
-#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "common/text.hpp"
+#include "report/itemize.hpp"
 
 namespace udtx::apps {
 namespace {
 
-const char* word_for(transfer::PlannedEntry::Kind kind) {
-    using Kind = transfer::PlannedEntry::Kind;
-    switch (kind) {
-        case Kind::send:
-            return "send  ";
-        case Kind::update:
-            return "update";
-        case Kind::directory:
-            return "dir   ";
-        case Kind::link:
-            return "link  ";
-        case Kind::unchanged:
-            return "same  ";
-        case Kind::skip:
-            return "exists";
-        case Kind::erase:
-            return "delete";
+// Of the list in an object; --json-stream has no such bound.
+constexpr std::size_t kMaxKeptBytes = 256U << 20U;
+
+/// Of the one transfer of this process.
+struct Kept {
+    std::mutex mutex;
+    std::string objects;  // with commas between them
+    bool cut = false;
+    bool wanted = false;
+};
+
+Kept& kept() {
+    static Kept all;
+    return all;
+}
+
+void keep(const std::string& object) {
+    Kept& all = kept();
+    if (all.objects.size() + object.size() > kMaxKeptBytes) {
+        all.cut = true;
+        return;
     }
-    return "";
+    if (!all.objects.empty()) all.objects += ',';
+    all.objects += object;
 }
 
 }  // namespace
 
 transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
+    using Form = PlanListing::Form;
     using Kind = transfer::PlannedEntry::Kind;
-    return [&log, listing, guard = std::make_shared<std::mutex>()](const transfer::PlannedEntry& entry) {
-        const std::string line = std::string(word_for(entry.kind)) + " " + escape_for_terminal(entry.path);
-        const bool left = entry.kind == Kind::unchanged || entry.kind == Kind::directory;
-        if (!listing.list) {
-            if (entry.kind == Kind::erase) log.detail(line);
+    {
+        const std::lock_guard lock(kept().mutex);
+        kept().objects.clear();
+        kept().cut = false;
+        kept().wanted = listing.form == Form::kept;
+    }
+    return [&log, listing](const transfer::PlannedEntry& entry) {
+        if (listing.form == Form::none) {
+            if (entry.kind == Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
             return;
         }
-        if (left && !listing.verbose) return;
-        const std::lock_guard lock(*guard);
-        std::cout << line << '\n';
+        if (entry.kind == Kind::unchanged && entry.changes == 0 && !listing.verbose) return;
+        const std::lock_guard lock(kept().mutex);
+        if (listing.form == Form::kept) return keep(itemized_json(entry, listing.receives, false));
+        const std::string line = listing.form == Form::objects ? itemized_json(entry, listing.receives, true)
+                                                               : itemized_line(entry, listing.receives);
+        std::cout << line + '\n';
+        // The objects of progress come by another way: no line may be cut by one.
+        if (listing.form == Form::objects) std::cout.flush();
     };
 }
 
 void check_listing(Log& log, FinalReport& report) {
-    if (!report.dry_run || std::cout.flush()) return;
+    if (!report.dry_run) return;
+    {
+        const std::lock_guard lock(kept().mutex);
+        if (kept().wanted) report.plan = '[' + std::exchange(kept().objects, {}) + ']';
+        report.plan_cut = kept().cut;
+    }
+    if (std::cout.flush()) return;
     log.error("cannot write the list to standard output");
     if (report.code == ExitCode::ok) report.code = ExitCode::file_io;
 }

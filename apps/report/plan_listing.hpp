@@ -1,6 +1,8 @@
 // What --dry-run lists on standard output, and -v of what --delete took away.
 #pragma once
 
+#include <memory>
+
 #include "common/log.hpp"
 #include "report/final_report.hpp"
 #include "transfer/report.hpp"
@@ -8,12 +10,19 @@
 namespace udtx::apps {
 
 struct PlanListing {
-    bool list = false;  ///< a dry run whose user wants lines
-    bool verbose = false;
+    enum class Form {
+        none,
+        lines,
+        objects,  ///< each a line of --json-stream
+        kept      ///< for the object of --json
+    };
+    Form form = Form::none;
+    bool verbose = false;   ///< also what would stay as it is
+    bool receives = false;  ///< the files come here
 };
-/// Any thread may call it. `log` outlives it.
+/// Any thread may call it. `log` outlives it. What an earlier one has kept is forgotten.
 [[nodiscard]] transfer::PlanCallback plan_listing(Log& log, PlanListing listing);
-/// A list that could not be written is an error.
+/// Puts what was kept into the report. A list that could not be written is an error.
 void check_listing(Log& log, FinalReport& report);
 
 }  // namespace udtx::apps

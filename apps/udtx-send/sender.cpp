@@ -115,7 +115,7 @@ FinalReport make_report(const Sending& sending, const SendRoute& route, const Su
 transfer::SendOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
     transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
-    options.planned = plan_listing(run.log, run.command.tree.listing(run.command.common));
+    options.planned = plan_listing(run.log, run.command.tree.listing(run.command.common, false));
     if (options.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
         options.erase = false;

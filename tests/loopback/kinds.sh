@@ -29,21 +29,21 @@ ln "$src/same" "$src/twin"
 # --- nothing that has anything in it is in the way
 others empty
 plan 0 -H
-listed 'send   src/file'
-listed 'link   src/link'
-listed 'link   src/(twin|same)'
-listed 'send   src/directory/deep/f'
+listed '<f\+{9} src/file'
+listed 'cL\+{9} src/link -> same'
+listed 'hf(\+{9}|c\.{8}) src/(twin|same) => src/(twin|same)'
+listed '<f\+{9} src/directory/deep/f'
 said '5 files'
 copy 0 -H
 is failed_count 0
 same
 [ ! -L "$work/empty/src/linked" ] || fail "a link is not replaced by a directory"
 plan 0 -H
-unlisted 'link   '
-unlisted 'send   '
-unlisted 'update '
-listed 'same   src/(twin|same)'
-listed 'same   src/link'
+unlisted 'hf'
+unlisted 'cL'
+unlisted '<f'
+listed '\.f {9} src/(twin|same)( => .*)?'
+listed '\.L {9} src/link -> same'
 said '0 files.*6 unchanged'
 copy 0 -H
 is files 0
@@ -57,8 +57,8 @@ done=$(grep -oE '"files_done":[0-9]+' "$work/page.html" | sort -t : -k 2 -n | ta
 # --- a name of a file that changes is made anew; both are files in the summary
 printf 'longer than before' >"$src/same"
 plan 0 -H
-listed 'update src/(twin|same)'
-listed 'link   src/(twin|same)'
+listed '<f\.s[t.]\.{6} src/(twin|same)'
+listed 'hf(\+{9}|c\.{8}) src/(twin|same) => src/(twin|same)'
 said '2 files'
 copy 0 -H
 is files 2
@@ -68,9 +68,9 @@ same
 others never
 cp -a "$work/never" "$work/before"
 plan 0 -H --overwrite never
-listed 'exists src/directory'
-listed 'exists src/directory/deep/f'
-listed 'exists src/link'
+listed '\*exists     src/directory/'
+listed '\*exists     src/directory/deep/f'
+listed '\*exists     src/link -> same'
 copy 0 -H --overwrite never
 is files 0
 is failed_count 0
@@ -90,10 +90,10 @@ done
 is failed_count "$failures"
 [ -f "$work/full/src/directory/deep/f" ] || fail "what could be replaced was not"
 plan 0 -H --delete
-listed 'delete src/file/inside'
-listed 'delete src/twin/inside'
-listed 'link   src/(twin|same)'
-[ "$(grep -c '^delete ' "$work/last.out")" -eq 3 ] || fail "the dry run lists $(cat "$work/last.out")"
+listed '\*deleting   src/file/inside'
+listed '\*deleting   src/twin/inside'
+listed 'hf(\+{9}|c\.{8}) src/(twin|same) => src/(twin|same)'
+[ "$(grep -c '^\*deleting ' "$work/last.out")" -eq 3 ] || fail "the dry run lists $(cat "$work/last.out")"
 copy 0 -H --delete
 is deleted 3
 same

@@ -25,7 +25,7 @@ cp -r "$work/dst/tree" "$work/before"
 
 # --- a dry run lists what would go
 expect 0 "$send" -n --delete --exclude '*.keep' --psk-file "$work/psk" "$src" "$url/tree"
-[ "$(grep -c '^delete ' "$work/last.out")" -eq 4 ] || fail "the dry run lists $(cat "$work/last.out")"
+[ "$(grep -c '^\*deleting ' "$work/last.out")" -eq 4 ] || fail "the dry run lists $(cat "$work/last.out")"
 diff -r "$work/dst/tree" "$work/before" || fail "a dry run changed something"
 
 # --- only below what was sent; what is excluded stays

@@ -61,7 +61,7 @@ copy --safe-links --exclude keep --exclude cache --exclude other --exclude big "
 # --- a dry run does nothing, and says what would be done
 expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/dry"
 [ ! -e "$work/dst/dry" ] || fail "a dry run made something"
-grep -q '^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
+grep -q '^<f+++++++++ src/keep/sub/c.c$' "$work/last.out" || fail "the dry run does not list what would be sent"
 said "dry run, nothing was done: 10 files"
 until_true 60 grep -q "dry run, nothing was done: " "$work/r.log"
 if [ -c /dev/full ]; then
@@ -82,7 +82,7 @@ diff -r --no-dereference "$src" "$work/dst/again/src" || fail "the trees differ"
 printf 'changed!' >"$src/keep/sub/c.c"
 touch "$src/top.o"
 expect 0 "$send" -n --psk-file "$work/psk" "$src" "$url/again"
-grep -q '^update src/keep/sub/c.c$\|^send   src/keep/sub/c.c$' "$work/last.out" || fail "the dry run misses the change"
+grep -q '^<f[.]s[t.]...... src/keep/sub/c.c$' "$work/last.out" || fail "the dry run misses the change"
 ! grep -q 'src/big' "$work/last.out" || fail "the dry run lists what is the same"
 copy "$src" "$url/again"
 sent_is 8

@@ -87,11 +87,11 @@ printf 'sub/a.o\n' | expect 0 "$recv" "${who[@]}" --files-from - "$url/tree" lis
 [ "$(find listed -type f)" = listed/sub/a.o ] || fail "--files-from"
 touch chosen/extra chosen/spare.o
 get -n --delete --exclude '*.o' --exclude cache/ "$url/tree/" chosen
-grep -q '^delete extra$' "$work/last.out" || fail "-n does not say what would go"
+grep -q '^[*]deleting   extra$' "$work/last.out" || fail "-n does not say what would go"
 ! grep -q 'one file' "$work/last.out" || fail "-n lists what is the same"
 [ -e chosen/extra ] || fail "-n deleted"
 get -n "$url/tree/" not-made
-grep -q '^send   cache/x$' "$work/last.out" || fail "-n does not say what would come"
+grep -q '^>f+++++++++ cache/x$' "$work/last.out" || fail "-n does not say what would come"
 [ ! -e not-made ] || fail "-n made something"
 get --delete --exclude '*.o' "$url/tree/" chosen
 [ ! -e chosen/extra ] && [ -e chosen/spare.o ] && [ -e chosen/cache/x ] || fail "--delete"

@@ -22,10 +22,10 @@ expect 0 "$send" "${to[@]}" "$work/file" "far:new dir/deep/"
 cmp "$work/file" "$home/new dir/deep/file" || fail "a directory is made"
 for dest in new/deeper/ contents-to-be; do
     expect 0 "$send" "${to[@]}" -n "$work/src/" "far:$dest"
-    grep -q '^send   one file$' "$work/last.out" || fail "-n does not say what would come to $dest"
+    grep -q '^<f+++++++++ one file$' "$work/last.out" || fail "-n does not say what would come to $dest"
 done
 expect 0 "$send" "${to[@]}" -n "$work/file" "far:new/deeper/"
-grep -q '^send   file$' "$work/last.out" || fail "-n does not say that a file would come"
+grep -q '^<f+++++++++ file$' "$work/last.out" || fail "-n does not say that a file would come"
 [ ! -e "$home/new" ] && [ ! -e "$home/contents-to-be" ] || fail "-n made a directory"
 expect 0 "$send" "${to[@]}" "$work/src" "far:$work/out"
 diff -r "$work/src" "$work/out/src" || fail "an existing directory takes a tree"

@@ -32,7 +32,7 @@ cmp "$home/tree/one file" "spaces/one file" || fail "spaces"
 cmp "$home/tree/sub/it's \"two\"" "spaces/it's \"two\"" || fail "the contents of a directory"
 for dest in dry/deep/ dry-contents; do
     expect 0 "$recv" "${from[@]}" -n far:tree/ "$dest"
-    grep -q '^send   one file$' "$work/last.out" || fail "-n does not say what would come to $dest"
+    grep -q '^>f+++++++++ one file$' "$work/last.out" || fail "-n does not say what would come to $dest"
 done
 [ ! -e dry ] && [ ! -e dry-contents ] || fail "-n made a directory"
 mkdir patterns
@@ -49,8 +49,8 @@ echo o >"$home/tree/\$(touch evil).o"
 ln "$home/tree/cache/x" "$home/tree/twin"
 touch chosen/tree/extra chosen/tree/spare.o
 expect 0 "$recv" "${from[@]}" -n -a --delete --exclude '$(touch *' --exclude cache/ far:tree chosen
-grep -q '^delete tree/extra$' "$work/last.out" || fail "-n does not say what would go"
-grep -q '^send   tree/one file$' "$work/last.out" || fail "-n does not say what would come"
+grep -q '^[*]deleting   tree/extra$' "$work/last.out" || fail "-n does not say what would go"
+grep -q '^>f+++++++++ tree/one file$' "$work/last.out" || fail "-n does not say what would come"
 [ -e chosen/tree/extra ] && [ ! -e "chosen/tree/one file" ] || fail "-n did something"
 expect 0 "$recv" "${from[@]}" -a --delete --exclude '*.o' --exclude '$(touch *' --exclude cache/ far:tree chosen
 [ "$(cd chosen/tree && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')" = "one file spare.o sub sub/it's \"two\" twin " ] ||

@@ -84,12 +84,30 @@ struct Outcome {
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures
 };
 
+enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2, hard_link = 3 };
+
+/// In what an entry at the receiver is not as the sender's, and would be brought up to date. Bits; on the wire.
+namespace change {
+inline constexpr std::uint8_t kNew = 1;  ///< nothing of its kind stands there
+inline constexpr std::uint8_t kContent = 2;
+inline constexpr std::uint8_t kSize = 4;
+inline constexpr std::uint8_t kTime = 8;
+inline constexpr std::uint8_t kMode = 16;
+inline constexpr std::uint8_t kOwner = 32;
+inline constexpr std::uint8_t kGroup = 64;
+inline constexpr std::uint8_t kAttributes = 128;
+}  // namespace change
+
 /// What a dry run found out about one entry, or what --delete did.
 struct PlannedEntry {
-    enum class Kind : std::uint8_t { send, update, directory, link, unchanged, skip, erase };
+    /// unchanged: no data goes, and nothing is made; its attributes may be set, as `changes` says.
+    enum class Kind : std::uint8_t { send, update, make, unchanged, skip, erase };
     Kind kind = Kind::send;
+    EntryType type = EntryType::file;
+    std::uint8_t changes = 0;
     std::string path;  ///< unescaped
     std::uint64_t size = 0;
+    std::string target{};  ///< of a symlink; of a hard link the path of the other name
 };
 /// Called on the protocol thread or on a disk thread.
 using PlanCallback = std::function<void(const PlannedEntry&)>;

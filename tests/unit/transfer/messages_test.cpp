@@ -70,14 +70,18 @@ std::vector<Message> samples() {
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
             message::Query{3, {"d", "name"}, 5'000'000, {20'000'000'000, 7}, 0640},
+            message::Query{4, {"d"}, 0, {1, 0}, 0755, true, true, 1000, 100, 0x1234},
             message::Resume{true, "damaged at byte 9", false, true},
-            message::Answer{3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}},
+            message::Answer{
+                3, Holding::last_pieces, 1, {{1ULL << 20U, 4096, digest_of(5, 16)}}, change::kSize | change::kTime},
             message::Found{1000, 1ULL << 50U, true},
             message::Note{"the time of 3 entries could not be kept"},
             message::Load{1000, 7},
             message::Cap{50'000'000},
             message::Accept{1},
-            message::Plan{{PlannedEntry::Kind::update, "d/name", 1ULL << 40U}},
+            message::Plan{
+                {PlannedEntry::Kind::update, EntryType::file, change::kSize | change::kTime, "d/name", 1ULL << 40U}},
+            message::Plan{{PlannedEntry::Kind::make, EntryType::symlink, change::kNew, "l", 0, "../x"}},
             message::Sources{SourceShape::contents, {{"gone", "No such file or directory"}}},
             sample_pull(),
             message::Names{{"a/b", "c\n"}},
@@ -157,13 +161,13 @@ TEST_CASE("values beyond their bounds are malformed") {
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0x50, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0}));  // mode 010000
     CHECK(parse({2, 0, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff}));
     CHECK_FALSE(parse({2, 0, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00}));  // 10^9 nanoseconds
-    CHECK(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff, 0}));
-    CHECK_FALSE(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00, 0}));
+    CHECK(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xc9, 0xff, 0, 0}));
+    CHECK_FALSE(parse({8, 0, 1, 1, 'd', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xbb, 0x9a, 0xca, 0x00, 0, 0}));
     CHECK_FALSE(parse({5, 0, 0, 3, 1, 2, 3}));  // a digest of 3 bytes
     CHECK_FALSE(parse({3, 0, 0x44, 0x01}));     // 1025 extents
     CHECK_FALSE(parse({5, 0, 5, 0}));           // file status 5
     CHECK_FALSE(parse({23, 0x43, 0xe9, 0}));    // 1001 thousandths
-    CHECK_FALSE(parse({22, 0, 8, 0, 0}));       // holding 8
+    CHECK_FALSE(parse({22, 0, 8, 0, 0, 0}));    // holding 8
     CHECK(parse({9, 0, 0, 0, 0, 1, 1, 'n', 1, 'v'}));
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 1, 1, 0, 1, 'v'}));  // a NUL in the name of an attribute
     CHECK_FALSE(parse({9, 0, 0, 0, 0, 0x40, 65}));         // 65 attributes

@@ -1,12 +1,16 @@
 #include "transfer/file/attributes.hpp"
 
+#include <algorithm>
+#include <string>
+
 #ifdef __linux__
 #include <sys/xattr.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #endif
+
+#include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
@@ -78,5 +82,14 @@ std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/
 int write_attributes(int /*fd*/, const std::vector<message::Attribute>& /*attributes*/, bool /*all*/) { return 0; }
 
 #endif
+
+std::uint64_t attributes_key(std::vector<message::Attribute> attributes) {
+    std::sort(attributes.begin(), attributes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::string all;
+    for (const message::Attribute& attribute : attributes) {
+        all += attribute.name + '\0' + std::to_string(attribute.value.size()) + '\0' + attribute.value;
+    }
+    return path_key(all);
+}
 
 }  // namespace udtx::transfer

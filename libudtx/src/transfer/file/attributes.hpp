@@ -15,4 +15,7 @@ namespace udtx::transfer {
 /// that namespace go. 0 or the first errno; a file system without them is none.
 [[nodiscard]] int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all = false);
 
+/// The same for the same attributes, in whatever order.
+[[nodiscard]] std::uint64_t attributes_key(std::vector<message::Attribute> attributes);
+
 }  // namespace udtx::transfer

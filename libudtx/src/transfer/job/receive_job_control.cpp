@@ -130,12 +130,16 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
     using Kind = PlannedEntry::Kind;
     PlannedEntry entry = m.entry;
     entry.path = join_path(renamed(split_path(entry.path)));
+    const bool hard_link = entry.type == EntryType::hard_link;
+    const bool directory = entry.type == EntryType::directory;
+    if (hard_link) entry.target = join_path(renamed(split_path(entry.target)));
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        if (entry.kind == Kind::directory) ++outcome.directories;
-        if (entry.kind == Kind::link) ++outcome.links;
-        if (entry.kind == Kind::unchanged) ++outcome.unchanged;
+        if (directory && entry.kind != Kind::skip) ++outcome.directories;
+        if (entry.kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
+        if (entry.kind == Kind::make && hard_link) ++outcome.files;
+        if (entry.kind == Kind::unchanged && !directory) ++outcome.unchanged;
         if (entry.kind == Kind::skip) ++outcome.skipped;
-        if (entry.kind != Kind::directory && entry.kind != Kind::link) ++progress.files_done;
+        if (entry.type == EntryType::file || hard_link) ++progress.files_done;
         progress.files_total = std::max(progress.files_total, progress.files_done);
         if (entry.kind != Kind::send && entry.kind != Kind::update) return;
         ++outcome.files;

@@ -35,6 +35,12 @@ class BasisFiles {
     /// `root` outlives it. `checked` as in ReceiveResume.
     BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
 
+    /// False: there is nothing, or no way to it.
+    [[nodiscard]] bool look(const std::string& path, struct stat& st);
+    /// Of what the latest look found.
+    [[nodiscard]] bool has_time(const struct stat& st, const FileTime& wanted) {
+        return times_.agree(directory_fd_.get(), st, wanted);
+    }
     /// Something stands there, or above it where a directory is to come, and nothing may be overwritten.
     [[nodiscard]] bool must_stay(const std::string& path);
     /// A directory stands there.
@@ -63,12 +69,6 @@ class BasisFiles {
         std::vector<Digest> blocks;
         bool whole = false;  // all blocks, of a file of the size that was asked for
     };
-    /// False: there is nothing, or no way to it.
-    [[nodiscard]] bool look(const std::string& path, struct stat& st);
-    /// Of what the latest look found.
-    [[nodiscard]] bool has_time(const struct stat& st, const FileTime& wanted) {
-        return times_.agree(directory_fd_.get(), st, wanted);
-    }
     void set_mode(const std::string& path, const struct stat& st, std::uint32_t mode);
     [[nodiscard]] Holding hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
                                       const Reply& reply);

@@ -1,8 +1,13 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/basis_files.hpp"
@@ -22,6 +27,8 @@ class DryWorker {
         : root_(root),
           links_(links),
           erase_(offer.erase),
+          preserve_(offer.preserve),
+          owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
           basis_(root, basis_options(offer, rights),
@@ -44,8 +51,10 @@ class DryWorker {
         const std::string path = join_path(o.query.path);
         const bool of_entry = latest_ && latest_->path == o.query.path;
         if (erase_ && !of_entry) eraser_.keep(path, false);
+        const EntryType type = of_entry ? latest_->type : EntryType::file;
+        const std::uint8_t changes = changes_of(type, path, o.query);
         const auto say = [&](Holding has) {
-            hand_over(links_, {o.query.number, has, 0, {}});
+            hand_over(links_, {o.query.number, has, 0, {}, changes});
             return has;
         };
         Holding has = Holding::nothing;
@@ -54,10 +63,13 @@ class DryWorker {
         } else if (is_blocked(path)) {
             has = say(Holding::blocked);
         } else {
-            has = basis_.answer(o.query, [this](message::Answer answer) { hand_over(links_, std::move(answer)); });
+            has = basis_.answer(o.query, [this, changes](message::Answer answer) {
+                answer.changes = changes;
+                hand_over(links_, std::move(answer));
+            });
         }
-        const EntryType type = of_entry ? latest_->type : EntryType::file;
-        if (has == Holding::same && counts_) count_unchanged(links_.report, type);
+        const bool is_directory = type == EntryType::directory;
+        if (has == Holding::same && counts_ && !is_directory) count_unchanged(links_.report, type);
         if (has == Holding::exists && counts_) count_skipped(links_.report, type);
         basis_.forget(path);
     }
@@ -84,13 +96,40 @@ class DryWorker {
         if (entry.type == EntryType::hard_link && is_same_file(root_, path, entry.target)) return Holding::same;
         const bool directory = entry.type == EntryType::directory;
         const bool there = directory && occupant_of(root_, path) == Occupant::directory;
-        if (!there && basis_.must_stay(path)) return Holding::exists;
+        if (there) return Holding::same;
+        if (basis_.must_stay(path)) return Holding::exists;
         if (!directory && is_blocked(path)) return Holding::blocked;
         if (entry.type != EntryType::hard_link || erase_) return Holding::nothing;
         // Where its first name cannot be, this one leads nowhere.
         const bool leads = clear_way(root_, entry.target, nullptr, Way::look).ok();
         if (!leads) hand_over_failure(links_, kNoEntry, path, io_error("cannot make link", path, EPERM));
         return leads ? Holding::nothing : Holding::blocked;
+    }
+    /// In what that which stands there is not what the sender has, as far as a run would change it.
+    std::uint8_t changes_of(EntryType type, const std::string& path, const message::Query& query) {
+        struct stat st = {};
+        if (!basis_.look(path, st)) return change::kNew;
+        const bool directory = type == EntryType::directory;
+        if (type == EntryType::symlink && is_link_to(root_, path, latest_->target)) return 0;
+        if (type == EntryType::hard_link && is_same_file(root_, path, latest_->target)) return 0;
+        if (type == EntryType::symlink) return S_ISLNK(st.st_mode) ? change::kContent : change::kNew;
+        if (type == EntryType::hard_link) return S_ISREG(st.st_mode) ? change::kContent : change::kNew;
+        if (directory ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)) return change::kNew;
+        std::uint8_t out = 0;
+        if (!directory && static_cast<std::uint64_t>(st.st_size) != query.size) out |= change::kSize;
+        if ((preserve_ || !directory) && !basis_.has_time(st, query.mtime)) out |= change::kTime;
+        if (preserve_ && ((st.st_mode ^ query.mode) & 0777U) != 0) out |= change::kMode;
+        if (owner_ && query.has_owner && st.st_uid != query.user) out |= change::kOwner;
+        if (owner_ && query.has_owner && st.st_gid != query.group) out |= change::kGroup;
+        if (query.has_attributes && !has_attributes(path, directory, query.attributes)) out |= change::kAttributes;
+        return out;
+    }
+    bool has_attributes(const std::string& path, bool directory, std::uint64_t key) {
+        int error = 0;
+        const int flags = directory ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NONBLOCK;
+        const UniqueFd fd = root_.open_at(path, flags, 0, error);
+        std::vector<message::Attribute> attributes;
+        return fd && read_attributes(fd.get(), attributes).empty() && attributes_key(std::move(attributes)) == key;
     }
     /// Something stands there that could not make way for a file or a link.
     bool is_blocked(const std::string& path) {
@@ -107,6 +146,8 @@ class DryWorker {
     const WorkerLinks& links_;
     std::optional<message::Entry> latest_;  // a directory or a link, which is asked about at once
     bool erase_;
+    bool preserve_;
+    bool owner_;
     bool counts_;
     HashAlgorithm hash_;
     BasisFiles basis_;

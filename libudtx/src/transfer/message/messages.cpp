@@ -82,7 +82,11 @@ bool put_body(Writer& out, const message::Kept& m) {
 
 bool put_body(Writer& out, const message::Query& m) {
     return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
-           put_time(out, m.mtime) && out.varint(m.mode);
+           put_time(out, m.mtime) && out.varint(m.mode) &&
+           out.u8(
+               static_cast<std::uint8_t>((m.has_owner ? kMetaOwner : 0) | (m.has_attributes ? kMetaAttributes : 0))) &&
+           (!m.has_owner || (out.varint(m.user) && out.varint(m.group))) &&
+           (!m.has_attributes || out.u64(m.attributes));
 }
 
 bool put_body(Writer& out, const message::Resume& m) {
@@ -94,7 +98,7 @@ bool put_body(Writer& out, const message::Resume& m) {
 
 bool put_body(Writer& out, const message::Answer& m) {
     bool ok = put_type(out, MessageType::answer) && out.varint(m.number) && out.u8(static_cast<std::uint8_t>(m.has)) &&
-              out.varint(m.damaged) && out.varint(m.pieces.size());
+              out.varint(m.damaged) && out.u8(m.changes) && out.varint(m.pieces.size());
     for (const ProvenPiece& piece : m.pieces) {
         ok = ok && out.varint(piece.offset) && out.varint(piece.length) && put_bytes(out, piece.digest.bytes());
     }
@@ -166,7 +170,9 @@ bool put_body(Writer& out, const message::Erased& m) {
 
 bool put_body(Writer& out, const message::Plan& m) {
     return put_type(out, MessageType::plan) && out.u8(static_cast<std::uint8_t>(m.entry.kind)) &&
-           put_bytes(out, as_bytes_of(m.entry.path, m.entry.path.size())) && out.varint(m.entry.size);
+           out.u8(static_cast<std::uint8_t>(m.entry.type)) && out.u8(m.entry.changes) &&
+           put_bytes(out, as_bytes_of(m.entry.path, m.entry.path.size())) && out.varint(m.entry.size) &&
+           put_bytes(out, as_bytes_of(m.entry.target, m.entry.target.size()));
 }
 
 bool put_body(Writer& out, const message::Sources& m) {

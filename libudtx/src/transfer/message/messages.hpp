@@ -35,7 +35,6 @@ enum class TransferMode : std::uint8_t {
     stream = 1,
     probe = 2,  ///< an ordered stream that the receiver drops: only the line is of interest
 };
-enum class EntryType : std::uint8_t { directory = 0, file = 1, symlink = 2, hard_link = 3 };
 /// What becomes of a file that stands at the receiver already; the smaller is the stricter.
 enum class Overwrite : std::uint8_t { never = 0, diff = 1, always = 2 };
 enum class FileStatus : std::uint8_t {
@@ -171,6 +170,12 @@ struct Query {
     std::uint64_t size = 0;
     FileTime mtime{};
     std::uint32_t mode = 0;  ///< as in Entry
+    // Of a dry run: what else would be set.
+    bool has_owner = false;
+    bool has_attributes = false;
+    std::uint32_t user = 0;
+    std::uint32_t group = 0;
+    std::uint64_t attributes = 0;  ///< attributes_key() of them
 };
 
 /// Of a dry run that was asked for: what would become of one entry.
@@ -281,6 +286,7 @@ struct Answer {
     Holding has = Holding::nothing;
     std::uint64_t damaged = 0;  ///< pieces that the journal knows and that are not on the disk as it says
     std::vector<ProvenPiece> pieces;
+    std::uint8_t changes = 0;  ///< of a dry run, see namespace change
 };
 /// For the user: what is not as it was sent and yet no failure.
 struct Note {

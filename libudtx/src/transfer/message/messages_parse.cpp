@@ -9,6 +9,7 @@ namespace udtx::transfer {
 
 namespace {
 
+constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
 
 message::Offer parse_offer(Fields& in) {
@@ -49,7 +50,6 @@ message::Entry parse_entry(Fields& in) {
 }
 
 message::Meta parse_meta(Fields& in) {
-    constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
     message::Meta m;
     m.index = in.varint();
     const std::uint8_t flags = in.u8(kMetaOwner | kMetaAttributes);
@@ -93,8 +93,11 @@ std::vector<std::string> parse_path_list(Fields& in) {
 message::Plan parse_plan(Fields& in) {
     message::Plan m;
     m.entry.kind = static_cast<PlannedEntry::Kind>(in.u8(static_cast<std::uint8_t>(PlannedEntry::Kind::skip)));
+    m.entry.type = static_cast<EntryType>(in.u8(3));
+    m.entry.changes = in.u8();
     m.entry.path = in.text(kMaxPathBytes);
     m.entry.size = in.varint(kMaxFileBytes);
+    m.entry.target = in.text(kMaxPathBytes);
     return m;
 }
 
@@ -172,6 +175,12 @@ message::Query parse_query(Fields& in) {
     m.size = in.varint(kMaxFileBytes);
     m.mtime = in.time();
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
+    const std::uint8_t flags = in.u8(kMetaOwner | kMetaAttributes);
+    m.has_owner = (flags & kMetaOwner) != 0;
+    m.has_attributes = (flags & kMetaAttributes) != 0;
+    if (m.has_owner) m.user = static_cast<std::uint32_t>(in.varint(kMaxId));
+    if (m.has_owner) m.group = static_cast<std::uint32_t>(in.varint(kMaxId));
+    if (m.has_attributes) m.attributes = in.u64();
     return m;
 }
 
@@ -190,6 +199,7 @@ message::Answer parse_answer(Fields& in) {
     m.number = in.varint();
     m.has = static_cast<Holding>(in.u8(7));
     m.damaged = in.varint();
+    m.changes = in.u8();
     const std::uint64_t n = in.varint(kMaxListItems);
     for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
         ProvenPiece piece;

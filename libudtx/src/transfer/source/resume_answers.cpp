@@ -38,6 +38,7 @@ Result<void> ResumeAnswers::add(const message::Answer& answer) {
     if (pieces_ > kMaxPieces) return broken("the receiver claims too many pieces");
     for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
     slot.holding.has = answer.has;
+    slot.holding.changes = answer.changes;
     slot.complete = answer.has != Holding::pieces;
     changed_.notify_all();
     return {};

@@ -16,6 +16,7 @@ namespace udtx::transfer {
 struct RemoteHolding {
     Holding has = Holding::nothing;
     std::unordered_map<std::uint64_t, ProvenPiece> pieces;  ///< by offset
+    std::uint8_t changes = 0;                               ///< of a dry run
 };
 
 class ResumeAnswers {

@@ -75,7 +75,7 @@ void SourceReader::send(const Candidate& candidate) {
     if (holding.has == Holding::blocked) return count_unsent(entry);
     if (same || holding.has == Holding::exists) {
         count_unsent(entry);
-        return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry);
+        return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry, holding.changes);
     }
     if (options_.dry_run) return plan_file(entry, std::move(holding));
     return holding.has == Holding::file ? send_kept(entry, holding.has)
@@ -131,22 +131,24 @@ void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
     if (m.has_owner || news) packer_.message(std::move(m));
 }
 
-void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry) {
+void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {
     if (!options_.dry_run) return;
     using Kind = PlannedEntry::Kind;
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        if (kind == Kind::directory) ++outcome.directories;
-        if (kind == Kind::link && entry.type == EntryType::symlink) ++outcome.links;
-        if (kind == Kind::link && entry.type == EntryType::hard_link) ++outcome.files;
-        if (kind == Kind::unchanged) ++outcome.unchanged;
+        const bool directory = entry.type == EntryType::directory;
+        if (directory && kind != Kind::skip) ++outcome.directories;
+        if (kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
+        if (kind == Kind::make && entry.type == EntryType::hard_link) ++outcome.files;
+        if (kind == Kind::unchanged && !directory) ++outcome.unchanged;
         if (kind == Kind::skip) ++outcome.skipped;
         if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_done;
         if (kind != Kind::send && kind != Kind::update) return;
         ++outcome.files;
         outcome.bytes += entry.size;
     });
-    if (options_.planned) options_.planned({kind, entry.path, entry.size});
-    if (options_.tell_plan) packer_.message(message::Plan{{kind, entry.path, entry.size}});
+    PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
+    if (options_.planned) options_.planned(planned);
+    if (options_.tell_plan) packer_.message(message::Plan{std::move(planned)});
 }
 
 void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query) {

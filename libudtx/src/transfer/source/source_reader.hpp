@@ -69,7 +69,9 @@ class SourceReader {
     /// Attributes that the receiver's version may have and ours has not.
     enum class Others { none, go };
     void send_meta(const ScannedEntry& entry, int fd, Others others);
-    void plan(PlannedEntry::Kind kind, const ScannedEntry& entry);
+    void plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
+    /// What belongs to the entry beside its data, for the question.
+    void add_belongings(const ScannedEntry& entry, message::Query& query);
     void plan_unread(const Candidate& candidate);
     void plan_file(const ScannedEntry& entry, RemoteHolding holding);
 

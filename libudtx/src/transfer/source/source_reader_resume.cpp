@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
@@ -63,8 +64,25 @@ void SourceReader::look_at(ScannedEntry entry) {
 
 std::uint64_t SourceReader::ask(const ScannedEntry& entry) {
     const std::uint64_t number = answers_.ask();
-    packer_.message(message::Query{number, split_path(entry.path), entry.size, entry.mtime, entry.mode});
+    message::Query query{number, split_path(entry.path), entry.size, entry.mtime, entry.mode};
+    if (options_.dry_run) add_belongings(entry, query);
+    packer_.message(std::move(query));
     return number;
+}
+
+void SourceReader::add_belongings(const ScannedEntry& entry, message::Query& query) {
+    const bool directory = entry.type == EntryType::directory;
+    if (!directory && entry.type != EntryType::file) return;
+    query.has_owner = options_.owner;
+    query.user = entry.user;
+    query.group = entry.group;
+    if (!options_.attributes) return;
+    int ignored = 0;
+    const UniqueFd fd =
+        roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, ignored);
+    std::vector<message::Attribute> attributes;
+    query.has_attributes = fd && read_attributes(fd.get(), attributes).empty();
+    query.attributes = attributes_key(std::move(attributes));
 }
 
 RemoteHolding SourceReader::wait_for_answer(std::uint64_t query) {
@@ -90,7 +108,7 @@ void SourceReader::take_decision(std::chrono::milliseconds at_most) {
 
 RemoteHolding SourceReader::holding_of(const Candidate& candidate) {
     learn_decision();
-    if (!active_) return {};
+    if (!active_) return {Holding::nothing, {}, change::kNew};
     return wait_for_answer(candidate.query ? *candidate.query : ask(candidate.entry));
 }
 
@@ -146,17 +164,19 @@ bool SourceReader::same_content(OpenFile& file) {
 void SourceReader::plan_unread(const Candidate& candidate) {
     using Kind = PlannedEntry::Kind;
     const ScannedEntry& entry = candidate.entry;
-    const Holding has = holding_of(candidate).has;
+    const RemoteHolding holding = holding_of(candidate);
+    const Holding has = holding.has;
     if (has == Holding::blocked) return;
-    if (has == Holding::exists) return plan(Kind::skip, entry);
-    if (entry.type == EntryType::directory) return plan(Kind::directory, entry);
+    if (has == Holding::exists) return plan(Kind::skip, entry, 0);
     // The other name of a file that is replaced stays with what it was.
-    const bool same = has == Holding::same && planned_.count(path_key(entry.target)) == 0;
-    plan(same ? Kind::unchanged : Kind::link, entry);
+    const bool stale = entry.type == EntryType::hard_link && planned_.count(path_key(entry.target)) > 0;
+    if (has == Holding::same && !stale) return plan(Kind::unchanged, entry, holding.changes);
+    plan(Kind::make, entry, stale && has == Holding::same ? change::kContent : holding.changes);
 }
 
 void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
-    const bool there = holding.has != Holding::nothing;
+    std::uint8_t changes = holding.changes;
+    const bool compared = holding.has == Holding::all_pieces;
     if (holding.has == Holding::all_pieces) {
         int error = 0;
         OpenFile file{entry,
@@ -168,11 +188,12 @@ void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
                       std::move(holding)};
         if (file.fd && ::fstat(file.fd.get(), &file.before) == 0 && same_content(file)) {
             count_unsent(entry);
-            return plan(PlannedEntry::Kind::unchanged, entry);
+            return plan(PlannedEntry::Kind::unchanged, entry, changes);
         }
     }
     if (options_.hard_links) planned_.insert(path_key(entry.path));
-    plan(there ? PlannedEntry::Kind::update : PlannedEntry::Kind::send, entry);
+    if (compared) changes |= change::kContent;
+    plan((changes & change::kNew) != 0 ? PlannedEntry::Kind::send : PlannedEntry::Kind::update, entry, changes);
 }
 
 bool SourceReader::may_begin(const Candidate& candidate) {
