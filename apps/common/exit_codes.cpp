@@ -13,6 +13,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
         case ErrorCode::authentication:
             return ExitCode::authentication;
         case ErrorCode::network:
+        case ErrorCode::no_route:
             return ExitCode::network;
         case ErrorCode::udp_blocked:
             return ExitCode::udp_blocked;

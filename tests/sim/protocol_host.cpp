@@ -15,27 +15,40 @@ constexpr unsigned kMostTurnsAtOnce = 10000;  // more without time moving is a l
 
 }  // namespace
 
-ProtocolHost::ProtocolHost(HostSetup setup)
-    : setup_(std::move(setup)),
-      rng_(setup_.seed),
-      endpoint_({.provider = setup_.provider,
-                 .handshakes = setup_.handshakes,
-                 .rng = &rng_,
-                 .hello_key = setup_.hello_key,
-                 .lanes = setup_.lanes},
-                setup_.config),
-      buffer_(kBatchBytes) {}
+ProtocolHost::ProtocolHost(HostSetup setup) : setup_(std::move(setup)), rng_(setup_.seed), buffer_(kBatchBytes) {
+    start();
+}
 
-ProtocolHost::~ProtocolHost() {
+ProtocolHost::~ProtocolHost() { kill(); }
+
+void ProtocolHost::start() {
+    endpoint_.emplace(proto::EndpointDeps{.provider = setup_.provider,
+                                          .handshakes = setup_.handshakes,
+                                          .rng = &rng_,
+                                          .hello_key = setup_.hello_key,
+                                          .reset_key = setup_.reset_key,
+                                          .lanes = setup_.lanes},
+                      setup_.config);
+}
+
+void ProtocolHost::kill() {
     *alive_ = false;
     for (const auto& s : sessions_) {
         if (s->connection) s->connection->set_placed_sink(nullptr);
+        s->connection.reset();
     }
+    endpoint_.reset();
+    timer_.reset();
+}
+
+void ProtocolHost::start_anew() {
+    alive_ = std::make_shared<bool>(true);
+    start();
 }
 
 void ProtocolHost::listen(std::size_t max_connections, Accept accept) {
     accept_ = std::move(accept);
-    endpoint_.listen(max_connections);
+    endpoint_->listen(max_connections);
 }
 
 Session& ProtocolHost::connect(const Address& remote, std::shared_ptr<App> app) {
@@ -43,7 +56,7 @@ Session& ProtocolHost::connect(const Address& remote, std::shared_ptr<App> app) 
 }
 
 Session& ProtocolHost::connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app) {
-    Session& session = adopt(endpoint_.connect(now(), std::move(ways)), std::move(app));
+    Session& session = adopt(endpoint_->connect(now(), std::move(ways)), std::move(app));
     pump();
     return session;
 }
@@ -66,24 +79,25 @@ Session& ProtocolHost::adopt(std::shared_ptr<proto::Connection> connection, std:
 
 void ProtocolHost::receive(const Address& local, const Address& remote, std::span<std::byte> data,
                            std::optional<Instant> stamp) {
+    if (!endpoint_) return;
     const Instant at = now();
     ++counters_.datagrams_received;
     counters_.bytes_received += data.size();
     proto::RxDatagram datagram{.local = local, .remote = remote, .data = data, .received = stamp.value_or(at)};
     if (setup_.lanes > 0) open_ahead(datagram);
-    endpoint_.handle_datagram(at, datagram);
+    endpoint_->handle_datagram(at, datagram);
     pump();
 }
 
 /// What a lane of the driver does.
 void ProtocolHost::open_ahead(proto::RxDatagram& datagram) const {
-    if (const auto opening = endpoint_.opening_of(datagram.data)) {
+    if (const auto opening = endpoint_->opening_of(datagram.data)) {
         proto::open_packet(*opening, datagram, *opening->key->lanes.back());
     }
 }
 
 void ProtocolHost::pump() {
-    if (pumping_) return;  // an application that calls connect() from a handler is already inside a turn
+    if (pumping_ || !endpoint_) return;  // an application that calls connect() from a handler is already inside a turn
     pumping_ = true;
     const Instant at = now();
     unsigned turns = 0;
@@ -99,14 +113,14 @@ void ProtocolHost::pump() {
 
 bool ProtocolHost::deliver(Instant now) {
     bool any = false;
-    while (const auto connection = endpoint_.poll_touched()) {
+    while (const auto connection = endpoint_->poll_touched()) {
         const auto found = std::find_if(sessions_.rbegin(), sessions_.rend(),
                                         [&](const auto& s) { return s->connection == connection; });
         if (found == sessions_.rend()) continue;
         any = true;
         deliver(now, **found);
     }
-    while (const auto connection = endpoint_.accept()) {
+    while (const auto connection = endpoint_->accept()) {
         any = true;
         auto app = accept_ ? accept_(*connection) : nullptr;
         if (!app) {
@@ -140,7 +154,7 @@ void ProtocolHost::deliver(Instant now, Session& session) {
 
 bool ProtocolHost::transmit(Instant now) {
     bool any = false;
-    while (const auto t = endpoint_.poll_transmit(now, setup_.max_segments, buffer_)) {
+    while (const auto t = endpoint_->poll_transmit(now, setup_.max_segments, buffer_)) {
         any = true;
         const auto batch = std::span(buffer_).first(t->size);
         if (t->key) proto::seal_batch(*t, batch, *t->key->lanes.back());
@@ -155,7 +169,7 @@ bool ProtocolHost::transmit(Instant now) {
 }
 
 void ProtocolHost::set_timer(Instant now) {
-    const auto due = endpoint_.poll_timeout();
+    const auto due = endpoint_->poll_timeout();
     if (!due) {
         timer_.reset();
         return;
@@ -173,9 +187,9 @@ void ProtocolHost::on_alarm(std::uint64_t tag) {
     fired_at_once_ = at == last_fired_ ? fired_at_once_ + 1 : 0;
     last_fired_ = at;
     if (fired_at_once_ > kMostTurnsAtOnce) throw std::runtime_error(setup_.name + ": a timer that never clears");
-    const auto due = endpoint_.poll_timeout();
+    const auto due = endpoint_->poll_timeout();
     if (due && *due <= at) {
-        endpoint_.handle_timeout(at);
+        endpoint_->handle_timeout(at);
         pump();
     } else {
         set_timer(at);

@@ -59,6 +59,7 @@ struct HostSetup {
     crypto::Provider* provider = nullptr;
     crypto::HandshakeFactory* handshakes = nullptr;
     std::optional<crypto::Secret> hello_key{};
+    std::optional<crypto::Secret> reset_key{};
     std::size_t max_segments = 44;  ///< of one poll_transmit
     std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside of the endpoint
 };
@@ -74,11 +75,16 @@ class ProtocolHost {
     void listen(std::size_t max_connections, Accept accept);
     Session& connect(const Address& remote, std::shared_ptr<App> app);
     Session& connect(std::vector<proto::PathAddresses> ways, std::shared_ptr<App> app);
+    /// The process is gone without a word, as by SIGKILL, and with it what its sessions had: datagrams find nobody.
+    void kill();
+    /// Another process at the same address, with the same keys. It listens when it is told to.
+    void start_anew();
     /// Does what a turn of the driver does; to be called after an application call from outside.
     void pump();
 
     [[nodiscard]] const Address& address() const noexcept { return setup_.address; }
-    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return endpoint_; }
+    [[nodiscard]] proto::Endpoint& endpoint() noexcept { return *endpoint_; }
+    [[nodiscard]] bool killed() const noexcept { return !endpoint_; }
     [[nodiscard]] const std::vector<std::unique_ptr<Session>>& sessions() const noexcept { return sessions_; }
     [[nodiscard]] Session& session(std::size_t i = 0) { return *sessions_.at(i); }
     [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }
@@ -98,6 +104,7 @@ class ProtocolHost {
     virtual void set_alarm(Instant at, std::uint64_t tag) = 0;
     virtual void call_at(Instant at, std::function<void()> action) = 0;
 
+    void start();
     Session& adopt(std::shared_ptr<proto::Connection> connection, std::shared_ptr<App> app);
     bool deliver(Instant now);
     void deliver(Instant now, Session& session);
@@ -107,7 +114,7 @@ class ProtocolHost {
 
     HostSetup setup_;
     SimRng rng_;
-    proto::Endpoint endpoint_;
+    std::optional<proto::Endpoint> endpoint_;  // none: killed
     Accept accept_;
     std::vector<std::unique_ptr<Session>> sessions_;
     HostCounters counters_;

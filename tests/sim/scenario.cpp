@@ -100,6 +100,7 @@ Scenario::Scenario(ScenarioSetup setup)
     CryptoKit& client_kit = setup.crypto != nullptr ? *setup.crypto : shared_kit();
     CryptoKit& server_kit = setup.server_crypto != nullptr ? *setup.server_crypto : client_kit;
     Prng seeds = Prng::derive(seed_, 0);
+    std::optional<crypto::Secret> reset_key;
     const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit,
                           crypto::Provider* provider, std::optional<crypto::Secret> hello_key) {
         return std::make_unique<SimHost>(events_, network_,
@@ -110,10 +111,12 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .provider = provider != nullptr ? provider : &kit.provider(),
                                                    .handshakes = &kit.handshakes(),
                                                    .hello_key = hello_key,
+                                                   .reset_key = reset_key,
                                                    .lanes = setup.lanes});
     };
     client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider,
                    setup.client_hello_key);
+    reset_key = setup.server_reset_key;
     server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit, setup.server_provider,
                    setup.server_hello_key);
     up_ = &network_.add_link("up", std::move(setup.up));

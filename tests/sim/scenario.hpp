@@ -38,7 +38,8 @@ struct ScenarioSetup {
     crypto::Provider* server_provider = nullptr;
     std::optional<crypto::Secret> client_hello_key{};  ///< no cookie is needed if the server's is the same
     std::optional<crypto::Secret> server_hello_key{};
-    std::size_t lanes = 0;  ///< of both hosts, see HostSetup
+    std::optional<crypto::Secret> server_reset_key{};  ///< a server that is started anew tells old clients
+    std::size_t lanes = 0;                             ///< of both hosts, see HostSetup
 };
 
 /// OpenSSL with one pre-shared key, made once a process.

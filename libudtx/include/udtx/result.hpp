@@ -14,6 +14,7 @@ enum class ErrorCode {
     protocol,          ///< the peer broke a rule of the protocol
     authentication,    ///< wrong key, pin, certificate
     network,           ///< unreachable, refused, socket failure
+    no_route,          ///< the system has no way to there
     udp_blocked,       ///< nothing at all came back
     timeout,           ///< the peer fell silent or no progress was made
     file_io,           ///< open, read, write, sync, rename, disk full

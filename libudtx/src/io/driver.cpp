@@ -98,10 +98,12 @@ void Driver::Impl::start_lanes() {
                                  turn();
                              });
                          },
-                     .too_large =
-                         [this](const proto::Transmit& refused) {
-                             asio::post(context_,
-                                        [this, refused] { endpoint_.on_datagram_too_large(monotonic_now(), refused); });
+                     .not_sent =
+                         [this](const proto::Transmit& refused, const SendResult& why) {
+                             asio::post(context_, [this, refused, why] {
+                                 on_not_sent(refused, why);
+                                 schedule_turn();
+                             });
                          },
                      .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
 }

@@ -47,7 +47,7 @@ class Driver::Impl {
         std::shared_ptr<proto::Connection> connection;
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::shared_ptr<std::atomic<bool>> woken;
-        std::vector<Address> refusing;   // "port unreachable" came from there before the handshake had finished
+        std::vector<Refusal> refusing;   // ICMP said so before the handshake had finished
         std::optional<Instant> refused;  // since when wherever it could be dialled
         bool connected = false;
     };
@@ -69,6 +69,7 @@ class Driver::Impl {
     bool transmit();
     bool transmit_by_lanes();
     bool send_pending();
+    void on_not_sent(const proto::Transmit& refused, const SendResult& why);
     void start_lanes();
     void note_refusals(Instant now);
     void end_refused(Instant now);

@@ -5,6 +5,7 @@
 
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
+#include "io/no_way.hpp"
 #include "proto/lane_work.hpp"
 
 namespace udtx::io {
@@ -134,16 +135,23 @@ bool Driver::Impl::send_pending() {
     }
     // `dropped` is left to the loss recovery: the network could have done the same.
     const proto::Transmit done = *std::exchange(pending_, std::nullopt);
-    if (result.status == SendResult::Status::too_large) {
-        endpoint_.on_datagram_too_large(monotonic_now(), done);
-    }
+    on_not_sent(done, result);
     note_refusals(monotonic_now());
     return true;
 }
 
+void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
+    if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
+    if (why.status != SendResult::Status::no_way) return;
+    endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error));
+}
+
 void Driver::Impl::note_refusals(Instant now) {
-    for (const Address& address : socket_->take_refusals()) {
+    for (const Refusal& refusal : socket_->take_refusals()) {
+        const Address& address = refusal.remote;
         for (const auto& [key, entry] : entries_) {
+            // That the lines to a peer are down may pass; that its port is closed will not.
+            if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
             if (entry->connected || entry->refused) continue;
             // All the ways are among the alternatives, unless there is but one.
             const auto& ways = entry->connection->setup().alternatives;
@@ -151,10 +159,11 @@ void Driver::Impl::note_refusals(Instant now) {
             const bool ours =
                 entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);
             if (!ours) continue;
-            std::vector<Address>& refusing = entry->refusing;
-            refusing.push_back(address);
+            std::vector<Refusal>& refusing = entry->refusing;
+            std::erase_if(refusing, [&](const Refusal& one) { return one.remote == address; });
+            refusing.push_back(refusal);
             const auto open = [&refusing](const proto::PathAddresses& way) {
-                return std::find(refusing.begin(), refusing.end(), way.remote) == refusing.end();
+                return std::ranges::none_of(refusing, [&](const Refusal& one) { return one.remote == way.remote; });
             };
             if (std::any_of(ways.begin(), ways.end(), open)) continue;
             entry->refused = now;
@@ -169,14 +178,16 @@ void Driver::Impl::end_refused(Instant now) {
         if (entry->refused && now - *entry->refused >= options_.refused_grace) over.push_back(entry);
     }
     for (const EntryPtr& entry : over) {
-        const std::string remote = to_string(entry->connection->remote());
+        const Refusal last = entry->refusing.back();
         --refused_entries_;
         entries_.erase(entry->connection.get());
         entry->connection->set_placed_sink(nullptr);
         entry->connection->close(now, 0, "refused");
         proto::CloseReason reason;
-        reason.code = ErrorCode::network;
-        reason.message = "nobody listens on UDP " + remote + " (start the receiver there, or check host and port)";
+        reason.code = last.port_closed() ? ErrorCode::network : ErrorCode::no_route;
+        reason.message = last.port_closed() ? "nobody listens on UDP " + to_string(last.remote) +
+                                                  " (start the receiver there, or check host and port)"
+                                            : describe_no_way(last.remote, last.error);
         entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});
     }
 }

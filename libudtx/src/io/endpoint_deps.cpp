@@ -34,6 +34,7 @@ EndpointDeps::EndpointDeps(std::unique_ptr<openssl::TlsHandshakeFactory> handsha
     view_.handshakes = handshakes_.get();
     view_.rng = &rng_;
     view_.hello_key = openssl::hello_key(provider_, credentials);
+    view_.reset_key = openssl::reset_key(provider_, credentials);
     view_.aes_gcm_speed = cipher_speed(provider_).aes_gcm;
     view_.chacha20_speed = cipher_speed(provider_).chacha20;
 }

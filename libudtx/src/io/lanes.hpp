@@ -15,8 +15,8 @@ inline constexpr std::size_t kMaxStreams = 16;
 class Lanes {
   public:
     struct Calls {
-        std::function<void()> room;                             ///< of SendLanes
-        std::function<void(const proto::Transmit&)> too_large;  ///< of SendLanes
+        std::function<void()> room;                                               ///< of SendLanes
+        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< of SendLanes
         OpenLanes::Plan plan;
     };
     Lanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);

@@ -1,10 +1,13 @@
 #include "io/path_plan.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "io/no_way.hpp"
 
 namespace udtx::io {
 namespace {
@@ -97,6 +100,12 @@ Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vecto
 }
 
 Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways) {
+    const Address last = ways.back().remote;
+    const auto leads_nowhere = [](const proto::PathAddresses& way) {
+        return lacks_zone(way.remote) && way.options.interface_index == 0 && way.local.scope == 0;
+    };
+    std::erase_if(ways, leads_nowhere);
+    if (ways.empty()) return Error{ErrorCode::no_route, describe_no_way(last, EINVAL)};
     const auto is_v6 = [](const proto::PathAddresses& way) { return way.remote.family == Address::Family::v6; };
     Address any;
     any.family = Address::Family::v6;

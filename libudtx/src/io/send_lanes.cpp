@@ -126,7 +126,8 @@ bool SendLanes::send_front(Lock& lock, Batch& batch, bool may_wait) {
         wait_writable();
     }
     // `dropped` is left to the loss recovery: the network could have done the same.
-    if (result.status == SendResult::Status::too_large) calls_.too_large(batch.transmit);
+    const bool refused = result.status == SendResult::Status::too_large || result.status == SendResult::Status::no_way;
+    if (refused) calls_.not_sent(batch.transmit, result);
     lock.lock();
     return result.status != SendResult::Status::would_block;
 }

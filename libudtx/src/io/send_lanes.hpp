@@ -23,9 +23,9 @@ namespace udtx::io {
 class SendLanes {
   public:
     struct Calls {
-        std::function<void()> work;                             ///< there is work for a lane
-        std::function<void()> room;                             ///< room() gave none, and would now; any thread
-        std::function<void(const proto::Transmit&)> too_large;  ///< the interface does not take it; any thread
+        std::function<void()> work;  ///< there is work for a lane
+        std::function<void()> room;  ///< room() gave none, and would now; any thread
+        std::function<void(const proto::Transmit&, const SendResult&)> not_sent;  ///< too_large, no_way; any thread
     };
     SendLanes(DatagramSocket& socket, std::size_t lanes, std::size_t batch_bytes, Calls calls);
 

@@ -21,7 +21,8 @@ Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Add
 }
 
 bool another_address_may_help(ErrorCode code) {
-    return code == ErrorCode::network || code == ErrorCode::udp_blocked || code == ErrorCode::timeout;
+    return code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::udp_blocked ||
+           code == ErrorCode::timeout;
 }
 
 }  // namespace

@@ -119,6 +119,11 @@ bool is_would_block(int error) noexcept {
     return error == EAGAIN;
 }
 
+bool is_passing(int error) noexcept {
+    return error == ENOBUFS || error == ENOMEM || error == EINTR || error == ECONNREFUSED || error == EIO ||
+           is_would_block(error);
+}
+
 bool is_reported_icmp(int error) noexcept {
     switch (error) {
         case ECONNREFUSED:

@@ -31,5 +31,7 @@ bool set_option(int fd, int level, int name, int value) noexcept;
 [[nodiscard]] bool is_would_block(int error) noexcept;
 /// An ICMP message about some earlier datagram, reported by this call instead of doing its work.
 [[nodiscard]] bool is_reported_icmp(int error) noexcept;
+/// Soon the same call may be served: no memory, no buffers, an ICMP message that stood in front.
+[[nodiscard]] bool is_passing(int error) noexcept;
 
 }  // namespace udtx::io

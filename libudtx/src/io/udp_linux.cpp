@@ -39,7 +39,7 @@ SendResult outcome(int error, std::size_t taken) noexcept {
     if (error == 0) return {SendResult::Status::sent, taken, 0};
     if (is_would_block(error)) return {SendResult::Status::would_block, taken, 0};
     if (error == EMSGSIZE) return {SendResult::Status::too_large, taken, error};
-    return {SendResult::Status::dropped, taken, error};
+    return {is_passing(error) ? SendResult::Status::dropped : SendResult::Status::no_way, taken, error};
 }
 
 class LinuxSocket final : public DatagramSocket {
@@ -50,7 +50,7 @@ class LinuxSocket final : public DatagramSocket {
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
-    std::vector<Address> take_refusals() override {
+    std::vector<Refusal> take_refusals() override {
         const std::lock_guard lock(refusals_mutex_);
         return std::exchange(refusals_, {});
     }
@@ -70,7 +70,7 @@ class LinuxSocket final : public DatagramSocket {
                                    std::span<const std::byte> bytes, std::size_t segment);
     SendResult send_each(const proto::Transmit& transmit, const SocketAddress& to, std::span<const std::byte> bytes,
                          std::size_t segment);
-    void drain_errors();
+    std::size_t drain_errors();
 
     BoundSocket socket_;
     bool gso_ = true;
@@ -82,7 +82,7 @@ class LinuxSocket final : public DatagramSocket {
     std::size_t used_ = 0;  // slots that the last call filled
     std::vector<proto::RxDatagram> datagrams_;
     std::mutex refusals_mutex_;  // what is read of the error queue comes with sending and with receiving
-    std::vector<Address> refusals_;
+    std::vector<Refusal> refusals_;
 };
 
 LinuxSocket::LinuxSocket(BoundSocket socket)
@@ -167,7 +167,7 @@ SendResult LinuxSocket::send_once(const proto::Transmit& transmit, std::span<con
     Address remote = transmit.remote;
     if (remote.scope == transmit.interface_index) remote.scope = interface_;  // a link-local one of that interface
     const SocketAddress to = to_socket_address(remote, socket_.family);
-    if (to.length == 0) return {SendResult::Status::dropped, 0, EAFNOSUPPORT};
+    if (to.length == 0) return {SendResult::Status::no_way, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     if (bytes.size() <= segment) {
         const int error = send_message(transmit, to, bytes, 0);
@@ -200,16 +200,19 @@ int LinuxSocket::send_message(const proto::Transmit& transmit, const SocketAddre
     build_send_control(header, control, transmit.local, interface_, segment);
     int error = 0;
     bool refused_size = false;
+    bool reported_nothing = false;
     for (int reported = 0; reported <= kReportedErrors; ++reported) {
         if (::sendmsg(socket_.fd.get(), &header, MSG_DONTWAIT) >= 0) return 0;
         error = errno;
         if (error == EINTR) continue;
         // EMSGSIZE once may be an ICMP message about an earlier datagram, perhaps a forged one; twice is the truth.
-        const bool about_another = is_reported_icmp(error) || (error == EMSGSIZE && !std::exchange(refused_size, true));
-        if (error == EMSGSIZE || about_another) drain_errors();
-        if (!about_another) break;
+        // And who is told the same again with no message to it is told by this host: there is no way.
+        if (error != EMSGSIZE && !is_reported_icmp(error)) return error;
+        const bool message = drain_errors() > 0;
+        if (error == EMSGSIZE && std::exchange(refused_size, true)) return error;
+        if (error != EMSGSIZE && !message && std::exchange(reported_nothing, true)) return error;
     }
-    return error;
+    return is_reported_icmp(error) ? ECONNREFUSED : error;
 }
 
 SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketAddress& to,
@@ -243,9 +246,11 @@ SendResult LinuxSocket::send_each(const proto::Transmit& transmit, const SocketA
     return result;
 }
 
-void LinuxSocket::drain_errors() {
+/// How many there were.
+std::size_t LinuxSocket::drain_errors() {
     std::array<std::byte, 64> payload;
-    for (std::size_t i = 0; i < kMaxRefusals; ++i) {
+    std::size_t count = 0;
+    for (; count < kMaxRefusals; ++count) {
         SocketAddress to;
         ControlBuffer control;
         iovec vector{payload.data(), payload.size()};
@@ -256,13 +261,15 @@ void LinuxSocket::drain_errors() {
         header.msg_iovlen = 1;
         header.msg_control = control.bytes;
         header.msg_controllen = sizeof control.bytes;
-        if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return;
-        if (!is_port_unreachable(header)) continue;
-        const Address address = from_socket_address(to.get(), header.msg_namelen);
+        if (::recvmsg(socket_.fd.get(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+        const int error = icmp_error(header);
+        if (error == 0 || error == EMSGSIZE) continue;
+        const Refusal refusal{from_socket_address(to.get(), header.msg_namelen), error};
         const std::lock_guard lock(refusals_mutex_);
-        const bool known = std::find(refusals_.begin(), refusals_.end(), address) != refusals_.end();
-        if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(address);
+        const bool known = std::find(refusals_.begin(), refusals_.end(), refusal) != refusals_.end();
+        if (!known && refusals_.size() < kMaxRefusals) refusals_.push_back(refusal);
     }
+    return count;
 }
 
 }  // namespace

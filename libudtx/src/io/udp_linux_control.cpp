@@ -85,15 +85,15 @@ void build_send_control(msghdr& message, ControlBuffer& control, const Address& 
     }
 }
 
-bool is_port_unreachable(msghdr& message) noexcept {
+int icmp_error(msghdr& message) noexcept {
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         sock_extended_err error{};
         const bool reported = is_kind(*header, IPPROTO_IP, IP_RECVERR) || is_kind(*header, IPPROTO_IPV6, IPV6_RECVERR);
         if (!reported || !read_payload(*header, error)) continue;
         const bool icmp = error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6;
-        if (icmp && error.ee_errno == ECONNREFUSED) return true;
+        if (icmp) return static_cast<int>(error.ee_errno);
     }
-    return false;
+    return 0;
 }
 
 void enable_receive_control(int fd, int family) noexcept {

@@ -31,8 +31,8 @@ struct ReceiveControl {
 void build_send_control(msghdr& message, ControlBuffer& control, const Address& local, std::uint32_t interface_index,
                         std::size_t segment) noexcept;
 
-/// True when the error-queue message says that nobody listens on the port that it was sent to.
-[[nodiscard]] bool is_port_unreachable(msghdr& message) noexcept;
+/// What ICMP says in this message of the error queue, as errno; 0: it is none of ICMP.
+[[nodiscard]] int icmp_error(msghdr& message) noexcept;
 
 /// Switches on all that the functions above parse. Old kernels lack some of it; GRO then never coalesces.
 void enable_receive_control(int fd, int family) noexcept;

@@ -25,7 +25,7 @@ class PortableSocket final : public DatagramSocket {
     int native_handle() const override { return socket_.fd.get(); }
     std::span<proto::RxDatagram> receive() override;
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
-    std::vector<Address> take_refusals() override { return {}; }  // an unconnected POSIX socket is not told
+    std::vector<Refusal> take_refusals() override { return {}; }  // an unconnected POSIX socket is not told
     std::string buffer_advice() const override { return socket_.buffer_advice; }
 
   private:
@@ -62,7 +62,7 @@ std::span<proto::RxDatagram> PortableSocket::receive() {
 SendResult PortableSocket::send(const proto::Transmit& transmit, std::span<const std::byte> bytes) {
     SendResult result;
     const SocketAddress to = to_socket_address(transmit.remote, socket_.family);
-    if (to.length == 0) return {SendResult::Status::dropped, 0, EAFNOSUPPORT};
+    if (to.length == 0) return {SendResult::Status::no_way, 0, EAFNOSUPPORT};
     const std::size_t segment = transmit.segment > 0 ? transmit.segment : bytes.size();
     while (result.bytes < bytes.size()) {
         const auto part = bytes.subspan(result.bytes, std::min(segment, bytes.size() - result.bytes));
@@ -74,7 +74,8 @@ SendResult PortableSocket::send(const proto::Transmit& transmit, std::span<const
         result.error = errno;
         result.status = is_would_block(errno) ? SendResult::Status::would_block
                         : errno == EMSGSIZE   ? SendResult::Status::too_large
-                                              : SendResult::Status::dropped;
+                        : is_passing(errno)   ? SendResult::Status::dropped
+                                              : SendResult::Status::no_way;
         break;
     }
     return result;

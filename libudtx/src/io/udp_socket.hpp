@@ -19,11 +19,20 @@ struct SendResult {
         sent,         ///< the kernel took all of it
         would_block,  ///< offer the rest again when the socket is writable
         too_large,    ///< larger than the interface takes (EMSGSIZE); the rest was given up
+        no_way,       ///< the system cannot send there as things are (`error`); the rest was given up
         dropped       ///< a passing failure of the system (`error`); the rest counts as lost on the way
     };
     Status status = Status::sent;
     std::size_t bytes = 0;  ///< how many were taken, whole segments from the front
-    int error = 0;          ///< errno of too_large and dropped
+    int error = 0;          ///< errno of too_large, no_way and dropped
+};
+
+/// What an ICMP message said of a destination. Anyone on the path can forge it: a hint, not a fact.
+struct Refusal {
+    Address remote;
+    int error = 0;  ///< ECONNREFUSED: nobody has that port; EHOSTUNREACH, ENETUNREACH, EACCES, ...: it is not reached
+    [[nodiscard]] bool port_closed() const noexcept;
+    friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
 /// One thread may send while another one does the rest.
@@ -39,9 +48,8 @@ class DatagramSocket {
     [[nodiscard]] virtual std::span<proto::RxDatagram> receive() = 0;
     /// Sends `bytes` as datagrams of `transmit.segment` bytes each, the last one possibly shorter.
     [[nodiscard]] virtual SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) = 0;
-    /// Destinations from which an ICMP "port unreachable" has come since the last call. Anyone on the path can forge
-    /// them: a hint, not a fact.
-    [[nodiscard]] virtual std::vector<Address> take_refusals() = 0;
+    /// What ICMP has said since the last call, each once.
+    [[nodiscard]] virtual std::vector<Refusal> take_refusals() = 0;
     /// One line that names the setting and the value when the system grants smaller buffers than asked, else empty.
     [[nodiscard]] virtual std::string buffer_advice() const = 0;
 };

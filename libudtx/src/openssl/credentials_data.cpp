@@ -22,6 +22,23 @@ std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Creden
     return key;
 }
 
+std::optional<crypto::Secret> reset_key(crypto::Provider& provider, const Credentials& credentials) {
+    crypto::Secret material{};
+    const auto& data = *credentials.data();
+    std::size_t bytes = material.size();
+    if (data.psk) {
+        material = *data.psk;
+    } else if (!data.identity ||
+               EVP_PKEY_get_raw_private_key(data.identity.get(), as_uchar(material.data()), &bytes) != 1 ||
+               bytes != material.size()) {
+        return std::nullopt;
+    }
+    crypto::Secret key{};
+    crypto::expand_label(provider, material, "stateless reset", key);
+    OPENSSL_cleanse(material.data(), material.size());
+    return key;
+}
+
 std::optional<PublicKey> raw_public_key(const EVP_PKEY* key) {
     PublicKey result;
     std::size_t bytes = result.bytes.size();

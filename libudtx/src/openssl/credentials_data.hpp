@@ -31,6 +31,9 @@ struct CredentialsData {
 /// For proofs by a pre-shared key outside of TLS (crypto/hello_proof.hpp); nullopt with an identity.
 [[nodiscard]] std::optional<crypto::Secret> hello_key(crypto::Provider& provider, const Credentials& credentials);
 
+/// For resets by a server that was started anew (crypto/reset_token.hpp): the same as long as its key is.
+[[nodiscard]] std::optional<crypto::Secret> reset_key(crypto::Provider& provider, const Credentials& credentials);
+
 /// nullopt unless it is an Ed25519 key.
 [[nodiscard]] std::optional<PublicKey> raw_public_key(const EVP_PKEY* key);
 

@@ -71,6 +71,9 @@ Result<std::vector<std::byte>> Connection::select_parameters(std::span<const std
     const auto cipher = choose_cipher(ours, *theirs);
     if (!cipher) return cipher.error();
     ours.cipher = static_cast<std::uint64_t>(*cipher);
+    if (deps_.reset_key) {
+        ours.reset_token = crypto::make_reset_token(*deps_.provider, *deps_.reset_key, setup_.local);
+    }
     return encode(ours);
 }
 

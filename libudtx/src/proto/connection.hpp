@@ -20,6 +20,7 @@
 #include "proto/handshake_layer.hpp"
 #include "proto/hold_meter.hpp"
 #include "proto/path_set.hpp"
+#include "proto/reset_replies.hpp"
 #include "proto/stream_table.hpp"
 #include "proto/stream_watch.hpp"
 #include "proto/transport_parameters.hpp"
@@ -40,6 +41,9 @@ struct EndpointDeps {
     /// Derived from a key that both ends share: the cookie's round trip is spared (crypto/hello_proof.hpp). nullopt: a
     /// cookie always.
     std::optional<crypto::Secret> hello_key{};
+    /// Derived from a key that outlives the process: by it a server that was started anew shows its old clients that
+    /// their connections are gone (crypto/reset_token.hpp). nullopt: it keeps silent.
+    std::optional<crypto::Secret> reset_key{};
     /// Lanes that take part in the cipher work. Not 0: established connections hand out batches that are still to be
     /// sealed (Transmit::key).
     std::size_t lanes = 0;
@@ -85,6 +89,16 @@ class Connection {
     [[nodiscard]] std::optional<Event> poll_event();
     /// The socket refused datagrams of this size (EMSGSIZE) on this path: smaller ones from now on.
     void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
+    /// The system cannot send between these addresses. Before a peer was heard it is final, once it holds for all the
+    /// ways that there are; later it may pass.
+    void on_no_way(Instant now, const Address& local, const Address& remote, std::string why);
+    /// There are signs that the peer is gone. They count when it stays silent although it is asked; of several paths
+    /// that are not all silent, it is the path's end.
+    void suspect(Instant now, Evidence evidence);
+    /// ICMP "port unreachable" came from there.
+    void on_refused(Instant now, const Address& remote);
+    /// Client: true if this datagram, which bears no id of ours, is the peer's reset.
+    [[nodiscard]] bool on_reset(Instant now, const RxDatagram& datagram);
 
     // --- application side
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
@@ -156,6 +170,7 @@ class Connection {
     [[nodiscard]] std::uint32_t max_paths() const;
     void use_for_handshake(const PathAddresses& addresses);
     void dial_elsewhere();
+    [[nodiscard]] bool is_blocked(const PathAddresses& way) const;
     void settle_first_path(const RxDatagram& datagram);
     void share_rates();
     void apply_rates();
@@ -264,6 +279,11 @@ class Connection {
     [[nodiscard]] std::optional<multipath::Pick> choose_again(Instant now, const PathContext& p);
     void note_blocked(Instant now);
 
+    // connection_doubt.cpp
+    void doubt(Instant now, PathContext& p, Evidence evidence);
+    void ease_doubt(Instant now, PathContext& p);
+    void on_doubt_clock(Instant now, PathContext& p);
+
     // connection_timers.cpp
     [[nodiscard]] std::optional<Instant> path_deadline(const PathContext& p) const;
     [[nodiscard]] std::optional<Instant> departure(const PathContext& p) const;
@@ -300,6 +320,9 @@ class Connection {
     };
     std::vector<Abandon> abandons_due_;
     std::size_t next_alternative_ = 0;
+    std::vector<std::pair<Address, Address>> blocked_ways_;  // of the alternatives: the system cannot send there
+    std::string no_way_;                                     // the system's last word ...
+    Instant no_way_at_{};                                    // ... and when
     struct Given {
         PathId path;
         recovery::SentRange range;

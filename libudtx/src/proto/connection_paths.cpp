@@ -75,6 +75,29 @@ void Connection::dial_elsewhere() {
     next_alternative_ = (next_alternative_ + 1) % setup_.alternatives.size();
 }
 
+bool Connection::is_blocked(const PathAddresses& way) const {
+    return std::ranges::find(blocked_ways_, std::pair(way.local, way.remote)) != blocked_ways_.end();
+}
+
+void Connection::on_no_way(Instant now, const Address& local, const Address& remote, std::string why) {
+    no_way_ = std::move(why);
+    no_way_at_ = now;
+    if (setup_.role != Role::client || keys_ || handshake_.heard() || state_ != State::handshaking) return;
+    const PathAddresses way{local, remote, {}};
+    if (is_blocked(way)) return;
+    blocked_ways_.emplace_back(local, remote);
+    const auto blocked = [this](const PathAddresses& one) { return is_blocked(one); };
+    if (std::ranges::all_of(setup_.alternatives, blocked)) {
+        end({.code = ErrorCode::no_route, .message = no_way_});
+        return;
+    }
+    // The next one at once.
+    do dial_elsewhere();
+    while (is_blocked({paths_.first().local, paths_.first().remote, {}}));
+    handshake_.send_again();
+    touch();
+}
+
 /// Something came back: the first path is the one that it came by.
 void Connection::settle_first_path(const RxDatagram& datagram) {
     if (setup_.alternatives.empty() || !handshake_.heard()) return;
@@ -113,6 +136,7 @@ void Connection::share_rates() {
 
 void Connection::enter(PathContext& p, PathState state) {
     p.state = state;
+    if (state != PathState::active) p.doubt.reset();
     share_rates();
     tell_path(p, false);
     touch();

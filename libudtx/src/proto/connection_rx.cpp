@@ -155,6 +155,7 @@ void Connection::on_opened(Instant now, PathContext& p, const RxDatagram& datagr
     p.replay.mark(number);
     last_received_ = now;
     p.last_received = now;
+    ease_doubt(now, p);
     ++p.received_packets;
     p.received_bytes += datagram.data.size();
     const std::size_t end = datagram.data.size() - wire::kTagBytes;

@@ -41,6 +41,7 @@ std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
     if (p.state != PathState::probing || p.validator.credit() >= kLeastProbing) earlier(next, p.acks.deadline());
     if (p.state == PathState::suspended) earlier(next, p.revival_at);
     if (p.state != PathState::active) return next;
+    if (p.doubt) earlier(next, std::min(p.doubt->ask_at, p.doubt->until));
     earlier(next, p.recovery.deadline());
     if (p.stretch_acks) earlier(next, p.stretch_acks->deadline());
     // What holds a probe back ends with a packet that comes in: waiting for the time alone would spin.
@@ -100,7 +101,9 @@ void Connection::handle_timeout(Instant now) {
         for (const auto& p : paths_.all()) longest = std::max(longest, probe_interval(*p));
         previous_keys_until_ = now + 3 * longest;
     }
-    for (const auto& p : paths_.all()) on_path_clock(now, *p);
+    for (const auto& p : paths_.all()) {
+        if (state_ == State::established) on_path_clock(now, *p);
+    }
 }
 
 void Connection::on_path_clock(Instant now, PathContext& p) {
@@ -111,6 +114,8 @@ void Connection::on_path_clock(Instant now, PathContext& p) {
         p.revival_at = now + p.revival_wait;
     }
     if (p.state != PathState::active) return;
+    on_doubt_clock(now, p);
+    if (state_ != State::established || p.state != PathState::active) return;
     on_path_timeout(now, p);
     tell_kept_back(now, p);
     const bool silent = p.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
@@ -162,6 +167,7 @@ void Connection::on_idle(Instant now) {
         why.message = "the peer fell silent for " +
                       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - last_received_).count()) +
                       " s";
+        if (!no_way_.empty() && no_way_at_ > last_received_) why.message += "; " + no_way_;
     } else if (handshake_.heard()) {
         why.code = ErrorCode::timeout;
         why.message = "the handshake did not finish in time";

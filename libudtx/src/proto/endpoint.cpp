@@ -10,6 +10,7 @@ namespace udtx::proto {
 Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
     : deps_(deps), config_(std::move(config)), cookies_(*deps.provider, *deps.rng) {
     if (deps.hello_key) proofs_.emplace(*deps.provider, *deps.hello_key);
+    if (deps.reset_key) resets_.emplace(*deps.provider, *deps.reset_key);
 }
 
 Endpoint::~Endpoint() {
@@ -42,8 +43,9 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
     } else {
         std::rotate(ways.begin(), ways.begin() + 1, ways.end());  // the first one comes last, for its second turn
     }
+    dialled_.push_back(fresh_id());
     return add(now, {.role = Role::client,
-                     .local = fresh_id(),
+                     .local = dialled_.back(),
                      .remote = original,
                      .original = original,
                      .local_address = first.local,
@@ -98,6 +100,7 @@ void Endpoint::remove(ConnectionId id) {
     const auto& setup = it->second.connection->setup();
     if (setup.role == Role::server) by_original_.erase(setup.original);
     std::erase(half_open_, id);
+    std::erase(dialled_, id);
     it->second.connection->forget_owner();
     if (newest_ == &*it) newest_ = nullptr;
     connections_.erase(it);
@@ -131,6 +134,10 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
         const auto header = wire::parse_short_header(datagram.data);
         if (!header) return;
         id = header->destination;
+        if (find(id) == nullptr) {
+            on_stray(now, datagram, *header);
+            return;
+        }
     }
     const Entry* entry = find(id);
     if (entry == nullptr) return;
@@ -138,6 +145,16 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     const bool was_connected = connection->connected();
     connection->handle_datagram(now, datagram);
     after_datagram(now, connection, was_connected);
+}
+
+/// A data packet of no connection here: our server has forgotten ours, or we have forgotten a client's.
+void Endpoint::on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header) {
+    for (const ConnectionId id : dialled_) {
+        if (connections_.at(id).connection->on_reset(now, datagram)) return;
+    }
+    if (!resets_ || max_connections_ == 0 || replies_.size() >= kMaxResets) return;
+    const auto reset = resets_->answer(now, header.destination, datagram.data);
+    if (reset) replies_.push_back({datagram.local, datagram.remote, {reset->begin(), reset->end()}});
 }
 
 std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
@@ -289,6 +306,11 @@ void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
     const auto it = connections_.find(refused.connection);
     if (it == connections_.end()) return;
     it->second.connection->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
+}
+
+void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why) {
+    const auto it = connections_.find(refused.connection);
+    if (it != connections_.end()) it->second.connection->on_no_way(now, refused.local, refused.remote, std::move(why));
 }
 
 }  // namespace udtx::proto

@@ -17,6 +17,7 @@
 #include "crypto/provider.hpp"
 #include "crypto/retry_cookie.hpp"
 #include "proto/connection.hpp"
+#include "proto/reset_replies.hpp"
 #include "proto/types.hpp"
 #include "udtx/config.hpp"
 #include "wire/header.hpp"
@@ -58,6 +59,8 @@ class Endpoint {
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
     /// The socket refused this batch because of the size of its datagrams.
     void on_datagram_too_large(Instant now, const Transmit& refused);
+    /// The system has no way for this batch, as it says in `why`.
+    void on_no_way(Instant now, const Transmit& refused, std::string why);
     /// A connection that was touched since the last call and may have events; null when there is none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
@@ -87,18 +90,22 @@ class Endpoint {
     void on_hello(Instant now, const RxDatagram& datagram);
     void reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header);
     void reply_versions(const RxDatagram& datagram, const wire::LongHeader& header);
+    void on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header);
     [[nodiscard]] ConnectionId fresh_id();
 
     static constexpr std::size_t kMaxReplies = 64;
+    static constexpr std::size_t kMaxResets = 16;  // of those: who wants to begin a handshake comes first
 
     EndpointDeps deps_;
     TransportConfig config_;
     crypto::CookieJar cookies_;
     std::optional<crypto::HelloProofs> proofs_;
+    std::optional<ResetReplies> resets_;
     std::size_t max_connections_ = 0;
     std::unordered_map<ConnectionId, Entry> connections_;           // by our id
     const std::pair<const ConnectionId, Entry>* newest_ = nullptr;  // of those: to which the last datagram went
     std::unordered_map<ConnectionId, ConnectionId> by_original_;    // server: client's first destination -> our id
+    std::vector<ConnectionId> dialled_;                             // those that we began
     std::deque<ConnectionId> half_open_;                            // oldest first
     std::deque<ConnectionId> ready_;                                // to be polled for datagrams, round robin
     std::deque<ConnectionId> events_;                               // to be polled for events

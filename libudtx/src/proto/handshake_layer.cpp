@@ -74,9 +74,7 @@ Result<bool> HandshakeLayer::on_packet(Instant now, const wire::LongHeader& head
 // acknowledgement would keep the client from asking: the two would wait for each other.
 void HandshakeLayer::answer_again(std::size_t received) {
     *credit_ += received;
-    outcome_.clear();
-    recovery_.abandon(outcome_);
-    apply(outcome_);
+    send_again();
 }
 
 Result<void> HandshakeLayer::on_frame(Instant now, const wire::Frame& frame) {
@@ -116,7 +114,11 @@ void HandshakeLayer::on_retry(const wire::LongHeader& header, std::span<const st
     token_.assign(header.token.begin(), header.token.end());
     // The first is obeyed at once. A later one means that the cookie expired or was forged: its token waits for the
     // next probe timeout, so that two ends that disagree cannot drive each other.
-    if (std::exchange(retried_, true)) return;
+    if (!std::exchange(retried_, true)) send_again();
+}
+
+void HandshakeLayer::send_again() {
+    if (discarded_) return;
     outcome_.clear();
     recovery_.abandon(outcome_);
     apply(outcome_);

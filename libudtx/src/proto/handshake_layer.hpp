@@ -44,6 +44,8 @@ class HandshakeLayer {
     void on_retry(const wire::LongHeader& header, std::span<const std::byte> datagram);
     void on_timeout(Instant now);
     [[nodiscard]] std::optional<Instant> deadline() const;
+    /// What was sent has not left this host.
+    void send_again();
     /// One datagram, or 0 when nothing is to be sent.
     std::size_t poll(Instant now, std::span<std::byte> out);
     /// A packet that carries only a CLOSE frame (and the TLS alert, if there is one).

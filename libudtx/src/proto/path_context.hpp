@@ -10,6 +10,7 @@
 #include "crypto/replay_window.hpp"
 #include "path/mtu_search.hpp"
 #include "path/validator.hpp"
+#include "proto/doubt.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "recovery/packet_pair.hpp"
@@ -119,6 +120,8 @@ struct PathContext {
     Instant last_eliciting{};
     std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send
     RateFeedback last_feedback;                 ///< for reports, with the newest pair
+
+    std::optional<Doubt> doubt;  ///< only while active
 
     std::uint64_t sent_packets = 0;
     std::uint64_t sent_bytes = 0;

@@ -21,6 +21,8 @@ constexpr std::array<Field, 10> kFields{
     &TransportParameters::receive_rate,    &TransportParameters::max_paths,
 };
 
+constexpr std::uint64_t kResetToken = kFields.size() + 1;
+
 std::uint64_t megabytes(double bytes_per_second) {
     return bytes_per_second <= 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes_per_second / 1e6));
 }
@@ -46,13 +48,18 @@ TransportParameters TransportParameters::from(const TransportConfig& config, dou
 }
 
 std::vector<std::byte> encode(const TransportParameters& parameters) {
-    std::vector<std::byte> out(kFields.size() * 18);
+    std::vector<std::byte> out(kFields.size() * 18 + 2 + crypto::kResetTokenBytes);
     wire::Writer w(out);
     for (std::size_t i = 0; i < kFields.size(); ++i) {
         const std::uint64_t value = std::min(parameters.*kFields[i], wire::kVarintMax);
         w.varint(i + 1);
         w.varint(wire::varint_bytes(value));
         w.varint(value);
+    }
+    if (parameters.reset_token) {
+        w.varint(kResetToken);
+        w.varint(parameters.reset_token->size());
+        w.bytes(*parameters.reset_token);
     }
     out.resize(w.size());
     return out;
@@ -69,6 +76,11 @@ Result<TransportParameters> decode_parameters(std::span<const std::byte> bytes) 
         if (!id || !length || *length > in.remaining()) return malformed;
         const auto value = in.bytes(static_cast<std::size_t>(*length));
         if (!value) return malformed;
+        if (*id == kResetToken) {
+            if (value->size() != crypto::kResetTokenBytes || p.reset_token) return malformed;
+            std::copy(value->begin(), value->end(), p.reset_token.emplace().begin());
+            continue;
+        }
         if (*id == 0 || *id > kFields.size()) continue;
         const auto index = static_cast<std::size_t>(*id - 1);
         wire::Reader field(*value);

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "crypto/provider.hpp"
+#include "crypto/reset_token.hpp"
 #include "udtx/config.hpp"
 #include "udtx/result.hpp"
 
@@ -23,6 +25,7 @@ struct TransportParameters {
     std::uint64_t cipher = 0;        ///< server only: the choice (crypto::Cipher)
     std::uint64_t receive_rate = 0;  ///< bits/s of UDP payload that the peer may send at most; 0 = any
     std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: that of the handshake only
+    std::optional<crypto::ResetToken> reset_token;  ///< server only
 
     [[nodiscard]] static TransportParameters from(const TransportConfig& config, double aes_speed, double chacha_speed);
 };

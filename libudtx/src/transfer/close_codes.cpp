@@ -16,6 +16,7 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::integrity:
             return CloseCode::integrity;
         case ErrorCode::network:
+        case ErrorCode::no_route:
         case ErrorCode::udp_blocked:
         case ErrorCode::timeout:
             return CloseCode::timeout;

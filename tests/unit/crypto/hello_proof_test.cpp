@@ -1,5 +1,6 @@
 // The proof that spares a client the cookie: whose it is, and that it counts once.
 #include "crypto/hello_proof.hpp"
+#include "crypto/reset_token.hpp"
 
 #include "openssl/credentials_data.hpp"
 #include "openssl/provider.hpp"
@@ -64,4 +65,25 @@ TEST_CASE("the key of the proofs follows from the pre-shared key and is not that
     const test::TemporaryDirectory temp;
     REQUIRE(Credentials::write_identity(temp / "id").ok());
     CHECK_FALSE(openssl::hello_key(provider, Credentials::from_identity_file(temp / "id").value()).has_value());
+}
+
+TEST_CASE("the key of resets outlives the process, with a pre-shared key and with an identity") {
+    openssl::OpensslProvider provider;
+    const auto by_psk = openssl::reset_key(provider, Credentials::from_psk(key_of(3)));
+    REQUIRE(by_psk.has_value());
+    CHECK(by_psk == openssl::reset_key(provider, Credentials::from_psk(key_of(3))));
+    CHECK(by_psk != openssl::reset_key(provider, Credentials::from_psk(key_of(4))));
+    CHECK(by_psk != openssl::hello_key(provider, Credentials::from_psk(key_of(3))));
+    const test::TemporaryDirectory temp;
+    REQUIRE(Credentials::write_identity(temp / "one").ok());
+    REQUIRE(Credentials::write_identity(temp / "other").ok());
+    const auto by_identity = openssl::reset_key(provider, Credentials::from_identity_file(temp / "one").value());
+    REQUIRE(by_identity.has_value());
+    CHECK(by_identity == openssl::reset_key(provider, Credentials::from_identity_file(temp / "one").value()));
+    CHECK(by_identity != openssl::reset_key(provider, Credentials::from_identity_file(temp / "other").value()));
+    // Of the connection, and of the server.
+    const auto token = make_reset_token(provider, *by_psk, ConnectionId{7});
+    CHECK(token == make_reset_token(provider, *by_psk, ConnectionId{7}));
+    CHECK(token != make_reset_token(provider, *by_psk, ConnectionId{8}));
+    CHECK(token != make_reset_token(provider, *by_identity, ConnectionId{7}));
 }

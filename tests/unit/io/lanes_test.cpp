@@ -26,7 +26,7 @@ class FakeSocket : public io::DatagramSocket {
     Address local_address() const override { return {}; }
     int native_handle() const override { return -1; }
     std::span<proto::RxDatagram> receive() override { return {}; }
-    std::vector<Address> take_refusals() override { return {}; }
+    std::vector<io::Refusal> take_refusals() override { return {}; }
     std::string buffer_advice() const override { return {}; }
     io::SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override {
         using Status = io::SendResult::Status;
@@ -81,7 +81,9 @@ TEST_CASE("Lanes send every batch once, sealed, in the order in which they were 
     std::atomic<unsigned> too_large{0};
     std::atomic<unsigned> rooms{0};
     io::Lanes lanes(socket, kLanes, kBatchBytes,
-                    {.room = [&] { ++rooms; }, .too_large = [&](const proto::Transmit&) { ++too_large; }, .plan = {}});
+                    {.room = [&] { ++rooms; },
+                     .not_sent = [&](const proto::Transmit&, const io::SendResult&) { ++too_large; },
+                     .plan = {}});
     // Numbers that pass 2^32: a header has their low half only.
     constexpr PacketNumber kFirst = (1ULL << 32U) - 5'000;
     PacketNumber next = kFirst;
@@ -131,7 +133,8 @@ TEST_CASE("Lanes open what is theirs of a received batch, and leave the rest as 
         if (!header || header->destination != kConnection) return std::nullopt;
         return proto::Opening{.destination = kConnection, .path = kPath, .key = key, .expected = 0};
     };
-    io::Lanes lanes(socket, kLanes, kBatchBytes, {.room = [] {}, .too_large = [](const auto&) {}, .plan = plan});
+    io::Lanes lanes(socket, kLanes, kBatchBytes,
+                    {.room = [] {}, .not_sent = [](const auto&, const auto&) {}, .plan = plan});
     std::minstd_rand random(2);
     std::vector<std::byte> memory(400 * kPacket);
     std::vector<proto::RxDatagram> batch;
@@ -181,7 +184,7 @@ TEST_CASE("Room that a lane makes while the protocol thread calls for help is no
         }
     };
     io::SendLanes sender(socket, 1, kBatchBytes,
-                         {.work = work, .room = [&] { ++rooms; }, .too_large = [](const auto&) {}});
+                         {.work = work, .room = [&] { ++rooms; }, .not_sent = [](const auto&, const auto&) {}});
     lanes = &sender;
     const auto submit = [&](std::span<std::byte> room) {
         proto::Transmit t;

@@ -169,7 +169,8 @@ TEST_CASE("nobody listening is told by the error queue and does not disturb othe
     CHECK(client->receive().empty());
     const auto refusals = client->take_refusals();
     REQUIRE(refusals.size() == 1);
-    CHECK(refusals[0] == dead);
+    CHECK(refusals[0] == io::Refusal{dead, ECONNREFUSED});
+    CHECK(refusals[0].port_closed());
     CHECK(client->take_refusals().empty());
 
     // The error of the first stands in front of the second send, which has to go out all the same.
@@ -205,14 +206,14 @@ TEST_CASE("datagrams that do not fit are refused, not fragmented") {
     }
 }
 
-TEST_CASE("an address of the other family is dropped") {
+TEST_CASE("to an address of the other family there is no way") {
     for (const Kind& kind : kinds()) {
         const auto a = open(kind, "127.0.0.1");
         Address remote = at("::1");
         remote.port = 7000;
         const auto bytes = pattern(10);
         const auto result = a->send(to(remote, 10, 10), bytes);
-        CHECK(result.status == Status::dropped);
+        CHECK(result.status == Status::no_way);
         CHECK(result.error != 0);
     }
 }

@@ -27,6 +27,24 @@ TEST_CASE("transport parameters survive the wire") {
     CHECK(TransportParameters::from(TransportConfig(), 0, 0).receive_rate == 0);  // any
 }
 
+TEST_CASE("a reset token has 16 bytes, comes once, or not at all") {
+    TransportParameters p = TransportParameters::from(TransportConfig{}, 1e9, 1e9);
+    CHECK_FALSE(proto::decode_parameters(proto::encode(p))->reset_token.has_value());
+    p.reset_token.emplace().fill(std::byte{0x5a});
+    const auto whole = proto::encode(p);
+    const auto back = proto::decode_parameters(whole);
+    REQUIRE(back);
+    CHECK(back->reset_token == p.reset_token);
+    CHECK(back->max_datagram == p.max_datagram);
+    auto twice = whole;
+    twice.insert(twice.end(), whole.end() - 18, whole.end());
+    CHECK_FALSE(proto::decode_parameters(twice));
+    auto shorter = whole;
+    shorter.pop_back();
+    shorter[shorter.size() - 16] = std::byte{15};
+    CHECK_FALSE(proto::decode_parameters(shorter));
+}
+
 TEST_CASE("every truncation and a repeated parameter are malformed, an unknown one is skipped") {
     const auto whole = proto::encode(TransportParameters::from(TransportConfig{}, 1e9, 1e9));
     for (std::size_t n = 1; n < whole.size(); ++n) {

@@ -1,0 +1,47 @@
+#include "io/no_way.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include "io/udp_socket.hpp"
+
+namespace udtx::io {
+namespace {
+
+std::string advice(const Address& remote, int error) {
+    if (lacks_zone(remote)) return "a link-local address needs the interface behind it, as in fe80::1%eth0";
+    switch (error) {
+        case EPERM:
+            return "a firewall of this host forbids it";
+        case EACCES:
+            return "a firewall or a route 'prohibit' forbids it, or it is a broadcast address";
+        case EINVAL:
+            return "a route 'blackhole' swallows it, or the address cannot be sent to";
+        case EADDRNOTAVAIL:
+            return "this host has no address to send from";
+        case EAFNOSUPPORT:
+            return "this host has no addresses of that family";
+        case ENETDOWN:
+        case ENODEV:
+            return "the interface is down or gone";
+        default:
+            return "see 'ip route get' for it";
+    }
+}
+
+}  // namespace
+
+bool lacks_zone(const Address& address) noexcept {
+    const bool link_local =
+        address.family == Address::Family::v6 && address.ip[0] == 0xfe && (address.ip[1] & 0xc0) == 0x80;
+    return link_local && address.scope == 0;
+}
+
+bool Refusal::port_closed() const noexcept { return error == ECONNREFUSED; }
+
+std::string describe_no_way(const Address& remote, int error) {
+    return "no way to " + to_string(remote) + "/udp: " + std::system_category().message(error) + " (" +
+           advice(remote, error) + ")";
+}
+
+}  // namespace udtx::io

@@ -1,0 +1,112 @@
+// Signs of the peer's end, and what becomes of them.
+#include <algorithm>
+#include <string>
+
+#include "crypto/bytes.hpp"
+#include "proto/connection.hpp"
+#include "wire/header.hpp"
+
+namespace udtx::proto {
+
+namespace {
+
+/// A peer that is merely late must have had its turn by then: the longer, the easier the sign is to forge.
+Duration least_patience(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::refused:
+            return std::chrono::milliseconds(750);
+        case Evidence::exited:
+            return std::chrono::milliseconds(300);
+        case Evidence::reset:
+            break;
+    }
+    return kLeastSilence;
+}
+constexpr int kAnswersWaitedFor = 3;
+constexpr int kAnswersWaitedForWithToken = 2;
+constexpr int kQuestions = 3;  // within the patience, each of two packets
+
+std::string words_for(Evidence evidence, const Address& remote) {
+    switch (evidence) {
+        case Evidence::refused:
+            return "nobody listens on UDP " + to_string(remote) + " any more, and nothing comes from there";
+        case Evidence::exited:
+            return "the program at the far end has ended, and nothing comes from " + to_string(remote);
+        case Evidence::reset:
+            break;
+    }
+    return "the peer at " + to_string(remote) + " was started anew and does not know this connection";
+}
+
+}  // namespace
+
+void Connection::suspect(Instant now, Evidence evidence) {
+    for (const auto& p : paths_.all()) doubt(now, *p, evidence);
+}
+
+void Connection::on_refused(Instant now, const Address& remote) {
+    for (const auto& p : paths_.all()) {
+        if (p->remote == remote) doubt(now, *p, Evidence::refused);
+    }
+}
+
+bool Connection::on_reset(Instant now, const RxDatagram& datagram) {
+    if (setup_.role != Role::client || !keys_ || !peer_.reset_token || datagram.data.size() != kResetBytes)
+        return false;
+    const auto header = wire::parse_short_header(datagram.data);
+    if (!header || header->destination != handshake_.remote_id()) return false;
+    const auto token = datagram.data.last(crypto::kResetTokenBytes);
+    if (!crypto::equal_in_constant_time(*peer_.reset_token, token)) return false;
+    for (const auto& p : paths_.all()) {
+        if (p->remote == datagram.remote) doubt(now, *p, Evidence::reset);
+    }
+    return true;
+}
+
+void Connection::doubt(Instant now, PathContext& p, Evidence evidence) {
+    if (state_ != State::established || p.state != PathState::active) return;
+    const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
+    const Duration answer = rtt.probe_timeout() + kSynInterval;
+    const int answers = evidence == Evidence::reset ? kAnswersWaitedForWithToken : kAnswersWaitedFor;
+    const Duration patience = std::max<Duration>(answers * answer, least_patience(evidence));
+    // Time-outs have asked for so long already.
+    const bool silent = p.recovery.probe_count() >= kSilentProbes && now - p.last_received >= patience;
+    const bool proved = evidence == Evidence::reset && silent;
+    const Doubt fresh{.evidence = evidence,
+                      .patience = patience,
+                      .until = proved ? now : now + patience,
+                      .ask_at = now,
+                      .answers_from = now + answer};
+    if (p.doubt && p.doubt->until <= fresh.until) return;
+    p.doubt = fresh;
+    touch();
+}
+
+/// Something authentic has come.
+void Connection::ease_doubt(Instant now, PathContext& p) {
+    if (!p.doubt) return;
+    if (now >= p.doubt->answers_from) {
+        p.doubt.reset();
+    } else {
+        p.doubt->until = std::max(p.doubt->until, now + p.doubt->patience);
+    }
+}
+
+void Connection::on_doubt_clock(Instant now, PathContext& p) {
+    if (!p.doubt) return;
+    if (now < p.doubt->until) {
+        if (now < p.doubt->ask_at) return;
+        p.probes = PathContext::kProbes;
+        p.doubt->ask_at = now + p.doubt->patience / kQuestions;
+        return;
+    }
+    const Evidence evidence = p.doubt->evidence;
+    p.doubt.reset();
+    if (paths_.another_works(p)) {
+        suspend(now, p);
+        return;
+    }
+    end({.code = ErrorCode::timeout, .message = words_for(evidence, p.remote)});
+}
+
+}  // namespace udtx::proto

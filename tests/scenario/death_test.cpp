@@ -1,0 +1,320 @@
+// A peer that dies is missed soon; whoever only says so ends nothing.
+#include <algorithm>
+
+#include "multipath_rig.hpp"
+#include "proto/reset_replies.hpp"
+#include "wire/header.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+constexpr LinkParams kLine{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 100'000};
+constexpr crypto::Secret kKey{std::byte{7}};
+
+TransportConfig as_the_tools() {
+    TransportConfig config;
+    config.idle_timeout = 60s;
+    config.keep_alive = 1s;
+    return config;
+}
+
+ScenarioSetup with_key(std::string name, std::uint64_t seed = 1) {
+    ScenarioSetup setup = symmetric(std::move(name), kLine, seed);
+    setup.client = setup.server = as_the_tools();
+    setup.server_reset_key = kKey;
+    return setup;
+}
+
+/// The client dials and is given bytes without end.
+void start_pull(Scenario& s, const std::shared_ptr<Receiver>& receiver) {
+    s.server().listen(
+        16, [](proto::Connection&) { return std::make_shared<Sender>(Sender::Options{.bytes = 1'000'000'000}); });
+    s.client().connect(s.server().address(), receiver);
+}
+
+void listen_anew(Scenario& s) {
+    s.server().start_anew();
+    s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+}
+
+/// The connection id that the server has chosen, from what the client sends there.
+class Onlooker {
+  public:
+    explicit Onlooker(Scenario& s) {
+        s.network().set_filter([this, &s](Instant, NodeId from, const Packet& p) {
+            const auto header = wire::parse_short_header(p.data);
+            if (from == s.client().node() && header) packet_ = {p.data.begin(), p.data.end()};
+            return true;
+        });
+    }
+    [[nodiscard]] bool knows() const { return !packet_.empty(); }
+    [[nodiscard]] const std::vector<std::byte>& packet() const { return packet_; }
+    [[nodiscard]] ConnectionId id() const { return wire::parse_short_header(packet_)->destination; }
+    /// What a server with `key` would answer.
+    [[nodiscard]] std::vector<std::byte> reset(const crypto::Secret& key) const {
+        std::vector<std::byte> out(packet_.begin(), packet_.begin() + wire::kShortHeaderBytes);
+        const auto token = crypto::make_reset_token(shared_kit().provider(), key, id());
+        out.insert(out.end(), token.begin(), token.end());
+        return out;
+    }
+
+  private:
+    std::vector<std::byte> packet_;
+};
+
+/// What the kernel of a host says whose process is gone.
+void answer_with_icmp(Scenario& s, SimHost& dead, SimHost& other) {
+    s.network().set_filter([&](Instant now, NodeId from, const Packet& p) {
+        if (!dead.killed() || from != other.node()) return true;
+        s.events().call_at(now + 40ms, [&other, to = p.to, &s] {
+            const auto& connection = other.session().connection;
+            if (connection) connection->on_refused(s.events().now(), to);
+            other.pump();
+        });
+        return true;
+    });
+}
+
+class Silent final : public Host {
+  public:
+    Silent(Scenario& s, std::uint8_t last) : address_(make_address(last, 6666)) {
+        const NodeId node = s.network().add_node("bystander", address_, this);
+        s.network().connect(s.server().node(), node, {&s.network().add_link("server to bystander", {})});
+    }
+    void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data) override {
+        ++datagrams;
+        bytes += data.size();
+    }
+    [[nodiscard]] const Address& address() const noexcept { return address_; }
+    std::uint64_t datagrams = 0;
+    std::uint64_t bytes = 0;
+
+  private:
+    Address address_;
+};
+
+std::vector<std::byte> stray(ConnectionId id, std::size_t size) {
+    std::vector<std::byte> data(size, std::byte{0x55});
+    wire::ShortHeader header;
+    header.destination = id;
+    wire::write_short_header(header, data);
+    return data;
+}
+
+}  // namespace
+
+TEST_CASE("a server that was started anew ends its old clients' connections within half a second, either way") {
+    for (const bool push : {true, false}) {
+        for (const Duration away : {100ms, 1000ms, 10'000ms}) {
+            Scenario s(with_key(push ? "restart under a push" : "restart under a pull"));
+            Bulk bulk;
+            if (push) {
+                bulk = start_bulk(s, {.bytes = 1'000'000'000});
+            } else {
+                start_pull(s, std::make_shared<Receiver>());
+            }
+            s.at(1s, "the server is killed", [&] { s.server().kill(); });
+            s.at(1s + away, "and started anew", [&] { listen_anew(s); });
+            SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 60s));
+            // A client that only receives asks after a second of silence.
+            const Duration noticed = std::max<Duration>(away, push ? 0s : 1s) + 1s;
+            SIM_CHECK(s, s.elapsed() <= noticed + 550ms);
+            SIM_CHECK(s, s.client().session().closed->code == ErrorCode::timeout);
+            SIM_CHECK(s, s.client().session().closed->message.find("started anew") != std::string::npos);
+            SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+        }
+    }
+}
+
+TEST_CASE("a server without the key says nothing, and silence ends the connection") {
+    auto setup = with_key("no key");
+    setup.server_reset_key.reset();
+    Scenario s(std::move(setup));
+    const Bulk bulk = start_bulk(s, {.bytes = 1'000'000'000});
+    s.at(1s, "the server is killed", [&] { s.server().kill(); });
+    s.at(2s, "and started anew", [&] { listen_anew(s); });
+    SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 100s));
+    SIM_CHECK(s, s.elapsed() >= 60s);
+}
+
+TEST_CASE("a peer whose port is closed is missed within a second, at either end and either way") {
+    for (const bool push : {true, false}) {
+        for (const bool server_dies : {true, false}) {
+            Scenario s(with_key("port unreachable"));
+            Bulk bulk;
+            if (push) {
+                bulk = start_bulk(s, {.bytes = 1'000'000'000});
+            } else {
+                start_pull(s, std::make_shared<Receiver>());
+            }
+            SimHost& dead = server_dies ? s.server() : s.client();
+            SimHost& other = server_dies ? s.client() : s.server();
+            answer_with_icmp(s, dead, other);
+            s.at(1s, "it is killed", [&] { dead.kill(); });
+            SIM_REQUIRE(s, s.run_until([&] { return !other.sessions().empty() && other.session().closed; }, 100s));
+            SIM_CHECK(s, s.elapsed() <= 2s);
+            SIM_CHECK(s, other.session().closed->message.find("nobody listens") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("F24 resets with a wrong token, of another connection or length, or from elsewhere do nothing") {
+    Scenario s(with_key("forged resets"));
+    Onlooker onlooker(s);
+    const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return onlooker.knows(); }, 5s));
+    const Address client = s.client().address();
+    const Address server = s.server().address();
+    Prng prng(s.seed());
+    for (int i = 0; i < 2000; ++i) {
+        auto forged = onlooker.reset(kKey);
+        const int kind = i % 5;
+        if (kind == 0) forged[wire::kShortHeaderBytes + prng.below(16)] ^= std::byte{1};
+        if (kind == 1) forged[1 + prng.below(4)] ^= std::byte{1};
+        if (kind == 2) forged.push_back(std::byte{0});
+        if (kind == 3) forged.pop_back();
+        const Address from = kind == 4 ? make_address(66, 1) : server;
+        s.network().inject(i * 1ms, from, client, forged);
+    }
+    SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
+    SIM_CHECK(s, s.client().session().closed->orderly());
+}
+
+// By another server with the same key, which whoever saw the id can ask; or of old.
+TEST_CASE("the right token ends nothing as long as the peer answers, however often it is shown") {
+    for (const double loss : {0.0, 0.05}) {
+        auto setup = with_key("stolen resets");
+        setup.up.loss = setup.down.loss = loss;
+        Scenario s(std::move(setup));
+        Onlooker onlooker(s);
+        const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return onlooker.knows(); }, 5s));
+        for (int i = 0; i < 4000; ++i) {
+            s.network().inject(i * 1ms, s.server().address(), s.client().address(), onlooker.reset(kKey));
+        }
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
+        SIM_CHECK(s, s.client().session().closed->orderly());
+        SIM_CHECK(s, s.server().sessions().size() == 1);
+    }
+}
+
+TEST_CASE("forged words of a closed port and of an end end nothing, neither under load nor in a pause") {
+    for (const bool idle : {false, true}) {
+        for (const double loss : {0.0, 0.05}) {
+            auto setup = with_key(idle ? "forged words in a pause" : "forged words under load");
+            setup.up.loss = setup.down.loss = loss;
+            Scenario s(std::move(setup));
+            Bulk bulk;
+            const auto ping = std::make_shared<Ping>(5, 2s);
+            if (idle) {
+                s.server().listen(16, [](proto::Connection&) { return std::make_shared<Echo>(); });
+                s.client().connect(s.server().address(), ping);
+            } else {
+                bulk = start_bulk(s, {.bytes = 5'000'000, .close_when_delivered = false});
+            }
+            for (int i = 0; i < 10'000; ++i) {
+                s.events().call_at(s.events().now() + i * 1ms, [&s, i] {
+                    const Instant now = s.events().now();
+                    for (SimHost* host : {&s.client(), &s.server()}) {
+                        if (host->sessions().empty() || !host->session().connection) continue;
+                        auto& connection = *host->session().connection;
+                        connection.on_refused(now, connection.remote());
+                        if (i % 2 == 0) connection.suspect(now, proto::Evidence::exited);
+                        host->pump();
+                    }
+                });
+            }
+            s.run_for(12s);
+            SIM_CHECK(s, idle ? ping->answered() == 5 : bulk.receiver->complete(5'000'000));
+            SIM_CHECK(s, !s.client().session().closed);
+            SIM_CHECK(s, !s.server().session().closed);
+            // Each doubt asks: that must not become a flood of its own.
+            if (idle) SIM_CHECK(s, s.client().counters().datagrams_sent < 3000);
+        }
+    }
+}
+
+TEST_CASE("of several paths a closed port ends the one; of all, the connection") {
+    for (const bool all : {false, true}) {
+        MultipathRig rig(
+            {.name = "ports of paths", .lines = {kLine, kLine}, .client = as_the_tools(), .server = as_the_tools()});
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 20'000'000});
+        const auto die = [&](std::size_t line) {
+            rig.cut(line);
+            for (int i = 0; i < 3; ++i) {
+                s.events().call_at(s.events().now() + i * 10ms, [&s, to = rig.path(line).remote] {
+                    auto& connection = s.client().session().connection;
+                    if (connection) connection->on_refused(s.events().now(), to);
+                    s.client().pump();
+                });
+            }
+        };
+        s.at(2s, "the second line ends at a closed port", [&] { die(1); });
+        if (all) s.at(2100ms, "and the first", [&] { die(0); });
+        if (all) {
+            SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 60s));
+            SIM_CHECK(s, s.elapsed() <= 3500ms);
+        } else {
+            SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+            SIM_CHECK(s, s.client().session().closed->orderly());
+        }
+    }
+}
+
+TEST_CASE("F27 packets of unknown connections: the answer is smaller, and is not answered") {
+    Scenario s(with_key("strays"));
+    Silent bystander(s, 66);
+    s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+    // Two servers that are made to talk to each other.
+    auto& kit = shared_kit();
+    SimHost second(s.events(), s.network(),
+                   HostSetup{.name = "second server",
+                             .address = make_address(3, 7000),
+                             .seed = 3,
+                             .provider = &kit.provider(),
+                             .handshakes = &kit.handshakes(),
+                             .reset_key = kKey});
+    second.listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+    s.network().connect(s.server().node(), second.node(), {&s.network().add_link("to the second", {})});
+    s.network().connect(second.node(), s.server().node(), {&s.network().add_link("from the second", {})});
+    for (std::size_t size = 0; size <= 1500; size += size < 60 ? 1 : 240) {
+        const auto sent = second.counters().datagrams_sent;
+        s.network().inject(1us, second.address(), s.server().address(),
+                           stray(ConnectionId{size + 1}, std::max(size, wire::kShortHeaderBytes)));
+        s.run_for(1s);
+        SIM_CHECK(s, second.counters().datagrams_sent == sent);
+        const auto answered = bystander.datagrams;
+        const auto bytes = bystander.bytes;
+        auto data = stray(ConnectionId{size + 5000}, std::max(size, wire::kShortHeaderBytes));
+        data.resize(size);
+        s.network().inject(1us, bystander.address(), s.server().address(), data);
+        s.run_for(1s);
+        SIM_CHECK(s, bystander.datagrams - answered == (size > proto::kResetBytes ? 1 : 0));
+        SIM_CHECK(s, bystander.bytes - bytes < std::max<std::size_t>(size, 1));
+    }
+    SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
+TEST_CASE("F35 a flood of packets of unknown connections is answered by a bounded trickle") {
+    Scenario s(with_key("flood of strays"));
+    Silent bystander(s, 66);
+    s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+        s.network().inject(Duration(i * 50'000), bystander.address(), s.server().address(),
+                           stray(ConnectionId{i * 2654435761U % 4294967296U}, 100));
+    }
+    s.run_for(2s);
+    SIM_CHECK(s, bystander.datagrams > 500);
+    SIM_CHECK(s, bystander.datagrams <= 1101);
+    const auto before = bystander.datagrams;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+        s.network().inject(Duration(i * 50'000), bystander.address(), s.server().address(),
+                           stray(ConnectionId{77}, 100));
+    }
+    s.run_for(2s);
+    SIM_CHECK(s, bystander.datagrams - before <= 21);
+}
