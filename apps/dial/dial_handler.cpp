@@ -52,6 +52,12 @@ void DialHandler::abort(ErrorCode code, const std::string& reason) {
     });
 }
 
+void DialHandler::suspect_end() {
+    driver_.post([self = shared_from_this()] {
+        if (self->connection_) self->connection_->suspect(io::monotonic_now(), proto::Evidence::exited);
+    });
+}
+
 void DialHandler::set_max_rate(Rate rate) {
     driver_.post([self = shared_from_this(), rate] {
         self->max_rate_ = rate;
@@ -82,10 +88,16 @@ std::optional<ConnectionStats> DialHandler::final_stats() const {
     return stats_;
 }
 
+Instant DialHandler::stats_at() const {
+    const std::lock_guard lock(mutex_);
+    return stats_at_;
+}
+
 bool DialHandler::try_another(const proto::CloseReason& reason) {
-    const bool unreachable =
-        reason.code == ErrorCode::network || reason.code == ErrorCode::udp_blocked || reason.code == ErrorCode::timeout;
+    const bool unreachable = reason.code == ErrorCode::network || reason.code == ErrorCode::no_route ||
+                             reason.code == ErrorCode::udp_blocked || reason.code == ErrorCode::timeout;
     if (connected() || aborted_ || !unreachable || next_ == candidates_.size()) return false;
+    if (reason.code != ErrorCode::no_route) failed_beyond_ = reason;
     log_.detail(to_string(candidates_[next_ - 1].remote) + ": " + reason.message);
     dial_next();
     return true;
@@ -94,7 +106,9 @@ bool DialHandler::try_another(const proto::CloseReason& reason) {
 void DialHandler::keep_stats(const proto::Connection& connection) {
     ConnectionStats stats = connection.stats();
     const std::lock_guard lock(mutex_);
-    if (connected_since_) stats_ = std::move(stats);
+    if (!connected_since_) return;
+    stats_ = std::move(stats);
+    stats_at_ = io::monotonic_now();
 }
 
 void DialHandler::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -117,6 +131,11 @@ void DialHandler::on_event(Instant now, proto::Connection& connection, const pro
         keep_stats(connection);
         connection_.reset();
         if (try_another(closed->reason)) return;
+        // That another address has no route says less than what became of one that has.
+        if (closed->reason.code == ErrorCode::no_route && failed_beyond_) {
+            job_.on_event(now, connection, proto::event::Closed{*failed_beyond_});
+            return;
+        }
         const ErrorCode why = closed->reason.code;
         const std::lock_guard lock(mutex_);
         lost_ = connected_since_ && !closed->reason.by_peer && !closed->reason.application &&

@@ -29,6 +29,8 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void dial();
     /// Any thread: ends the transfer, also while it is still being dialled.
     void abort(ErrorCode code, const std::string& reason);
+    /// Any thread: the program that we dialled is said to have ended (proto::Connection::suspect()).
+    void suspect_end();
     /// Any thread: the cap from now on, also of connections that are still to come.
     void set_max_rate(Rate rate);
     /// Any thread.
@@ -41,6 +43,8 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     void sample_stats();
     /// Of the connection at its end, or when last sampled. Any thread.
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
+    /// When those were taken; any thread.
+    [[nodiscard]] Instant stats_at() const;
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
@@ -62,11 +66,13 @@ class DialHandler final : public proto::ConnectionHandler, public std::enable_sh
     std::shared_ptr<proto::Connection> connection_;  // until it has closed
     std::optional<Rate> max_rate_;
     bool aborted_ = false;
+    std::optional<proto::CloseReason> failed_beyond_;  // of an address that this host has a route to
 
     mutable std::mutex mutex_;  // guards what follows
     std::optional<Instant> connected_since_;
     bool lost_ = false;
     std::optional<ConnectionStats> stats_;
+    Instant stats_at_{};
 };
 
 }  // namespace udtx::apps

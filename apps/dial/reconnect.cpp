@@ -11,8 +11,10 @@
 namespace udtx::apps {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(500);
-constexpr Duration kLongestPause = std::chrono::seconds(15);
+constexpr Duration kFirstPause = std::chrono::milliseconds(200);
+// To ask a port costs a packet; to log in by ssh costs a login, which a server may count.
+constexpr Duration kLongestPause = std::chrono::seconds(2);
+constexpr Duration kLongestPauseOverSsh = std::chrono::seconds(15);
 
 /// What the attempts so far came to.
 class Course {
@@ -39,7 +41,7 @@ class Course {
     /// False: patience is over, or there was a signal.
     [[nodiscard]] bool wait() {
         const Instant until = io::monotonic_now() + std::min(pause_, left());
-        pause_ = std::min(2 * pause_, kLongestPause);
+        pause_ = std::min(2 * pause_, setup_.over_ssh ? kLongestPauseOverSsh : kLongestPause);
         for (Instant now = io::monotonic_now(); now < until; now = io::monotonic_now()) {
             const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
             signal_ = setup_.signals.wait(std::min(slice, std::chrono::milliseconds(100)));
@@ -96,7 +98,8 @@ Attempt::End end_of(const Supervisor& supervisor, const DialHandler& dial) {
 }
 
 Attempt::End end_of(const Error& error) {
-    const bool away = error.code == ErrorCode::network || error.code == ErrorCode::timeout;
+    const bool away =
+        error.code == ErrorCode::network || error.code == ErrorCode::no_route || error.code == ErrorCode::timeout;
     return away ? Attempt::End::unreachable : Attempt::End::final;
 }
 

@@ -36,6 +36,7 @@ struct Attempt {
 struct ReconnectSetup {
     Duration patience{};     ///< without progress, all attempts together
     bool resumable = false;  ///< else there is but one attempt
+    bool over_ssh = false;   ///< each attempt logs in
     Log& log;
     SignalWatch& signals;
     TransferWatch& watch;

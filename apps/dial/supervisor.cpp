@@ -1,5 +1,6 @@
 #include "dial/supervisor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/units.hpp"
@@ -26,6 +27,7 @@ bool Supervisor::wait() {
         const Duration since = now - given_up_at_;
         if (given_up_ && since >= setup_.wind_up_within && !std::exchange(closed_, true)) ask_to_end();
         if (given_up_ && since >= setup_.wind_up_within + kCloseWithin) return false;
+        if (setup_.far_end_gone()) dial_.suspect_end();
         const auto progress = job_.progress();
         show(now, progress);
         watch(now, progress);
@@ -44,6 +46,7 @@ void Supervisor::show(Instant now, const transfer::Progress& progress) {
         dial_.set_max_rate(*cap);
     }
     const auto stats = dial_.final_stats();
+    stats_age_ = stats ? std::max(now - dial_.stats_at(), Duration::zero()) : Duration::zero();
     dial_.sample_stats();  // for the next time
     look(now, progress, stats);
 }
@@ -51,12 +54,16 @@ void Supervisor::show(Instant now, const transfer::Progress& progress) {
 void Supervisor::look(Instant now, const transfer::Progress& progress, const std::optional<ConnectionStats>& stats) {
     setup_.watch.look(now, {.progress = progress,
                             .stats = stats,
+                            .stats_age = stats_age_,
                             .protocol = setup_.transport.thread_time(),
                             .process = process_time(),
                             .writing = setup_.writing()});
 }
 
-void Supervisor::look_back() { look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats()); }
+void Supervisor::look_back() {
+    stats_age_ = Duration::zero();
+    look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats());
+}
 
 bool Supervisor::interrupt(int signal, Instant now) {
     const auto wish = interruption_.on_signal(signal, now);

@@ -31,6 +31,8 @@ class Supervisor {
         std::function<Duration()> writing = [] { return Duration(); };  ///< so long a receiver's writer was at work
         /// Asked at each turn: nothing will come of it.
         std::function<bool()> hopeless = [] { return false; };
+        /// Asked at each turn: the far end's program has ended, as far as can be seen from here.
+        std::function<bool()> far_end_gone = [] { return false; };
     };
     /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
     Supervisor(const Setup& setup, DialHandler& dial, const transfer::Job& job, const std::atomic<bool>& done);
@@ -64,6 +66,7 @@ class Supervisor {
     StallWatch stall_;
     Instant start_;
     Instant last_moved_;
+    Duration stats_age_{};
     std::optional<Instant> end_;
     Interruption interruption_;
     std::optional<Error> given_up_;

@@ -37,8 +37,9 @@ struct Glance {
     Duration at{};
     transfer::Progress progress;
     std::optional<ConnectionStats> stats{};
-    Duration protocol{};  ///< see LimitSample
-    Duration process{};   ///< processor time of all threads
+    Duration stats_age{};  ///< how long before `at` they were taken
+    Duration protocol{};   ///< see LimitSample
+    Duration process{};    ///< processor time of all threads
     Duration writing{};
     Rate cap = Rate::infinite();
     Duration unanswered{};  ///< see Silence

@@ -17,6 +17,8 @@ namespace {
 
 // Lines come back after half a minute of nothing, and the session should still be there.
 constexpr Duration kSilence = std::chrono::seconds(60);
+// Who only receives has nothing to send: a server that was started anew hears of it, and says so, by these.
+constexpr Duration kKeepAlive = std::chrono::seconds(1);
 
 std::string joined(const std::vector<std::string>& names, const char* between) {
     std::string out;
@@ -197,6 +199,7 @@ TransportConfig CommonOptions::transport() const {
     config.policy = policy;
     config.max_datagram = max_datagram;
     config.idle_timeout = kSilence;
+    config.keep_alive = kKeepAlive;
     if (timeout) {
         config.handshake_timeout = std::min(config.handshake_timeout, *timeout);
         // The user's patience also bounds how long a silent peer is waited for, in both directions.

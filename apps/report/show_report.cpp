@@ -50,7 +50,8 @@ void show_report(Log& log, const FinalReport& report, const ShowOptions& options
 std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
     // What was refused, or does not verify, is so the next time.
     const ErrorCode code = outcome.status.ok() ? ErrorCode::interrupted : outcome.status.error().code;
-    const bool line = code == ErrorCode::network || code == ErrorCode::timeout || code == ErrorCode::udp_blocked;
+    const bool line = code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::timeout ||
+                      code == ErrorCode::udp_blocked;
     const bool disk = code == ErrorCode::file_io && outcome.files + outcome.kept_bytes + outcome.sent_bytes > 0;
     const bool helps = interrupted || code == ErrorCode::interrupted || line || disk;
     return outcome.continues && helps ? "; the same command continues from here" : "";

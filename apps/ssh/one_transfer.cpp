@@ -15,7 +15,8 @@ namespace {
 
 /// The other side dials at once; its addresses may be several, tried in turn.
 constexpr Duration kPeerWithin = std::chrono::seconds(60);
-/// ssh has gone: when nothing moves over UDP either, so has the other side.
+/// ssh has gone: when nothing moves over UDP either, so has the other side. One that answers, and moves nothing, may
+/// have lost its ssh, and its disk may be slow.
 constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
 /// For our own disk to take what is complete, and for the other side to hear of it.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
@@ -56,6 +57,7 @@ bool OneTransfer::serve(BootstrapChannel& channel, Duration patience) {
         }
         if (done_) return true;
         observer_.look({.at = now - start, .progress = job_.progress()});
+        if (alone) suspect_end();
         if (signal && !interrupt(*signal, now)) return false;
         if (deadline_ && now >= *deadline_) return false;
         const Duration limit = alone ? std::min(patience, kPatienceWithoutSsh) : patience;
@@ -76,6 +78,12 @@ void OneTransfer::tell_heard(const BootstrapChannel& channel) {
     BootstrapFields fields;
     fields.add("heard", "1");
     channel.answer(fields);
+}
+
+void OneTransfer::suspect_end() {
+    driver_.post([self = shared_from_this()] {
+        if (self->connection_ != nullptr) self->connection_->suspect(io::monotonic_now(), proto::Evidence::exited);
+    });
 }
 
 void OneTransfer::abort(Instant now, ErrorCode code, const std::string& reason) {

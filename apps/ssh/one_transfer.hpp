@@ -37,6 +37,8 @@ class OneTransfer final : public proto::ConnectionHandler, public std::enable_sh
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
+    /// The other side's ssh has gone: it has, too, unless it answers.
+    void suspect_end();
     void tell_heard(const BootstrapChannel& channel);
     [[nodiscard]] bool serve(BootstrapChannel& channel, Duration patience);
     /// The first time in good order, the second time at once.

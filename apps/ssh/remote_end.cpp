@@ -120,6 +120,11 @@ class RemoteEnd::Dialogue {
         return heard_;
     }
 
+    [[nodiscard]] bool gone() { return child_->gone(); }
+    [[nodiscard]] Error ended_early() const {
+        return {ErrorCode::network, "'" + program_ + "' on " + start_.target.host + " ended before the transfer began"};
+    }
+
   private:
     /// If it is there by now. An error: the other side says why not, or has ended.
     Result<std::optional<BootstrapFields>> next_block() {
@@ -250,6 +255,10 @@ Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
 }
 
 bool RemoteEnd::heard() { return dialogue_->heard(); }
+
+bool RemoteEnd::gone() { return dialogue_->gone(); }
+
+Error RemoteEnd::ended_early() const { return dialogue_->ended_early(); }
 
 std::vector<Address> addresses_to_dial(const std::vector<Address>& resolved, const std::optional<Address>& reached,
                                        bool proxied) {

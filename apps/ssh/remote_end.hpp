@@ -52,6 +52,10 @@ class RemoteEnd {
     [[nodiscard]] Result<std::optional<BootstrapFields>> await_answer();
     /// The other side has said by now that datagrams came there.
     [[nodiscard]] bool heard();
+    /// The program there has ended, or our ssh has: then its datagrams may still come.
+    [[nodiscard]] bool gone();
+    /// What to say of it when there was no connection by then.
+    [[nodiscard]] Error ended_early() const;
     [[nodiscard]] std::uint16_t port() const noexcept { return addresses_.front().port; }
 
   private:

@@ -137,6 +137,12 @@ bool SshChild::ended() const {
     return at_end_ && lines_.empty();
 }
 
+bool SshChild::gone() {
+    if (status_ || reap(std::chrono::milliseconds(0))) return true;
+    const std::lock_guard lock(mutex_);
+    return at_end_;
+}
+
 void SshChild::read_until_stopped() {
     std::string out;
     std::string err;

@@ -42,6 +42,8 @@ class SshChild {
     [[nodiscard]] std::chrono::system_clock::time_point line_came() const;
     /// Its standard output has ended, and all lines of it were taken.
     [[nodiscard]] bool ended() const;
+    /// It has exited, or said that it has nothing more to say.
+    [[nodiscard]] bool gone();
     /// Closes its standard input and waits until it exits; asks it to with SIGTERM after `patience`. What a shell would
     /// have in $?. All that it had said has been handed over then.
     int finish(std::chrono::milliseconds patience);

@@ -102,11 +102,15 @@ Result<void> take_answer(const PullRoute& route) {
     return {};
 }
 
+bool gone(const PullRoute& route) { return route.remote && route.remote->gone(); }
+
 /// Takes the answer of the sender over ssh. Why it does not serve us, if that is why there is no connection.
 std::optional<Error> take_refusal(const PullRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
     if (supervisor.given_up()) return std::nullopt;
     const auto answered = take_answer(route);
-    return answered || dial.connected() ? std::nullopt : std::optional(answered.error());
+    if (dial.connected()) return std::nullopt;
+    if (!answered) return answered.error();
+    return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
 }
 
 /// One connection's worth of a transfer.
@@ -153,7 +157,9 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
          .transport = **transport,
          .log = run.log,
          .writing = [&job] { return (*job)->written_for(); },
-         .hopeless = [&] { return route.remote && !route.remote->answer().ok() && !dial->connected(); }},
+         .hopeless =
+             [&] { return route.remote && (!route.remote->answer().ok() || gone(route)) && !dial->connected(); },
+         .far_end_gone = [&] { return gone(route); }},
         *dial, **job, done);
     return run_attempt({.options = command.common,
                         .watch = watch,
@@ -186,8 +192,9 @@ FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     auto watch = watch_pull(run, patience);
     if (!watch) return never_began(options, watch.error());
     const Fetching fetching{run, *watch, leave};
-    FinalReport report = keep_trying({patience, resumable(run.command), run.log, run.signals, **watch},
-                                     [&](bool again) { return attempt(fetching, again); });
+    FinalReport report =
+        keep_trying({patience, resumable(run.command), !run.command.server.has_value(), run.log, run.signals, **watch},
+                    [&](bool again) { return attempt(fetching, again); });
     (*watch)->finish(report);
     return report;
 }

@@ -84,11 +84,14 @@ bool listen_to(const SendRoute& route, transfer::SendJob& job) {
     return answer.ok();
 }
 
+bool gone(const SendRoute& route) { return route.remote && route.remote->gone(); }
+
 /// Why the far end over ssh does not serve us, if that is why there is no connection.
 std::optional<Error> refusal(const SendRoute& route, const DialHandler& dial, const Supervisor& supervisor) {
     if (!route.remote || dial.connected() || supervisor.given_up()) return std::nullopt;
     const auto answer = route.remote->await_answer();
-    return answer ? std::nullopt : std::optional(answer.error());
+    if (!answer) return answer.error();
+    return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
 }
 
 /// Of a run, over all its connections.
@@ -178,7 +181,8 @@ Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
                            .watch = watch,
                            .transport = **transport,
                            .log = run.log,
-                           .hopeless = [&] { return !listen_to(route, **job) && !dial->connected(); }},
+                           .hopeless = [&] { return (!listen_to(route, **job) || gone(route)) && !dial->connected(); },
+                           .far_end_gone = [&] { return gone(route); }},
                           *dial, **job, done);
     return run_attempt({.options = command.common,
                         .watch = watch,
@@ -238,8 +242,9 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     if (!watch) return never_began(command.common, watch.error());
     transfer::SentNames sent;
     const Sending sending{run, sources, *watch, sent, leave};
-    FinalReport report = keep_trying({patience, command.resumable(), run.log, run.signals, **watch},
-                                     [&](bool again) { return attempt(sending, again); });
+    FinalReport report =
+        keep_trying({patience, command.resumable(), command.remote.has_value(), run.log, run.signals, **watch},
+                    [&](bool again) { return attempt(sending, again); });
     (*watch)->finish(report);
     return report;
 }

@@ -1,0 +1,117 @@
+# The other end dies by SIGKILL: who dialled is back within two seconds of when there is somebody again, whichever way the
+# files go, by URL and over ssh; and a client that comes again takes its dead predecessor's place at once.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst" "$work/got"
+# Holes count as little as the disk does: what matters is that it lasts.
+head -c 24000000 /dev/urandom >"$work/file"
+# On a machine that has other things to do; by itself it takes two.
+within=6000
+
+now() { date +%s%N; }
+arriving=$work/dst
+begun() { [ -n "$(find "$arriving" -name '*.part' -size +6000k)" ] || [ -e "$arriving/file" ]; }
+moves() { [ -n "$(find "$arriving" -name '*.part' -newer "$work/mark" -printf x)" ] || [ -e "$arriving/file" ]; }
+# back_since NANOSECONDS WHAT
+back_since() {
+    until_true 60 moves
+    local took=$((($(now) - $1) / 1000000))
+    echo "$2: back after $took ms"
+    [ "$took" -le "$within" ] || fail "$2: back after $took ms"
+}
+# listen NAME FLAGS...
+listen() {
+    local name=$1
+    shift
+    "$recv" --listen "127.0.0.1:$port" --psk-file "$work/psk" --dir "$work/dst" "$@" 2>"$work/$name.log" &
+    receiver=$!
+    receivers+=("$receiver")
+}
+start() {
+    "$@" 2>"$work/last.err" &
+    client=$!
+    receivers+=("$client")
+    until_true 60 begun
+}
+kill_now() {
+    kill -KILL "$1"
+    wait "$1" 2>/dev/null || true
+    sleep 0.05 # what it was writing has got its time stamp
+    touch "$work/mark"
+}
+finished() {
+    wait_for 0 "$client"
+    cmp "$work/file" "$arriving/file" || fail "$1: not the same"
+    said "the connection is lost; reconnecting"
+    never_said "silent for"
+}
+
+# By URL, pushed; the server is started anew after a second.
+start_recv first --psk-file "$work/psk" --dir "$work/dst"
+start "$send" --rate 200M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+kill_now "$receiver"
+sleep 1
+listen second --allow-read
+back_since "$(now)" "push by URL"
+finished "push by URL"
+
+# Fetched; the server is started anew at once.
+arriving=$work/got
+start "$recv" --rate 200M --psk-file "$work/psk" "udtx://127.0.0.1:$port/file" "$work/got/"
+kill_now "$receiver"
+listen third --allow-read
+back_since "$(now)" "pull by URL"
+finished "pull by URL"
+
+# The client dies, and the same command is given again: its journal is free at once.
+arriving=$work/dst
+rm "$work/dst/file"
+start "$send" --rate 200M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+kill_now "$client"
+again=$(now)
+"$send" --rate 200M --json --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" >"$work/again.json" 2>"$work/last.err" &
+client=$!
+receivers+=("$client")
+back_since "$again" "client again"
+wait_for 0 "$client"
+cmp "$work/file" "$work/dst/file" || fail "client again: not the same"
+[ "$(json_field "$work/again.json" resumed_bytes)" -ge 2000000 ] || fail "client again: what had arrived was sent again"
+
+# Nobody comes to replace a server that was killed: that the port is closed is told soon, and patience ends.
+rm "$work/dst/file"
+start "$send" --rate 200M --timeout 3 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+kill_now "$receiver"
+lost() { grep -q 'connection is lost' "$work/last.err"; }
+since=$(now)
+until_true 60 lost
+took=$((($(now) - since) / 1000000))
+echo "nobody: told after $took ms"
+[ "$took" -le 2500 ] || fail "told after $took ms"
+wait_for 30 "$client"
+said "nobody listens on UDP 127.0.0.1:$port any more.*while reconnecting"
+
+# Over ssh, both ways.
+. "$(dirname "$0")/ssh_lib.sh"
+start_sshd
+far_program recv "echo \$\$ >>'$work/far.pids'" "exec '$recv' \"\$@\""
+far_program send "echo \$\$ >>'$work/far.pids'" "exec '$send' \"\$@\""
+arriving=$work/dst
+rm -rf "$work/dst"/* "$work/dst"/.??*
+start "$send" --rate 200M "${ssh[@]}" --remote-bin "$work/recv" "$work/file" "far:$work/dst/"
+kill_now "$(tail -n 1 "$work/far.pids")"
+back_since "$(now)" "push over ssh"
+finished "push over ssh"
+arriving=$work/got
+rm -rf "$work/got"/* "$work/got"/.??*
+start "$recv" --rate 200M "${ssh[@]}" --remote-bin "$work/send" "far:$work/dst/file" "$work/got/"
+kill_now "$(tail -n 1 "$work/far.pids")"
+back_since "$(now)" "pull over ssh"
+finished "pull over ssh"
+
+# ssh alone dies: the transfer does not need it.
+rm "$work/got/file"
+start "$recv" --rate 200M "${ssh[@]}" --remote-bin "$work/send" "far:$work/dst/file" "$work/got/"
+kill -KILL "$(pgrep -P "$client" -x ssh)"
+wait_for 0 "$client"
+cmp "$work/file" "$work/got/file" || fail "without ssh: not the same"
+never_said "connection is lost"

@@ -1,0 +1,97 @@
+# No way to the receiver: at once, in the system's own words, with code 10; and where one address of a name has none, the
+# next one is tried. In network namespaces, so that nothing of the host is touched.
+. "$(dirname "$0")/lib.sh"
+if [ "${IN_NAMESPACE:-}" != yes ]; then
+    command -v ip >/dev/null || skip "there is no 'ip' (Debian: iproute2)"
+    unshare -rn true 2>/dev/null || skip "no network namespace can be made here (unshare -rn)"
+    trap - EXIT
+    rm -rf "$work"
+    IN_NAMESPACE=yes exec unshare -rn bash "$0" "$@"
+fi
+make_key
+mkdir "$work/dst"
+echo x >"$work/file"
+ip link set lo up
+ip link add near0 type veth peer name far0 2>/dev/null || skip "no interface can be made in a namespace here"
+ip link set far0 up
+ip address add 10.9.0.1/24 dev near0
+ip link set near0 up
+
+# refused WORDS ADDRESS FLAGS...: both tools, one thread or two; within two seconds, for the machine may be busy.
+refused() {
+    local words=$1 url=udtx://$2:7000/ began
+    shift 2
+    for streams in 1 2; do
+        began=$(date +%s%N)
+        expect 10 "$send" --streams "$streams" --psk-file "$work/psk" "$@" "$work/file" "$url"
+        said "$words"
+        never_said "firewall, and check host|nothing answers"
+        [ $((($(date +%s%N) - began) / 1000000)) -lt 2000 ] || fail "not at once: $words"
+    done
+    expect 10 "$recv" --psk-file "$work/psk" "$@" "${url}x" "$work/dst/"
+    said "$words"
+    expect 10 "$send" --probe-only --psk-file "$work/psk" "$@" "$url"
+    said "$words"
+}
+
+refused "no way to 192.0.2.1:7000/udp: Network is unreachable" 192.0.2.1
+refused "no way to \[2001:db8::1\]:7000/udp: (Network is unreachable|Cannot assign)" "[2001:db8::1]"
+for kind in "unreachable:No route to host" "prohibit:Permission denied.*prohibit" "blackhole:Invalid argument.*blackhole" \
+    "throw:Network is unreachable"; do
+    ip route replace "${kind%%:*}" 203.0.113.0/24
+    refused "no way to 203.0.113.5:7000/udp: ${kind#*:}" 203.0.113.5
+    ip route del 203.0.113.0/24
+done
+refused "no way to \[fe80::1\]:7000/udp: Invalid argument .*fe80::1%eth0" "[fe80::1]"
+refused "no way to 255.255.255.255:7000/udp: (Permission denied|Network is unreachable)" 255.255.255.255
+ip link set near0 down
+refused "no way to 10.9.0.2:7000/udp: Network is (unreachable|down)" 10.9.0.2
+ip link set near0 up
+
+# What a router says anybody may have said: it is believed when nothing else comes for a second or so.
+unshare -n sleep 60 &
+router=$!
+receivers+=("$router")
+apart() { [ "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$router/ns/net")" ]; }
+until_true 10 apart
+there() { nsenter -t "$router" -n "$@"; }
+ip link set far0 netns "$router"
+there ip address add 10.9.0.9/24 dev far0
+there ip link set far0 up
+there ip link set lo up
+there sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' 2>/dev/null || true
+there ip route add prohibit 198.51.100.0/24
+ip route add 198.51.100.0/24 via 10.9.0.9
+expect 10 "$send" --psk-file "$work/psk" "$work/file" udtx://198.51.100.7:7000/
+said "no way to 198.51.100.7:7000/udp: No route to host"
+
+# Two paths, neither of which leads there.
+ip link add near1 type veth peer name far1
+ip link set far1 up
+ip address add 10.8.0.1/24 dev near1
+ip link set near1 up
+ip route add unreachable 203.0.113.0/24
+refused "no way to 203.0.113.5:7000/udp: No route to host" 203.0.113.5 --path 10.9.0.1 --path 10.8.0.1
+
+# One path that leads nowhere does not keep the other from it, nor costs it time.
+start_recv other --psk-file "$work/psk" --dir "$work/dst"
+began=$(date +%s%N)
+expect 0 "$send" --psk-file "$work/psk" --path 10.9.0.1,203.0.113.5 --path 127.0.0.1 "$work/file" "udtx://127.0.0.1:$port/"
+[ $((($(date +%s%N) - began) / 1000000)) -lt 2000 ] || fail "a path without a route cost time"
+
+if command -v iptables >/dev/null && iptables -A OUTPUT -p udp -d 10.9.0.7 -j DROP 2>/dev/null; then
+    refused "no way to 10.9.0.7:7000/udp: Operation not permitted .*firewall" 10.9.0.7
+fi
+
+# A line that comes back: what has begun is not given up.
+head -c 20000000 /dev/urandom >"$work/large"
+"$send" --rate 60M --psk-file "$work/psk" "$work/large" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+client=$!
+receivers+=("$client")
+arrives() { [ -n "$(find "$work/dst" -name '*.part' -size +2000k)" ]; }
+until_true 60 arrives
+ip link set lo down
+sleep 1
+ip link set lo up
+wait_for 0 "$client"
+cmp "$work/large" "$work/dst/large" || fail "not the same"
