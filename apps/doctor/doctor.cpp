@@ -21,6 +21,10 @@ void define_doctor(CLI::App& app, DoctorCommand& command, bool dials) {
     app.add_option("--psk-file", command.psk_file, "As for a transfer")->type_name("FILE");
     app.add_option("--identity", command.identity, "As for a transfer")->type_name("FILE");
     app.add_option("--pin", command.pin, "As for a transfer")->type_name("KEY|FILE");
+    app.add_option("-l,--rate", command.rate,
+                   "Measure the path with up to so many bits a second (default: 5 % of what packet pairs show of it, "
+                   "or 500 kbit/s)")
+        ->type_name("RATE");
     command.ssh.add_to(app);
     app.add_option("HOST", command.hosts,
                    "[USER@]HOST[:DIR]: over ssh, what is wrong there and in between; HOST:PORT or a URL: measure the "
@@ -49,6 +53,7 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
     pass_on("--psk-file", command.psk_file);
     pass_on("--identity", command.identity);
     pass_on("--pin", command.pin);
+    pass_on("--rate", command.rate);
     return EarlyText();
 }
 

@@ -46,6 +46,7 @@ struct DoctorCommand {
     std::string psk_file;
     std::string identity;
     std::string pin;
+    std::string rate;
     std::vector<std::string> hosts;  ///< as typed
 
     std::string host;  ///< for ssh, or HOST:PORT; empty: this host only

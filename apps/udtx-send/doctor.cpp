@@ -90,7 +90,7 @@ ExitCode examine_both_ends(Log& log, Terminal& terminal, const DoctorCommand& co
             code);
     }
     SignalWatch signals;
-    const PathProbe probe = probe_path({path, log, terminal, signals});
+    const PathProbe probe = probe_path({path, log, terminal, signals}, ProbeLoad::gentle);
     terminal.clear_status();
     const std::vector<Finding> between = examine_between(probe, target.host, path.ssh.udp_ports);
     ExitCode code = code_of(here);
@@ -113,7 +113,7 @@ ExitCode examine_path(Log& log, Terminal& terminal, const DoctorCommand& command
     const std::vector<Finding> findings = examine_host(command);
     SignalWatch signals;
     const SendRun run{path, log, terminal, signals};
-    const PathProbe probe = probe_path(run);
+    const PathProbe probe = probe_path(run, ProbeLoad::gentle);
     ExitCode code = code_of(findings);
     if (!command.json) {
         code = print_output(log, findings_text(findings), code);

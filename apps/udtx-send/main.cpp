@@ -66,7 +66,7 @@ ExitCode send(Terminal& terminal, const StandardDescriptors& standard, const std
     if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
     SignalWatch signals;
     const SendRun run{command, log, terminal, signals};
-    if (command.probe_only) return show_probe(run, probe_path(run));
+    if (command.probe_only) return show_probe(run, probe_path(run, ProbeLoad::full));
     return show(run, run_sender(run, [](const SendRun& r, const FinalReport& f) { leave(r, f); }));
 }
 

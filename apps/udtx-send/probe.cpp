@@ -18,6 +18,7 @@
 #include "dial/probe_job.hpp"
 #include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
+#include "observe/progress.hpp"
 #include "report/output.hpp"
 #include "udtx-send/send_route.hpp"
 
@@ -25,6 +26,8 @@ namespace udtx::apps {
 namespace {
 
 constexpr Duration kProbeTime = std::chrono::seconds(4);
+constexpr Rate kGentle = Rate::bits_per_second(500e3);
+constexpr double kGentleShare = 0.05;
 constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
 
 std::string percent(double share) {
@@ -40,19 +43,53 @@ double loss_of(const PathStats& path) {
 std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
     if (!remote) return std::nullopt;
     const auto answer = remote->answer();
-    return answer ? std::nullopt : std::optional(answer.error());
+    if (!answer) return answer.error();
+    return remote->gone() ? std::optional(remote->ended_early()) : std::nullopt;
 }
 
-/// While the line is being filled: looks at it, and ends on a signal.
+/// What the line carries: no more than left, whatever a late acknowledgement makes of the moment.
+class Carried {
+  public:
+    void sample(Instant at, const ConnectionStats& stats) {
+        std::uint64_t sent = 0;
+        std::uint64_t delivered = 0;
+        for (const PathStats& path : stats.paths) {
+            sent += path.sent_bytes;
+            delivered += path.delivered_bytes;
+        }
+        sent_.sample(at.time_since_epoch(), sent);
+        delivered_.sample(at.time_since_epoch(), delivered);
+    }
+    [[nodiscard]] Rate rate() const { return std::min(sent_.rate(), delivered_.rate()); }
+
+  private:
+    RateMeter sent_{std::chrono::seconds(2)};
+    RateMeter delivered_{std::chrono::seconds(2)};
+};
+
+/// A twentieth of the line, as packet pairs show it.
+void keep_gentle(DialHandler& dial, const ConnectionStats& stats) {
+    Rate line;
+    for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
+    dial.set_max_rate(std::max(kGentle, line * kGentleShare));
+}
+
+/// While bytes are on their way: looks at the line, and ends on a signal.
 void watch_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, const Transport& transport,
-                 DialHandler& dial, ProbeJob& job, TransferWatch& watch, const std::atomic<bool>& done) {
+                 DialHandler& dial, ProbeJob& job, TransferWatch& watch, const std::atomic<bool>& done,
+                 PathProbe& probe) {
+    Carried carried;
     watch.begin_connection(io::monotonic_now());
     while (!done && (dial.connected() || !refusal(remote))) {
+        if (remote && remote->gone()) dial.suspect_end();
         if (run.signals.wait(std::chrono::milliseconds(100))) {
             dial.abort(ErrorCode::interrupted, "interrupted");
             return;
         }
         const auto stats = dial.final_stats();
+        if (stats) carried.sample(dial.stats_at(), *stats);
+        if (stats && probe.gentle) keep_gentle(dial, *stats);
+        probe.reached = carried.rate();
         dial.sample_stats();  // for the next time
         job.tick();
         watch.look(io::monotonic_now(), {.progress = job.progress(),
@@ -102,9 +139,12 @@ std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<
 
 }  // namespace
 
-PathProbe probe_path(const SendRun& run) {
+PathProbe probe_path(const SendRun& run, ProbeLoad load) {
     const SendCommand& command = run.command;
     PathProbe probe;
+    probe.gentle = load == ProbeLoad::gentle && command.common.rate.is_infinite();
+    TransportConfig config = command.transport();
+    if (probe.gentle) config.max_rate = kGentle;
     const auto fail = [&probe](const Error& error) {
         probe.error = error;
         return probe;
@@ -117,8 +157,7 @@ PathProbe probe_path(const SendRun& run) {
     if (!watch) return fail(watch.error());
     auto candidates = command.paths.plan(route->addresses, command.common.addresses);
     if (!candidates) return fail(candidates.error());
-    auto transport =
-        Transport::make_open(route->credentials, command.transport(), command.common.driver(), *candidates);
+    auto transport = Transport::make_open(route->credentials, config, command.common.driver(), *candidates);
     if (!transport) return fail(transport.error());
     io::Driver& driver = (*transport)->driver();
     probe.buffer_advice = driver.buffer_advice();
@@ -132,7 +171,7 @@ PathProbe probe_path(const SendRun& run) {
         std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), job, run.log);
     dial->dial();
     (*transport)->start();
-    watch_probe(run, route->remote, **transport, *dial, job, **watch, done);
+    watch_probe(run, route->remote, **transport, *dial, job, **watch, done, probe);
     dial->sample_stats();
     (*transport)->stop(kDrainAtMost);
 
@@ -141,7 +180,6 @@ PathProbe probe_path(const SendRun& run) {
     probe.handshake = job.handshake_time();
     if (probe.handshake) probe.limits = seen.limits;
     if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
-    for (const auto& [id, rate] : seen.paths) probe.reached = probe.reached + rate;
     const auto status = job.result().status;
     if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());
     if (const auto why = refusal(route->remote); why && !dial->connected()) probe.error = why;
@@ -168,7 +206,11 @@ std::vector<std::string> describe(const PathProbe& probe) {
     if (!probe.stats) return lines;
     lines.push_back("reached: " + format_rate(probe.reached) + " (" + format_byte_rate(probe.reached) + "), " +
                     probe.stats->congestion + ", " + probe.stats->cipher);
-    if (const std::string line = limit_line(probe.limits); !line.empty()) lines.push_back(line);
+    if (probe.gentle) {
+        lines.push_back("kept to 5 % of what packet pairs show of the line, or 500 kbit/s: --rate R measures up to R");
+    } else if (const std::string line = limit_line(probe.limits); !line.empty()) {
+        lines.push_back(line);
+    }
     lines.push_back("buffers here: " + (probe.buffer_advice.empty() ? "as large as asked for" : probe.buffer_advice));
     return lines;
 }
@@ -186,7 +228,7 @@ std::string to_json(const PathProbe& probe) {
     json.key("reached_bps");
     probe.handshake ? json.number(probe.reached.bps()) : json.null();
     json.key("limited_by");
-    probe.limits.empty() ? json.null() : json.string(name_of(probe.limits.front().limit));
+    probe.limits.empty() || probe.gentle ? json.null() : json.string(name_of(probe.limits.front().limit));
     const bool measured = probe.handshake && probe.stats;
     json.key("cipher");
     measured ? json.string(probe.stats->cipher) : json.null();

@@ -12,7 +12,7 @@ namespace udtx {
 
 struct TransportConfig {
     std::string congestion = "udtx";
-    Rate max_rate = Rate::infinite();          ///< cap on what leaves, all paths together
+    Rate max_rate = Rate::infinite();          ///< cap on what leaves, all paths together, IP and UDP headers included
     Rate max_receive_rate = Rate::infinite();  ///< announced to the peer, whose cap it is
     Policy policy = Policy::fair;              ///< share beside other flows
     /// Floor of what leaves, all paths together, whatever congestion control says; zero: none.

@@ -6,12 +6,25 @@
 
 namespace udtx::proto {
 
+namespace {
+
+/// A cap is of what the line carries, with the headers of IP and UDP.
+Rate payload_of(Rate cap, const PathContext& p) {
+    if (cap.is_infinite()) return cap;
+    const double headers = p.remote.family == Address::Family::v6 ? 48.0 : 28.0;
+    const double datagram = p.mtu.current();
+    return cap * (datagram / (datagram + headers));
+}
+
+}  // namespace
+
 std::uint64_t Connection::budget(Instant now, PathContext& p) {
     const auto datagram = p.mtu.current();
-    p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), max_rate_), datagram);
+    const Rate cap = payload_of(max_rate_, p);
+    p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), cap), datagram);
     const std::uint64_t own = p.pacer.budget(now);
     if (paths_.single()) return own;
-    total_.set_rate(now, max_rate_, datagram);
+    total_.set_rate(now, cap, datagram);
     return std::min(own, total_.budget(now));
 }
 
