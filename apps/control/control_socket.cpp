@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -141,7 +142,11 @@ class ControlSocket::Impl {
                 continue;
             }
             ::fcntl(visitor.get(), F_SETFD, FD_CLOEXEC);
-            if (is_ours(visitor.get())) serve(visitor.get());
+            try {
+                if (is_ours(visitor.get())) serve(visitor.get());
+            } catch (const std::exception&) {
+                // No memory for an answer: this visitor gets none.
+            }
         }
     }
     void serve(int fd) {
@@ -180,8 +185,13 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(Handler handler) {
         listener && ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
         ::chmod(path.c_str(), 0600) == 0 && ::listen(listener.get(), 8) == 0 && ::pipe2(wake.data(), O_CLOEXEC) == 0;
     if (!good) return io_error("cannot listen on " + path, errno);
-    return std::unique_ptr<ControlSocket>(
-        new ControlSocket(std::make_unique<Impl>(path, std::move(listener), wake, std::move(handler))));
+    try {
+        return std::unique_ptr<ControlSocket>(
+            new ControlSocket(std::make_unique<Impl>(path, std::move(listener), wake, std::move(handler))));
+    } catch (const std::system_error& failed) {
+        ::unlink(path.c_str());
+        return Error{ErrorCode::file_io, std::string("no thread for the control socket: ") + failed.what()};
+    }
 }
 
 Result<std::vector<std::string>> running_transfers() {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <future>
+#include <system_error>
 
 #include "common/log.hpp"
 #include "common/signals.hpp"
@@ -51,7 +52,12 @@ struct ReconnectSetup {
 template <class Make>
 [[nodiscard]] auto make_while_watched(TransferWatch& watch, bool again, const Make& make) {
     if (!again) return make();
-    auto made = std::async(std::launch::async, make);
+    std::future<decltype(make())> made;
+    try {
+        made = std::async(std::launch::async, make);
+    } catch (const std::system_error&) {
+        return make();  // no thread to be had: they hear of it afterwards
+    }
     while (made.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
         watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::leave);
     }

@@ -10,8 +10,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <exception>
 #include <future>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -68,7 +70,14 @@ const std::shared_future<std::vector<std::string>>& names_being_found() {
     static const std::shared_future<std::vector<std::string>> names = [] {
         std::packaged_task<std::vector<std::string>()> find(all_names);
         auto found = find.get_future().share();
-        std::thread(std::move(find)).detach();
+        try {
+            std::thread(std::move(find)).detach();
+        } catch (const std::system_error&) {
+            // No thread to wait for a name server: the short names will do.
+            std::promise<std::vector<std::string>> known;
+            known.set_value(short_names());
+            found = known.get_future().share();
+        }
         return found;
     }();
     return names;
@@ -118,7 +127,11 @@ class HttpServer::Impl {
             return Error{ErrorCode::network, "cannot listen on " + to_string(address) + "/tcp: " + error.message()};
         accept();
         (void)names_being_found();  // begins
-        thread_ = std::thread([this] { context_.run(); });
+        try {
+            thread_ = std::thread([this] { run(); });
+        } catch (const std::system_error& failed) {
+            return Error{ErrorCode::network, std::string("no thread for the page and the metrics: ") + failed.what()};
+        }
         return {};
     }
     [[nodiscard]] std::string address() const {
@@ -146,6 +159,18 @@ class HttpServer::Impl {
     }
 
   private:
+    /// A visit that needs more than there is ends; the others go on.
+    void run() {
+        for (;;) {
+            try {
+                context_.run();
+                return;
+            } catch (const std::exception&) {
+                std::this_thread::sleep_for(kAgain);
+            }
+        }
+    }
+
     void wait_for_streams(std::promise<void>& over) {
         if (visitors_->streams.empty() || deadline_.expiry() <= asio::steady_timer::clock_type::now()) {
             return over.set_value();

@@ -16,6 +16,7 @@
 #include "observe/progress_display.hpp"
 #include "options/begin.hpp"
 #include "report/receipt.hpp"
+#include "transfer/disk_pool.hpp"
 #include "udtx-recv/authorized_keys.hpp"
 #include "udtx-recv/refusal_log.hpp"
 #include "udtx-recv/server_report.hpp"
@@ -188,6 +189,7 @@ class Server {
         watch_.refused();
         const std::string line = "refused " + to_string(remote) + ": " + why.message;
         // A client that went away midway is no news.
+        if (why.code == ErrorCode::internal) return refusals_.tell(io::monotonic_now(), line);
         if (why.code != ErrorCode::authentication) return run_.log.detail(line);
         refusals_.tell(io::monotonic_now(),
                        line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
@@ -279,6 +281,8 @@ class Server {
         }
         accumulate(total_.outcome, report.outcome);
         total_.progress.files_total += report.progress.files_total;
+        total_.progress.files_done += report.progress.files_done;
+        total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;
         total_.elapsed += report.elapsed;
     }
 
@@ -369,6 +373,12 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();
     (*transport)->start();
+    // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.
+    if (const auto started = transfer::start_disk_pools(); !started) {
+        (*transport)->stop(Duration::zero());
+        server.stop_watching();
+        return never_began(command.common, started.error());
+    }
     run.log.info("listening on " + to_string(*local) + "/udp, writing to " +
                  (command.to_stdout ? "standard output" : command.directory));
     const bool wound_up = server.serve();

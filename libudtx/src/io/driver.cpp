@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "io/driver_impl.hpp"
@@ -81,10 +85,31 @@ void Driver::Impl::run() {
     start_lanes();
     const auto work = asio::make_work_guard(context_);
     schedule_turn();
-    context_.run();
+    run_context();
     context_.restart();
     lanes_.reset();
     waiting_room_ = false;
+}
+
+void Driver::Impl::run_context() {
+    for (;;) {
+        try {
+            context_.run();
+            return;
+        } catch (const std::exception&) {
+            // No memory left, as a rule: others may soon give some back. What the turn would have set up is looked for
+            // again.
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            readable_ = readable_ || !waiting_readable_;
+            armed_for_.reset();
+            turn_scheduled_ = false;
+        }
+        try {
+            schedule_turn();
+        } catch (const std::exception&) {
+            turn_scheduled_ = false;
+        }
+    }
 }
 
 void Driver::Impl::start_lanes() {
@@ -169,7 +194,13 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
         const std::lock_guard lock(mailbox->mutex);
         if (mailbox->driver == nullptr) return;
         // `woken` identifies the entry: another connection may live at the same place by then.
-        asio::post(mailbox->driver->context_, [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
+        try {
+            asio::post(mailbox->driver->context_,
+                       [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
+        } catch (...) {
+            woken->store(false, std::memory_order_release);
+            throw;
+        }
     };
 }
 
@@ -177,7 +208,11 @@ void Driver::Impl::wake(const proto::Connection* connection, std::atomic<bool>& 
     woken.store(false, std::memory_order_release);
     const EntryPtr entry = find(connection);
     if (!entry || entry->woken.get() != &woken) return;
-    entry->handler->on_wake(monotonic_now(), *entry->connection);
+    try {
+        entry->handler->on_wake(monotonic_now(), *entry->connection);
+    } catch (const std::exception& failed) {
+        give_up(*entry->connection, failed);
+    }
     deliver(entry);
     schedule_turn();
 }
@@ -186,7 +221,11 @@ void Driver::Impl::take_new_connections() {
     while (auto connection = endpoint_.accept()) {
         const EntryPtr entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
         entry->connected = true;
-        entry->handler = accept_ ? accept_(*connection) : nullptr;
+        try {
+            entry->handler = accept_ ? accept_(*connection) : nullptr;
+        } catch (const std::exception& failed) {
+            give_up(*connection, failed);
+        }
         if (!entry->handler) {
             entries_.erase(connection.get());
             connection->close(monotonic_now(), 1, "not accepted");
@@ -195,6 +234,15 @@ void Driver::Impl::take_new_connections() {
         connection->set_placed_sink(entry->handler.get());
         deliver(entry);
     }
+}
+
+/// What a handler needs and cannot have ends its connection only.
+void Driver::Impl::give_up(proto::Connection& connection, const std::exception& failed) {
+    proto::CloseReason why;
+    why.code = ErrorCode::internal;
+    why.message = std::string("no resources left for this connection (") + failed.what() + "); try again later";
+    connection.refuse(monotonic_now(), why.message);
+    if (refused_) refused_(connection.remote(), why);
 }
 
 /// Returns true when anything was touched.
@@ -231,7 +279,11 @@ void Driver::Impl::deliver(const EntryPtr& entry) {
             if (entry->refused) --refused_entries_;
             entries_.erase(entry->connection.get());
         }
-        entry->handler->on_event(monotonic_now(), *entry->connection, *event);
+        try {
+            entry->handler->on_event(monotonic_now(), *entry->connection, *event);
+        } catch (const std::exception& failed) {
+            give_up(*entry->connection, failed);
+        }
         if (closed) return;
     }
 }

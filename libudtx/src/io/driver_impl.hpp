@@ -6,6 +6,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,8 @@ class Driver::Impl {
     bool receive();
     bool deliver();
     void deliver(const EntryPtr& entry);
+    void give_up(proto::Connection& connection, const std::exception& failed);
+    void run_context();
     void tell_refused(proto::Connection& connection);
     void take_new_connections();
     bool transmit();

@@ -1,6 +1,8 @@
 #include "proto/endpoint.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "crypto/packet_key.hpp"
@@ -29,10 +31,15 @@ ConnectionId Endpoint::fresh_id() {
 std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) {
     const ConnectionId id = setup.local;
     Entry& entry = connections_[id];  // where it stays until remove()
-    setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
-    entry.connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
-    on_touched(id, entry);
-    return entry.connection;
+    try {
+        setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
+        entry.connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
+        on_touched(id, entry);
+        return entry.connection;
+    } catch (...) {  // no memory for it
+        connections_.erase(id);
+        throw;
+    }
 }
 
 std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
@@ -125,7 +132,11 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
         if (!connections_.contains(id)) {
             const auto alias = by_original_.find(id);
             if (alias == by_original_.end()) {
-                on_hello(now, datagram);
+                try {
+                    on_hello(now, datagram);
+                } catch (const std::exception&) {
+                    // No memory for another connection: as if it had been lost.
+                }
                 return;
             }
             id = alias->second;
@@ -143,8 +154,21 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     if (entry == nullptr) return;
     const std::shared_ptr<Connection>& connection = entry->connection;  // goes in poll_transmit() only
     const bool was_connected = connection->connected();
-    connection->handle_datagram(now, datagram);
-    after_datagram(now, connection, was_connected);
+    try {
+        connection->handle_datagram(now, datagram);
+        after_datagram(now, connection, was_connected);
+    } catch (const std::exception& failed) {
+        give_up(now, connection, failed);
+    }
+}
+
+void Endpoint::give_up(Instant now, const std::shared_ptr<Connection>& connection, const std::exception& failed) {
+    try {
+        connection->refuse(
+            now, std::string("no resources left for this connection (") + failed.what() + "); try again later");
+    } catch (const std::exception&) {
+        // Not even for that: its silence will tell the peer.
+    }
 }
 
 /// A data packet of no connection here: our server has forgotten ours, or we have forgotten a client's.
@@ -217,9 +241,13 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
                                       .local_address = datagram.local,
                                       .remote_address = datagram.remote,
                                       .address_proved = !keyed});
-    by_original_.emplace(original, connection->setup().local);
-    half_open_.push_back(connection->setup().local);
-    connection->handle_datagram(now, datagram);
+    try {
+        by_original_.emplace(original, connection->setup().local);
+        half_open_.push_back(connection->setup().local);
+        connection->handle_datagram(now, datagram);
+    } catch (const std::exception&) {
+        return remove(connection->setup().local);  // as if it had been lost: its next copy may find more room
+    }
     // Damaged on the way: what was taken from its header may be wrong, and the next copy must find a clean slate.
     if (!connection->heard()) return remove(connection->setup().local);
     if (keyed) proofs_->remember(original);
@@ -273,9 +301,13 @@ std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_seg
         const auto it = connections_.find(id);
         if (it == connections_.end()) continue;
         Entry& entry = it->second;
-        if (auto t = entry.connection->poll_transmit(now, max_segments, out)) {
-            ready_.push_back(id);
-            return t;
+        try {
+            if (auto t = entry.connection->poll_transmit(now, max_segments, out)) {
+                ready_.push_back(id);
+                return t;
+            }
+        } catch (const std::exception& failed) {
+            give_up(now, entry.connection, failed);
         }
         entry.queued = false;
         if (entry.connection->drained() && !entry.told) {
@@ -298,7 +330,11 @@ void Endpoint::handle_timeout(Instant now) {
         timers_.erase(timers_.begin());
         Entry& entry = connections_.at(id);
         entry.deadline.reset();
-        entry.connection->handle_timeout(now);
+        try {
+            entry.connection->handle_timeout(now);
+        } catch (const std::exception& failed) {
+            give_up(now, entry.connection, failed);
+        }
     }
 }
 

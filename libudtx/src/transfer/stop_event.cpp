@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
 namespace udtx::transfer {
 
 StopEvent::StopEvent() {
     std::array<int, 2> ends{-1, -1};
-    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
-        read_end_.reset(ends[0]);
-        write_end_.reset(ends[1]);
-    }
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw std::system_error(errno, std::generic_category());
+    read_end_.reset(ends[0]);
+    write_end_.reset(ends[1]);
 }
 
 void StopEvent::stop() noexcept {

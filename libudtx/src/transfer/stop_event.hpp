@@ -9,6 +9,7 @@ namespace udtx::transfer {
 
 class StopEvent {
   public:
+    /// std::system_error: there are no descriptors for it.
     StopEvent();
     /// Any thread; for good.
     void stop() noexcept;

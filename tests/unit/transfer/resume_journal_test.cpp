@@ -25,7 +25,11 @@ ResumeJournal::Opened open_in(
     const TemporaryDirectory& temp, std::function<void()> displaced = [] {}, std::uint64_t transfer = kTransfer,
     HashAlgorithm hash = HashAlgorithm::xxh3_128) {
     auto root = ConfinedDir::open(temp.path().string());
-    return ResumeJournal::open(std::move(root).value(), transfer, hash, std::move(displaced));
+    ResumeJournal::Opening opening(std::move(root).value(), transfer, hash, std::move(displaced));
+    for (;;) {
+        if (auto opened = opening.attempt()) return std::move(*opened);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
 }
 
 std::filesystem::path file_of(const TemporaryDirectory& temp) { return temp.path() / journal_name(kTransfer); }

@@ -36,8 +36,7 @@ Digest hash(std::span<const std::byte> bytes) {
 /// One run of a receiver's writer after another, on the same directory.
 struct Run {
     explicit Run(const TemporaryDirectory& where) : temp(where) {
-        auto opened = ResumeJournal::open(root(), 5, HashAlgorithm::xxh3_128, [] {});
-        journal = std::move(opened.journal);
+        journal = std::move(ResumeJournal::Opening(root(), 5, HashAlgorithm::xxh3_128, [] {}).attempt()->journal);
         TreeWriterCallbacks callbacks;
         callbacks.delivered = [this](const Commit& c) { delivered.push_back(c.path()); };
         callbacks.failed = [this](std::uint64_t, const std::string& path, const Error&) { failed.push_back(path); };
@@ -51,11 +50,15 @@ struct Run {
 
     message::Answer ask(const std::string& path, std::uint64_t size) {
         message::Answer all;
-        writer->answer({0, {path}, size, {1, 0}, 0644}, [&](const message::Answer& answer) {
+        const message::Query query{0, {path}, size, {1, 0}, 0644};
+        const auto hear = [&](const message::Answer& answer) {
             all.has = answer.has;
             all.damaged += answer.damaged;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
-        });
+        };
+        writer->answer(query, hear);
+        while (writer->go_on_answering(hear)) {
+        }
         return all;
     }
     void begin(std::uint64_t size = kSize, std::uint64_t index = 0) {

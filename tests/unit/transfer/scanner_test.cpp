@@ -22,7 +22,9 @@ struct Scan {
         auto roots = open_sources(sources);
         REQUIRE(roots.ok());
         ScanQueue queue(kMaxScanQueueBytes);
-        Scanner(*roots, queue, report, options).run();
+        Scanner scanner(*roots, queue, report, options);
+        while (scanner.step().then == DiskStep::Then::again) {
+        }
         while (auto entry = queue.try_pop()) {
             order.push_back(entry->path);
             entries[entry->path] = *entry;

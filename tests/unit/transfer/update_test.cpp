@@ -45,10 +45,14 @@ struct Rig {
     }
     message::Answer ask(const std::string& path, std::uint64_t size, const FileTime& mtime = kTime) {
         message::Answer all;
-        writer->answer({0, split_path(path), size, mtime, 0600}, [&](const message::Answer& answer) {
+        const message::Query query{0, split_path(path), size, mtime, 0600};
+        const auto hear = [&](const message::Answer& answer) {
             all.has = answer.has;
             all.pieces.insert(all.pieces.end(), answer.pieces.begin(), answer.pieces.end());
-        });
+        };
+        writer->answer(query, hear);
+        while (writer->go_on_answering(hear)) {
+        }
         return all;
     }
     void begin(const std::string& path, std::uint64_t size, bool whole = false) {

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <initializer_list>
 #include <memory>
 #include <system_error>
 
@@ -31,11 +33,47 @@ timespec to_timespec(const FileTime& time) {
 
 }  // namespace
 
-std::size_t descriptor_share() {
+namespace {
+
+// The process's own: socket, pipes, log, page and their visitors.
+constexpr std::size_t kOwnDescriptors = 18;
+// A job's directories and journal, and the fewest files that it can do with.
+constexpr std::size_t kLeastDescriptors = 8;
+// Directories and journal alone.
+constexpr std::size_t kHeldDescriptors = 5;
+// Parts of a job that have a share: files under way, files being committed, directories of those.
+constexpr std::size_t kParts = 3;
+constexpr std::size_t kFewJobs = 16;
+
+std::atomic<std::size_t> claims{0};
+
+/// Beyond our own.
+std::size_t descriptors_for_jobs() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
-    return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 64, 4, 64);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
+    const auto most = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
+    return most - std::min(most, kOwnDescriptors);
 }
+
+}  // namespace
+
+std::size_t descriptor_share() {
+    const std::size_t jobs = std::max(claims.load(), kFewJobs);
+    const std::size_t held = kHeldDescriptors * jobs;
+    const std::size_t all = descriptors_for_jobs();
+    return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 3, 64);
+}
+
+std::unique_ptr<DescriptorClaim> DescriptorClaim::take() {
+    const std::size_t others = claims++;
+    if (others == 0 || (others + 1) * kLeastDescriptors <= descriptors_for_jobs()) {
+        return std::unique_ptr<DescriptorClaim>(new DescriptorClaim());
+    }
+    --claims;
+    return nullptr;
+}
+
+DescriptorClaim::~DescriptorClaim() { --claims; }
 
 int open_up_directory(int parent, const std::string& name, std::uint32_t& before) {
 #ifdef O_PATH
@@ -110,9 +148,21 @@ Error io_error(std::string_view what, std::string_view name, int error_number) {
             std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number)};
 }
 
-bool is_full_disk(const Error& error) {
+namespace {
+
+bool says(const Error& error, std::initializer_list<int> numbers) {
     const auto ends_with = [&](int number) { return error.message.ends_with(std::generic_category().message(number)); };
-    return error.code == ErrorCode::file_io && (ends_with(ENOSPC) || ends_with(EDQUOT));
+    return error.code == ErrorCode::file_io && std::any_of(numbers.begin(), numbers.end(), ends_with);
+}
+
+}  // namespace
+
+bool is_full_disk(const Error& error) { return says(error, {ENOSPC, EDQUOT}); }
+
+bool is_shortage(const Error& error) { return says(error, {EMFILE, ENFILE, ENOMEM}); }
+
+std::string refusal_for(const Error& shortage) {
+    return "no resources left for another client (" + shortage.message + "); try again later";
 }
 
 int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset) {

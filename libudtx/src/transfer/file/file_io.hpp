@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,11 @@ namespace udtx::transfer {
 /// Of io_error(): there is no room, or none for this user.
 [[nodiscard]] bool is_full_disk(const Error& error);
 
+/// Of io_error(): this process, or the system, has no descriptors or no memory left.
+[[nodiscard]] bool is_shortage(const Error& error);
+/// What a client is told of it.
+[[nodiscard]] std::string refusal_for(const Error& shortage);
+
 /// 0 or an errno.
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 /// Reads until `out` is full or the file ends. `count` tells how many; 0 or an errno.
@@ -29,8 +35,22 @@ namespace udtx::transfer {
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);
 
-/// Descriptors that one part of one job may keep open at a time: a small share of what the process may have.
+/// Descriptors that one part of one job may keep open at a time: a small share of what the process may have, and the
+/// smaller the more jobs have a claim.
 [[nodiscard]] std::size_t descriptor_share();
+
+/// Of a served job, to descriptors.
+class DescriptorClaim {
+  public:
+    /// None: another job might leave others, which have begun, without a descriptor. The first gets one.
+    [[nodiscard]] static std::unique_ptr<DescriptorClaim> take();
+    ~DescriptorClaim();
+    DescriptorClaim(const DescriptorClaim&) = delete;
+    DescriptorClaim& operator=(const DescriptorClaim&) = delete;
+
+  private:
+    DescriptorClaim() = default;
+};
 
 /// What is in a directory, in order, without itself and its parent; `error` gets 0 or an errno.
 [[nodiscard]] std::vector<std::string> names_in(int directory, int& error);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/job/report_pace.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
+constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(50);
 
 std::uint64_t thousandths(Duration part, Duration whole) {
     return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
@@ -44,9 +46,15 @@ ReceiveJob::ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, 
 ReceiveJob::~ReceiveJob() {
     waker_.set(nullptr);
     set_status(Error{ErrorCode::interrupted, "the job was given up"});
-    stop_.stop();
+    stop_work();
+    if (task_) task_->end();
+    // What it had no time for.
+    landing_.reset();
+}
+
+void ReceiveJob::stop_work() {
+    if (stop_) stop_->stop();
     queue_.cancel();
-    if (worker_.joinable()) worker_.join();
 }
 
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -118,7 +126,12 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
     pass_on(now, connection, news);
-    if (news.fatal) fail(now, connection, *news.fatal);
+    if (news.fatal && is_shortage(*news.fatal) && report_.outcome().files == 0) {
+        set_status(*news.fatal);
+        connection.refuse(now, refusal_for(*news.fatal));
+    } else if (news.fatal) {
+        fail(now, connection, *news.fatal);
+    }
     if (ended_) return;
     if (winding_up_) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
@@ -130,6 +143,7 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
         }
     }
     tell_load(now, connection);
+    if (news.more) waker_.wake();
     advance(now, connection);
 }
 
@@ -235,8 +249,7 @@ void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error
     if (ended_ || winding_up_) return;
     if (!control_) return end(now, connection, cause);
     winding_up_ = cause;
-    stop_.stop();
-    queue_.cancel();
+    stop_work();
     say_stopped(now, connection);
 }
 
@@ -252,8 +265,7 @@ void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& er
     set_status(error);
     connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
     // Clean up at once rather than when the connection has drained.
-    stop_.stop();
-    queue_.cancel();
+    stop_work();
 }
 
 void ReceiveJob::on_closed(const proto::CloseReason& reason) {
@@ -264,8 +276,7 @@ void ReceiveJob::on_closed(const proto::CloseReason& reason) {
     if (probe_ && reason.orderly()) set_status({});
     set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
                                             : who + escape_line(reason.message)});
-    stop_.stop();
-    queue_.cancel();
+    stop_work();
     settle_if_over(true, false);
 }
 
@@ -289,29 +300,69 @@ void ReceiveJob::settle_if_over(bool connection_over, bool worker_over) {
 }
 
 void ReceiveJob::start_worker() {
+    if (options_.to_stream) stop_.emplace();
+    task_.emplace(
+        disk_pools().work, [this] { return work(); }, [this](Error error) { return keep_trouble(std::move(error)); });
+    const auto wake = [this] { task_->wake(); };
+    queue_.call(wake, nullptr);
+    feedback_.call(wake);
     worker_idle_ = false;
     worker_over_ = false;  // no other thread looks at it yet
-    worker_ = std::thread([this, offer = *offer_] {
-        const WorkerLinks links{queue_, feedback_, report_, stop_, work_};
-        const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr,
-                                static_cast<bool>(options_.planned)};
-        if (offer.mode == TransferMode::probe) {
-            run_probe_worker(links);
-        } else if (offer.dry_run) {
-            run_dry_worker(base_ ? &*base_ : nullptr, offer, rights, links);
-        } else if (offer.mode == TransferMode::tree) {
-            run_tree_worker(*base_, offer, rights, links);
-        } else if (options_.to_stream) {
-            run_pipe_worker(options_.stream_fd, offer, links);
-        } else {
-            run_file_worker(*base_, offer, rights, links);
+    task_->wake();
+}
+
+DiskStep ReceiveJob::work() {
+    const DiskSlice slice;
+    if (trouble_) tell_trouble();
+    // The protocol thread closes the queue when nothing more is to be done.
+    while (!queue_.over()) {
+        if (trouble_) {
+            if (!queue_.try_pop()) return DiskStep::rest();
+            continue;
         }
-        // The protocol thread closes the queue when nothing more is to be done.
-        while (queue_.pop()) {
+        if (!landing_) landing_ = make_landing();
+        if (!landing_->begun()) return DiskStep::rest_for(kBeforeAnotherTry);
+        if (!feedback_.has_room()) return DiskStep::rest();
+        const WorkClock::Shift shift(work_);
+        if (!landing_->go_on()) {
+            auto next = queue_.try_pop();
+            if (!next) return queue_.over() ? DiskStep::again() : DiskStep::rest();
+            landing_->take(std::move(*next));
         }
-        feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
-        settle_if_over(false, true);
-    });
+        if (slice.over()) return DiskStep::again();
+    }
+    landing_.reset();
+    feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
+    settle_if_over(false, true);
+    return DiskStep::over();
+}
+
+std::unique_ptr<Landing> ReceiveJob::make_landing() {
+    const message::Offer& offer = *offer_;
+    const WorkerLinks links{queue_, feedback_, report_};
+    const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr,
+                            static_cast<bool>(options_.planned)};
+    if (offer.mode == TransferMode::probe) return land_probe(links);
+    if (offer.dry_run) return land_nowhere(base_ ? &*base_ : nullptr, offer, rights, links);
+    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);
+    if (options_.to_stream) return land_pipe(options_.stream_fd, offer, *stop_, links);
+    return land_file(*base_, offer, rights, links);
+}
+
+DiskStep ReceiveJob::keep_trouble(Error error) noexcept {
+    if (!trouble_) {
+        trouble_ = std::move(error);
+        return DiskStep::again();
+    }
+    // Even to tell of it took more than there was.
+    return DiskStep::rest_for(kBeforeAnotherTry);
+}
+
+void ReceiveJob::tell_trouble() {
+    landing_.reset();
+    if (trouble_told_) return;
+    feedback_.edit([this](ReceiveFeedback::News& news) { news.fatal = *trouble_; });
+    trouble_told_ = true;
 }
 
 }  // namespace udtx::transfer

@@ -8,15 +8,16 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "os/thread_time.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/landing/receive_feedback.hpp"
 #include "transfer/landing/receive_ops.hpp"
+#include "transfer/landing/receive_worker.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/pieces/piece_assembler.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
@@ -138,11 +139,16 @@ class ReceiveJob final : public Job {
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
     void send(Instant now, proto::Connection& connection, const Message& message);
     void send(Instant now, proto::Connection& connection, const MessageWriter& messages);
-    /// What the disk threads have for the sender.
+    /// What the disk tasks have for the sender.
     void pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news);
     [[nodiscard]] message::Totals totals();
     void tell_load(Instant now, proto::Connection& connection);
     void start_worker();
+    /// The steps of task_.
+    [[nodiscard]] DiskStep work();
+    [[nodiscard]] std::unique_ptr<Landing> make_landing();
+    [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
+    void tell_trouble();
     /// Ends the job for a cause of our own, in good order.
     void fail(Instant now, proto::Connection& connection, const Error& cause);
     void on_reset(Instant now, proto::Connection& connection, std::uint64_t code);
@@ -154,6 +160,8 @@ class ReceiveJob final : public Job {
     void on_closed(const proto::CloseReason& reason);
     /// The first cause stays.
     void set_status(Result<void> status);
+    /// Ends what waits for a pipe, and lets the worker tidy up.
+    void stop_work();
     /// When both the connection and the worker have ended.
     void settle_if_over(bool connection_over, bool worker_over);
 
@@ -162,10 +170,12 @@ class ReceiveJob final : public Job {
     DoneCallback done_;
 
     ReceiveFeedback feedback_{waker_};
-    ReceiveQueue queue_{SIZE_MAX};  // the stream's window bounds the pieces, too_far_ahead() the rest
-    StopEvent stop_;
+    ReceiveQueue queue_{SIZE_MAX};   // the stream's window bounds the pieces, too_far_ahead() the rest
+    std::optional<StopEvent> stop_;  // of a write to a pipe
     WorkClock work_;
-    std::thread worker_;
+    std::unique_ptr<Landing> landing_;
+    std::optional<Error> trouble_;  // what a step threw
+    bool trouble_told_ = false;
 
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
@@ -204,6 +214,8 @@ class ReceiveJob final : public Job {
     bool connection_over_ = false;
     bool worker_over_ = true;
     bool settled_ = false;
+
+    std::optional<DiskTask> task_;  // last: it uses what stands above
 };
 
 }  // namespace udtx::transfer

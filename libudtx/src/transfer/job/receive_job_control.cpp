@@ -87,7 +87,7 @@ void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
         } else {
             chunk.truncate(got.bytes);
         }
-        queue_.push_now(op::StreamBytes{std::move(chunk)}, got.bytes);
+        queue_.push(op::StreamBytes{std::move(chunk)}, got.bytes);
     }
 }
 
@@ -207,7 +207,7 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     entry.path = renamed(std::move(entry.path));
     if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
     const std::size_t cost = cost_of(entry.path) + entry.target.size();
-    queue_.push_now(op::BeginEntry{std::move(entry)}, cost);
+    queue_.push(op::BeginEntry{std::move(entry)}, cost);
     if (m.type == EntryType::file || m.type == EntryType::hard_link) {
         ++announced_.files;
         tell_totals();
@@ -231,7 +231,7 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
     for (const Extent& extent : m.extents) {
         if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
-        queue_.push_now(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, 0);
+        queue_.push(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, 0);
         assembler_.skip(extent);
     }
     return {};
@@ -242,7 +242,7 @@ Result<void> ReceiveJob::handle(const message::Query& m) {
     message::Query query = m;
     query.path = renamed(std::move(query.path));
     const std::size_t cost = cost_of(query.path);
-    queue_.push_now(op::Query{std::move(query)}, cost);
+    queue_.push(op::Query{std::move(query)}, cost);
     return {};
 }
 
@@ -252,7 +252,7 @@ Result<void> ReceiveJob::handle(const message::Meta& m) {
     for (const message::Attribute& attribute : m.attributes) {
         cost += sizeof attribute + attribute.name.size() + attribute.value.size();
     }
-    queue_.push_now(op::Meta{m}, cost);
+    queue_.push(op::Meta{m}, cost);
     return {};
 }
 
@@ -262,7 +262,7 @@ Result<void> ReceiveJob::handle(const message::Rules& m) {
     if (next_index_ != 0) return broken("rules after the first entry");
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
-    queue_.push_now(op::Rules{m}, cost);
+    queue_.push(op::Rules{m}, cost);
     return {};
 }
 
@@ -282,7 +282,7 @@ std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) cons
 
 void ReceiveJob::note_hole(std::uint64_t end) {
     const std::uint64_t begin = current_->announced_to;
-    if (end > begin) queue_.push_now(op::Hole{current_->index, {begin, end - begin}}, 0);
+    if (end > begin) queue_.push(op::Hole{current_->index, {begin, end - begin}}, 0);
 }
 
 Result<void> ReceiveJob::announce(const Extent& extent) {
@@ -303,14 +303,14 @@ Result<void> ReceiveJob::handle(const message::Digests& m) {
     const auto of_hash = [bytes](const Digest& digest) { return digest.bytes().size() == bytes; };
     if (!std::all_of(m.digests.begin(), m.digests.end(), of_hash)) return broken("digests of another hash");
     const std::size_t cost = sizeof m + m.digests.size() * sizeof(Digest);
-    queue_.push_now(op::CheckDigests{m}, cost);
+    queue_.push(op::CheckDigests{m}, cost);
     return {};
 }
 
 Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     if (m.status == FileStatus::ok) note_hole(current_->size);
-    queue_.push_now(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
+    queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
     const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
     if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
         announced_.bytes -= current_->announced;
@@ -336,7 +336,7 @@ bool ReceiveJob::hand_over_pieces() {
     const bool any = !assembler_.whole().empty();
     for (WholePiece& piece : assembler_.whole()) {
         const auto cost = static_cast<std::size_t>(piece.piece.length);
-        queue_.push_now(op::WritePiece{std::move(piece)}, cost);
+        queue_.push(op::WritePiece{std::move(piece)}, cost);
     }
     assembler_.whole().clear();
     return any;
@@ -351,7 +351,7 @@ Result<void> ReceiveJob::finish_if_complete() {
         return {};
     }
     finish_queued_ = true;
-    queue_.push_now(op::Finish{*finish_}, 0);
+    queue_.push(op::Finish{*finish_}, 0);
     return {};
 }
 

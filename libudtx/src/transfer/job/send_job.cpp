@@ -54,7 +54,8 @@ SendJob::SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream
 SendJob::~SendJob() {
     waker_.set(nullptr);
     stop_reading();
-    for (std::thread& thread : threads_) thread.join();
+    if (scan_task_) scan_task_->end();
+    if (read_task_) read_task_->end();
 }
 
 UniqueFd SendJob::open_source(const std::string& path) const {
@@ -91,7 +92,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
         outcome.dry_run = options_.dry_run;
         if (stream_) progress.files_total = 1;
     });
-    start_threads();
+    start_tasks();
     pump(now, connection);
 }
 
@@ -122,12 +123,13 @@ std::vector<message::Rules> SendJob::rules() const {
     return rule_messages(options_.scan.rules, std::any_of(roots_.begin(), roots_.end(), contents));
 }
 
-void SendJob::start_threads() {
+void SendJob::start_tasks() {
     if (options_.fresh) presume_fresh();
     if (stream_) {
         pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
-        threads_.emplace_back([this] { pipe_->run(); });
-        return;
+        make_task(read_task_, [this] { return pipe_->step(); });
+        outgoing_.call(nullptr, [this] { read_task_->wake(); });
+        return read_task_->wake();
     }
     if (options_.sent != nullptr) options_.sent->begin_connection();
     auto rules = this->rules();
@@ -140,8 +142,34 @@ void SendJob::start_threads() {
                     options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent, hard_links},
         scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
-    threads_.emplace_back([this] { scanner_->run(); });
-    threads_.emplace_back([this] { reader_->run(); });
+    make_task(scan_task_, [this] { return scanner_->step(); });
+    make_task(read_task_, [this] { return reader_->step(); });
+    const auto read = [this] { read_task_->wake(); };
+    scanned_.call(read, [this] { scan_task_->wake(); });
+    outgoing_.call(nullptr, read);
+    answers_.call(read);
+    scan_task_->wake();
+    read_task_->wake();
+}
+
+void SendJob::make_task(std::optional<DiskTask>& task, DiskTask::Work work) {
+    const auto step = [this, work = std::move(work)] {
+        if (!trouble()) return work();
+        waker_.wake();
+        return DiskStep::over();
+    };
+    const auto failed = [this](Error error) {
+        const std::lock_guard lock(trouble_mutex_);
+        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // and then tried to tell again
+        trouble_ = std::move(error);
+        return DiskStep::again();
+    };
+    task.emplace(disk_pools().work, step, failed);
+}
+
+std::optional<Error> SendJob::trouble() const {
+    const std::lock_guard lock(trouble_mutex_);
+    return trouble_;
 }
 
 void SendJob::stop_reading() {
@@ -413,7 +441,12 @@ void SendJob::settle(Result<void> status) {
     if (done_) done_();
 }
 
-void SendJob::on_wake(Instant now, proto::Connection& connection) { pump(now, connection); }
+void SendJob::on_wake(Instant now, proto::Connection& connection) {
+    if (const auto error = giving_up_ ? std::nullopt : trouble()) {
+        return abort(now, connection, error->code, error->message);
+    }
+    pump(now, connection);
+}
 
 void SendJob::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
 

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "transfer/checksum.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
@@ -83,10 +84,13 @@ class SendJob final : public Job {
     SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
-    void start_threads();
-    /// No more is read; the threads end soon.
+    void start_tasks();
+    /// Calls `work` with the steps of a task, until one of them throws something: that ends the job.
+    void make_task(std::optional<DiskTask>& task, DiskTask::Work work);
+    /// No more is read; the tasks end soon.
     void stop_reading();
-    /// Moves what the disk threads have ready into the streams, as far as they take it.
+    [[nodiscard]] std::optional<Error> trouble() const;
+    /// Moves what the disk tasks have ready into the streams, as far as they take it.
     void pump(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
     Result<void> handle(proto::Connection& connection, const Message& message);
@@ -121,8 +125,6 @@ class SendJob final : public Job {
     std::optional<Scanner> scanner_;
     std::optional<SourceReader> reader_;
     std::optional<PipeReader> pipe_;
-    std::vector<std::thread> threads_;
-
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
     MessageReader incoming_;
@@ -138,6 +140,12 @@ class SendJob final : public Job {
     message::Found told_;
     Instant next_found_;
     bool settled_ = false;
+
+    mutable std::mutex trouble_mutex_;
+    std::optional<Error> trouble_;  // what a task has thrown
+
+    std::optional<DiskTask> scan_task_;  // last: they use what stands above
+    std::optional<DiskTask> read_task_;
 };
 
 }  // namespace udtx::transfer

@@ -1,10 +1,12 @@
 #include "transfer/job/served_job.hpp"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 #include <variant>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/message/message_types.hpp"
 
 namespace udtx::transfer {
@@ -113,6 +115,8 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
 }
 
 void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
+    claim_ = DescriptorClaim::take();
+    if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
     auto options = options_.push();
     if (!options) return end(now, connection, options.error());
     auto made = ReceiveJob::create(std::move(*options), done_);
@@ -127,6 +131,8 @@ void ServedJob::become_receiver(Instant now, proto::Connection& connection) {
 
 void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (early_stream_) return end(now, connection, broken("data came with a request"));
+    claim_ = DescriptorClaim::take();
+    if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
     SendOptions what = request_.wish().what;
@@ -157,7 +163,12 @@ void ServedJob::hand_over(Instant now, proto::Connection& connection, Job& job) 
 void ServedJob::end(Instant now, proto::Connection& connection, const Error& error) {
     if (std::exchange(ended_, true)) return;
     refused_ = error.code == ErrorCode::refused;
-    connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
+    if (is_shortage(error)) {
+        // As a server that is full: it is not the client's fault, and no matter of its files.
+        connection.refuse(now, refusal_for(error));
+    } else {
+        connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
+    }
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::done;
         outcome.exact = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "proto/types.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/receive_job.hpp"
@@ -78,6 +79,7 @@ class ServedJob final : public Job {
     std::atomic<bool> fetches_{false};
     std::atomic<ReceiveJob*> receiver_{nullptr};
     std::atomic<SendJob*> sender_{nullptr};
+    std::unique_ptr<DescriptorClaim> claim_;
     std::unique_ptr<Job> job_;
 };
 

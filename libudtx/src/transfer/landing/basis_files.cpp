@@ -62,7 +62,7 @@ bool BasisFiles::is_same(const std::string& path, std::uint64_t size, const File
            static_cast<std::uint64_t>(st.st_size) == size && has_time(st, mtime);
 }
 
-Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
+std::optional<Holding> BasisFiles::answer(const message::Query& query, const Reply& reply) {
     const std::string path = join_path(query.path);
     const auto say = [&](Holding has) {
         reply({query.number, has, 0, {}});
@@ -82,7 +82,8 @@ Holding BasisFiles::answer(const message::Query& query, const Reply& reply) {
     const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
     const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
     if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);
-    return hash_blocks(path, query, count, reply);
+    begin_hashing(path, query, count);
+    return std::nullopt;
 }
 
 void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
@@ -92,36 +93,57 @@ void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::u
     if (fd) static_cast<void>(::fchmod(fd.get(), static_cast<mode_t>(mode & 0777U)));
 }
 
-Holding BasisFiles::hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
-                                const Reply& reply) {
+void BasisFiles::begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count) {
     int error = 0;
-    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
-    Basis basis;
-    message::Answer out{query.number, Holding::pieces, 0, {}};
-    bool whole = fd && ::fstat(fd.get(), &basis.st) == 0 && S_ISREG(basis.st.st_mode);
-    const std::uint64_t size = whole ? static_cast<std::uint64_t>(basis.st.st_size) : 0;
+    Hashing& file = hashing_.emplace();
+    file.path = path;
+    file.size_asked = query.size;
+    file.count = count;
+    file.fd = root_.open_at(path, kReadOnly, 0, error);
+    file.out = {query.number, Holding::pieces, 0, {}};
+    file.whole = file.fd && ::fstat(file.fd.get(), &file.basis.st) == 0 && S_ISREG(file.basis.st.st_mode);
     if (!block_) block_ = make_page_block(kPieceBytes);
-    while (whole && basis.blocks.size() < count) {
-        const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
-        const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
-        const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
-        std::size_t got = 0;
-        whole = length > 0 && read_all_at(fd.get(), room, offset, got) == 0 && got == length && checked_(length);
-        if (!whole) break;
-        hasher_.reset();
-        hasher_.update(room);
-        basis.blocks.push_back(hasher_.finish());
-        out.pieces.push_back({offset, length, basis.blocks.back()});
-        if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {query.number, Holding::pieces, 0, {}}));
+}
+
+bool BasisFiles::go_on(const Reply& reply) {
+    if (!hashing_) return false;
+    Hashing& file = *hashing_;
+    if (file.whole && file.basis.blocks.size() < file.count) file.whole = hash_block(file);
+    if (!file.whole || file.basis.blocks.size() >= file.count) {
+        end_hashing(reply);
+    } else if (file.out.pieces.size() == kMaxListItems) {
+        reply(std::exchange(file.out, {file.out.number, Holding::pieces, 0, {}}));
     }
-    basis.whole = whole && size == query.size && count == common_blocks(size, size);
-    out.has = basis.whole ? Holding::all_pieces : Holding::last_pieces;
-    const Holding has = out.has;
-    forget(path);
-    blocks_ += basis.blocks.size() + kFileCost;
-    files_[path_key(path)] = std::move(basis);
-    reply(std::move(out));
-    return has;
+    return true;
+}
+
+bool BasisFiles::hash_block(Hashing& file) {
+    Basis& basis = file.basis;
+    const auto size = static_cast<std::uint64_t>(basis.st.st_size);
+    const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
+    const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
+    const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
+    std::size_t got = 0;
+    const bool whole =
+        length > 0 && read_all_at(file.fd.get(), room, offset, got) == 0 && got == length && checked_(length);
+    if (!whole) return false;
+    hasher_.reset();
+    hasher_.update(room);
+    basis.blocks.push_back(hasher_.finish());
+    file.out.pieces.push_back({offset, length, basis.blocks.back()});
+    return true;
+}
+
+void BasisFiles::end_hashing(const Reply& reply) {
+    Hashing file = std::move(*hashing_);
+    hashing_.reset();
+    const std::uint64_t size = file.fd ? static_cast<std::uint64_t>(file.basis.st.st_size) : 0;
+    file.basis.whole = file.whole && size == file.size_asked && file.count == common_blocks(size, size);
+    file.out.has = file.basis.whole ? Holding::all_pieces : Holding::last_pieces;
+    forget(file.path);
+    blocks_ += file.basis.blocks.size() + kFileCost;
+    files_[path_key(file.path)] = std::move(file.basis);
+    reply(std::move(file.out));
 }
 
 std::optional<Digest> BasisFiles::proven(const std::string& path, const Extent& piece) const {

@@ -1,5 +1,5 @@
-// What stands under the final names already: whether it is what is to be sent, and which of its blocks are. Writer
-// thread.
+// What stands under the final names already: whether it is what is to be sent, and which of its blocks are. For the
+// writer's task.
 #pragma once
 
 #include <sys/stat.h>
@@ -47,8 +47,10 @@ class BasisFiles {
     [[nodiscard]] bool is_directory(const std::string& path);
     /// A file of that size and time, or of what the disk makes of that time, stands there, and that is enough.
     [[nodiscard]] bool is_same(const std::string& path, std::uint64_t size, const FileTime& mtime);
-    /// Answers by what stands there. The last answer's Holding.
-    Holding answer(const message::Query& query, const Reply& reply);
+    /// Answers by what stands there. The last answer's Holding; nullopt: its blocks are to be hashed first, by go_on().
+    [[nodiscard]] std::optional<Holding> answer(const message::Query& query, const Reply& reply);
+    /// Hashes one more block for the latest answer. False: there was nothing to do.
+    bool go_on(const Reply& reply);
 
     /// From an answer: a block of the file that stands there.
     [[nodiscard]] std::optional<Digest> proven(const std::string& path, const Extent& piece) const;
@@ -70,8 +72,19 @@ class BasisFiles {
         bool whole = false;  // all blocks, of a file of the size that was asked for
     };
     void set_mode(const std::string& path, const struct stat& st, std::uint32_t mode);
-    [[nodiscard]] Holding hash_blocks(const std::string& path, const message::Query& query, std::uint64_t count,
-                                      const Reply& reply);
+    /// A file whose blocks are being hashed for an answer.
+    struct Hashing {
+        std::string path;
+        std::uint64_t size_asked = 0;
+        std::uint64_t count = 0;  // of blocks
+        UniqueFd fd;
+        Basis basis{};
+        message::Answer out;
+        bool whole = false;  // so far
+    };
+    void begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count);
+    [[nodiscard]] bool hash_block(Hashing& file);
+    void end_hashing(const Reply& reply);
 
     const ConfinedDir& root_;
     BasisOptions options_;
@@ -79,6 +92,7 @@ class BasisFiles {
     Hasher hasher_;
     DiskTimes times_;
     PageBlock block_;
+    std::optional<Hashing> hashing_;
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
     std::size_t blocks_ = 0;                          // in files_
     std::string directory_;                           // where the latest look was ...

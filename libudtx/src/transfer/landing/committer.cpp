@@ -1,6 +1,7 @@
 #include "transfer/landing/committer.hpp"
 
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -21,65 +22,82 @@ constexpr std::uint64_t kLargeFile = 8U << 20U;
 }  // namespace
 
 Committer::Committer(const ConfinedDir& root, CommitCallbacks callbacks)
-    : root_(root), callbacks_(std::move(callbacks)), max_pending_fds_(descriptor_share()), thread_([this] { run(); }) {}
+    : root_(root),
+      callbacks_(std::move(callbacks)),
+      task_(
+          disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
 
 Committer::~Committer() {
-    {
-        const std::lock_guard lock(mutex_);
-        closing_ = true;
+    try {
+        flush();
+    } catch (const std::runtime_error&) {
+        // It was said to whoever submitted; temporary files stay.
     }
-    changed_.notify_all();
-    thread_.join();
 }
 
 void Committer::submit(Commit commit) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
         const std::uint64_t unproven = unproven_ + busy_unproven_;
-        return pending_.size() < kMaxPending && pending_fds_ < max_pending_fds_ &&
-               (unproven == 0 || unproven + commit.unproven <= kMaxUnproven);
+        return broken_ || (pending_.size() < kMaxPending && pending_fds_ < descriptor_share() &&
+                           (unproven == 0 || unproven + commit.unproven <= kMaxUnproven));
     });
+    check_well();
     if (commit.size < kLargeFile && pending_.size() >= kFewFiles) commit.fd.reset();
     if (commit.fd) ++pending_fds_;
     pending_bytes_ += commit.size;
     unproven_ += commit.unproven;
     pending_.push_back(std::move(commit));
-    if (pending_.size() == 1 || batch_is_due()) changed_.notify_all();
+    if (pending_.size() == 1) first_pending_ = std::chrono::steady_clock::now();
+    if (pending_.size() == 1 || batch_is_due()) task_.wake();
 }
 
 void Committer::flush() {
     std::unique_lock lock(mutex_);
     hurry_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return pending_.empty() && !busy_; });
+    task_.wake();
+    changed_.wait(lock, [&] { return broken_ || (pending_.empty() && !busy_); });
     hurry_ = false;
+    check_well();
+}
+
+void Committer::check_well() const {
+    if (broken_) throw std::runtime_error(broken_->message);
 }
 
 bool Committer::batch_is_due() const {
-    return hurry_ || closing_ || pending_.size() >= kBatchFiles || pending_bytes_ >= kBatchBytes ||
-           unproven_ >= kMaxUnproven / 2 || pending_fds_ >= max_pending_fds_;
+    return hurry_ || pending_.size() >= kBatchFiles || pending_bytes_ >= kBatchBytes || unproven_ >= kMaxUnproven / 2 ||
+           pending_fds_ >= descriptor_share();
 }
 
-void Committer::run() {
+DiskStep Committer::step() {
     std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [&] { return closing_ || !pending_.empty(); });
-        if (pending_.empty()) return;
-        changed_.wait_for(lock, kBatchWait, [&] { return batch_is_due(); });
-        std::vector<Commit> batch = std::exchange(pending_, {});
-        pending_fds_ = 0;
-        pending_bytes_ = 0;
-        busy_unproven_ = std::exchange(unproven_, 0);
-        busy_ = true;
-        changed_.notify_all();
-        lock.unlock();
-        commit_batch(root_, batch, callbacks_);
-        batch.clear();
-        lock.lock();
-        busy_ = false;
-        busy_unproven_ = 0;
-        changed_.notify_all();
+    if (pending_.empty()) return DiskStep::rest();
+    const auto waited = std::chrono::steady_clock::now() - first_pending_;
+    if (!batch_is_due() && waited < kBatchWait) {
+        return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(kBatchWait - waited));
     }
+    std::vector<Commit> batch = std::exchange(pending_, {});
+    pending_fds_ = 0;
+    pending_bytes_ = 0;
+    busy_unproven_ = std::exchange(unproven_, 0);
+    busy_ = true;
+    changed_.notify_all();
+    lock.unlock();
+    commit_batch(root_, batch, callbacks_);
+    batch.clear();
+    lock.lock();
+    busy_ = false;
+    busy_unproven_ = 0;
+    changed_.notify_all();
+    return DiskStep::again();
+}
+
+DiskStep Committer::give_up(Error error) noexcept {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(error);
+    changed_.notify_all();
+    return DiskStep::over();
 }
 
 }  // namespace udtx::transfer

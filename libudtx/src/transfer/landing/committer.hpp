@@ -1,7 +1,8 @@
-// Makes finished temporary files durable and gives them their final names, in groups, on its own thread: one sync of
+// Makes finished temporary files durable and gives them their final names, in groups, as a task of its own: one sync of
 // the file system stands for a thousand small files, and the writer goes on meanwhile.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +10,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/journal_format.hpp"
@@ -35,7 +36,7 @@ struct Commit {
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 
-/// Called on the committer's thread, for each commit once.
+/// Called in the committer's task, for each commit once.
 struct CommitCallbacks {
     std::function<void(const Commit&)> delivered;
     std::function<void(const Commit&, Error)> failed;
@@ -49,23 +50,25 @@ class Committer {
   public:
     /// `root` outlives the committer.
     Committer(const ConfinedDir& root, CommitCallbacks callbacks);
-    /// Commits what was submitted, then ends the thread.
+    /// Commits what was submitted.
     ~Committer();
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
 
     /// Waits while too much is pending. Small files: the descriptor is kept only while few are pending.
+    /// std::runtime_error: a commit threw something, and nothing more is committed.
     void submit(Commit commit);
-    /// Until everything submitted has been reported.
+    /// Until everything submitted has been reported; otherwise as submit().
     void flush();
 
   private:
-    void run();
+    [[nodiscard]] DiskStep step();
+    [[nodiscard]] DiskStep give_up(Error error) noexcept;
     [[nodiscard]] bool batch_is_due() const;
+    void check_well() const;
 
     const ConfinedDir& root_;
     CommitCallbacks callbacks_;
-    const std::size_t max_pending_fds_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Commit> pending_;
@@ -73,10 +76,11 @@ class Committer {
     std::uint64_t pending_bytes_ = 0;
     std::uint64_t unproven_ = 0;       // of what is pending ...
     std::uint64_t busy_unproven_ = 0;  // ... and being committed
+    std::chrono::steady_clock::time_point first_pending_;
     bool busy_ = false;
     bool hurry_ = false;
-    bool closing_ = false;
-    std::thread thread_;
+    std::optional<Error> broken_;
+    DiskTask task_;  // last: it uses what stands above
 };
 
 }  // namespace udtx::transfer

@@ -1,5 +1,6 @@
 #include "transfer/landing/piece_syncer.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -12,49 +13,63 @@ constexpr std::uint64_t kMaxPendingBytes = 24U << 20U;
 
 }  // namespace
 
-PieceSyncer::PieceSyncer(ResumeJournal& journal) : journal_(journal), thread_([this] { run(); }) {}
+PieceSyncer::PieceSyncer(ResumeJournal& journal)
+    : journal_(journal),
+      task_(
+          disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
 
 PieceSyncer::~PieceSyncer() {
-    {
-        const std::lock_guard lock(mutex_);
-        closing_ = true;
+    try {
+        flush();
+    } catch (const std::runtime_error&) {
+        // These pieces are fetched again.
     }
-    changed_.notify_all();
-    thread_.join();
 }
 
 void PieceSyncer::submit(Batch batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes; });
+    changed_.wait(lock,
+                  [&] { return broken_ || pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes; });
+    check_well();
     pending_bytes_ += batch.bytes;
     queue_.push_back(std::move(batch));
-    changed_.notify_all();
+    task_.wake();
 }
 
 void PieceSyncer::flush() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
+    changed_.wait(lock, [&] { return broken_ || (queue_.empty() && !busy_); });
+    check_well();
 }
 
-void PieceSyncer::run() {
+void PieceSyncer::check_well() const {
+    if (broken_) throw std::runtime_error(broken_->message);
+}
+
+DiskStep PieceSyncer::step() {
     std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
-        if (queue_.empty()) return;
-        const Batch batch = std::move(queue_.front());
-        queue_.pop_front();
-        busy_ = true;
-        lock.unlock();
-        // A sync that failed is final: these pieces are fetched again.
-        if (sync_data(batch.fd.get()) == 0) {
-            journal_.add_pieces(batch.path, batch.pieces);
-            journal_.flush();
-        }
-        lock.lock();
-        busy_ = false;
-        pending_bytes_ -= batch.bytes;
-        changed_.notify_all();
+    if (queue_.empty()) return DiskStep::rest();
+    const Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    // A sync that failed is final: these pieces are fetched again.
+    if (sync_data(batch.fd.get()) == 0) {
+        journal_.add_pieces(batch.path, batch.pieces);
+        journal_.flush();
     }
+    lock.lock();
+    busy_ = false;
+    pending_bytes_ -= batch.bytes;
+    changed_.notify_all();
+    return DiskStep::again();
+}
+
+DiskStep PieceSyncer::give_up(Error error) noexcept {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(error);
+    changed_.notify_all();
+    return DiskStep::over();
 }
 
 }  // namespace udtx::transfer

@@ -1,15 +1,16 @@
-// Makes pieces of files under construction durable, on a thread of its own, and only then writes them into the journal.
+// Makes pieces of files under construction durable, as a task of its own, and only then writes them into the journal.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "os/unique_fd.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::transfer {
@@ -26,18 +27,21 @@ class PieceSyncer {
     };
 
     explicit PieceSyncer(ResumeJournal& journal);
-    /// Does what was submitted, then ends the thread.
+    /// Does what was submitted.
     ~PieceSyncer();
     PieceSyncer(const PieceSyncer&) = delete;
     PieceSyncer& operator=(const PieceSyncer&) = delete;
 
     /// Waits while too much is pending: it bounds what a killed receiver gets once more.
+    /// std::runtime_error: the task threw something, and nothing more is done.
     void submit(Batch batch);
     /// Until everything submitted is in the journal.
     void flush();
 
   private:
-    void run();
+    [[nodiscard]] DiskStep step();
+    [[nodiscard]] DiskStep give_up(Error error) noexcept;
+    void check_well() const;
 
     ResumeJournal& journal_;
     std::mutex mutex_;
@@ -45,8 +49,8 @@ class PieceSyncer {
     std::deque<Batch> queue_;
     std::uint64_t pending_bytes_ = 0;
     bool busy_ = false;
-    bool closing_ = false;
-    std::thread thread_;
+    std::optional<Error> broken_;
+    DiskTask task_;  // last: it uses what stands above
 };
 
 }  // namespace udtx::transfer

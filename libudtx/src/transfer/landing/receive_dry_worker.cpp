@@ -10,6 +10,7 @@
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file_digest.hpp"
 #include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/landing/eraser.hpp"
@@ -21,27 +22,38 @@ namespace udtx::transfer {
 namespace {
 
 /// Says what would become of each file; touches nothing.
-class DryWorker {
+class DryLanding final : public Landing {
   public:
-    DryWorker(const ConfinedDir& root, const message::Offer& offer, const TreeRights& rights, const WorkerLinks& links)
-        : root_(root),
+    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, const WorkerLinks& links)
+        : root_(std::move(root)),
           links_(links),
           erase_(offer.erase),
           preserve_(offer.preserve),
           owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
-          basis_(root, basis_options(offer, rights),
-                 [&links](std::uint64_t bytes) {
+          basis_(root_, basis_options(offer, rights),
+                 [&links = links_](std::uint64_t bytes) {
                      links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
                      return !links.queue.closed();
                  }),
-          eraser_(root, true,
-                  {[&links](const std::string& path) { hand_over_erased(links, path); },
-                   [&links](const std::string& path, const Error& error) {
+          eraser_(root_, true,
+                  {[&links = links_](const std::string& path) { hand_over_erased(links, path); },
+                   [&links = links_](const std::string& path, const Error& error) {
                        links.report.warn("'" + escape_name(path) + "': " + error.message);
                    },
-                   [&links] { return !links.queue.closed(); }}) {}
+                   [&links = links_] { return !links.queue.closed(); }}) {}
+
+    void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
+    bool go_on() override {
+        if (!hashed_) return false;
+        const bool any = basis_.go_on([this](message::Answer answer) {
+            answer.changes = hashed_->second;
+            hand_over(links_, std::move(answer));
+        });
+        if (!any) basis_.forget(std::exchange(hashed_, std::nullopt)->first);
+        return any;
+    }
 
     void operator()(const op::BeginEntry& o) {
         latest_ = o.entry;
@@ -57,7 +69,7 @@ class DryWorker {
             hand_over(links_, {o.query.number, has, 0, {}, changes});
             return has;
         };
-        Holding has = Holding::nothing;
+        std::optional<Holding> has;
         if (of_entry) {
             has = say(holding_of(*latest_, path));
         } else if (is_blocked(path)) {
@@ -71,7 +83,7 @@ class DryWorker {
         const bool is_directory = type == EntryType::directory;
         if (has == Holding::same && counts_ && !is_directory) count_unchanged(links_.report, type);
         if (has == Holding::exists && counts_) count_skipped(links_.report, type);
-        basis_.forget(path);
+        if (!has) hashed_.emplace(path, changes);
     }
     void operator()(const op::Rules& o) {
         if (auto added = eraser_.add(o.rules); !added) fatal(added.error());
@@ -142,9 +154,10 @@ class DryWorker {
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
     }
 
-    const ConfinedDir& root_;
-    const WorkerLinks& links_;
-    std::optional<message::Entry> latest_;  // a directory or a link, which is asked about at once
+    const ConfinedDir root_;
+    const WorkerLinks links_;
+    std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // what is being hashed for an answer
+    std::optional<message::Entry> latest_;                        // a directory or a link, which is asked about at once
     bool erase_;
     bool preserve_;
     bool owner_;
@@ -154,26 +167,31 @@ class DryWorker {
     Eraser eraser_;
 };
 
+/// Nothing is there: no answers, and nothing to delete.
+class EmptyDryLanding final : public Landing {
+  public:
+    EmptyDryLanding(const message::Offer& offer, const WorkerLinks& links) : hash_(offer.hash), links_(links) {}
+    void take(ReceiveOp op) override {
+        if (!std::holds_alternative<op::Finish>(op)) return;
+        const message::Confirm confirm{{}, RootDigest(hash_).finish()};
+        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+    }
+
+  private:
+    HashAlgorithm hash_;
+    const WorkerLinks links_;
+};
+
 }  // namespace
 
-void run_dry_worker(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
-                    const WorkerLinks& links) {
-    const auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
-                                      : base->subdirectory(join_path(offer.destination));
+std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
+                                      const WorkerLinks& links) {
+    auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
+                                : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);
     links.feedback.edit([&](ReceiveFeedback::News& news) { news.resume = message::Resume{active, {}}; });
-    if (!active) {
-        // Nothing is there: no answers, and nothing to delete.
-        while (auto next = links.queue.pop()) {
-            if (std::holds_alternative<op::Finish>(*next)) {
-                const message::Confirm confirm{{}, RootDigest(offer.hash).finish()};
-                links.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
-            }
-        }
-        return;
-    }
-    DryWorker worker(*root, offer, rights, links);
-    while (auto next = links.queue.pop()) std::visit(worker, *next);
+    if (!active) return std::make_unique<EmptyDryLanding>(offer, links);
+    return std::make_unique<DryLanding>(std::move(root).value(), offer, rights, links);
 }
 
 }  // namespace udtx::transfer

@@ -48,64 +48,90 @@ void ReceiveResume::answer(const message::Query& query, const Reply& reply) {
     const std::string path = join_path(query.path);
     const std::uint64_t key = path_key(path);
     if (const auto partial = partials_.find(key); partial != partials_.end()) {
-        return prove(partial->second, query.number, reply);
+        return begin(partial->second, query.number);
     }
     const auto& done = journal_.earlier().done;
     const auto at = done.find(key);
     const bool same = at != done.end() && at->second.size == query.size && at->second.mtime == query.mtime;
-    const bool there = same && prove(path, at->second);
-    if (there) proven_files_[key] = query.size;
-    reply({query.number, there ? Holding::file : Holding::nothing, same && !there ? 1U : 0U, {}});
+    if (!same) return reply({query.number, Holding::nothing, 0, {}});
+    int error = 0;
+    UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    const bool whole = is_file_of(fd, at->second.size);
+    proving_file_.emplace(
+        ProvingFile{key, query.number, at->second, std::move(fd), FileDigest(hash_, at->second.size), 0, whole});
 }
 
-void ReceiveResume::prove(Partial& partial, std::uint64_t number, const Reply& reply) {
+bool ReceiveResume::go_on(const Reply& reply) {
+    if (proving_pieces_) {
+        prove_piece(reply);
+    } else if (proving_file_) {
+        prove_block(reply);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void ReceiveResume::begin(Partial& partial, std::uint64_t number) {
     int error = 0;
     const SplitName split = split_leaf(partial.path);
     const std::string name = temp_name(split.leaf, unique_for(partial.path));
-    const UniqueFd fd =
-        root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);
-    std::vector<ProvenPiece> claimed;
-    for (const auto& [offset, piece] : partial.pieces) claimed.push_back(piece);
-    std::sort(claimed.begin(), claimed.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    ProvingPieces& proving = proving_pieces_.emplace();
+    proving.partial = &partial;
+    proving.fd = root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);
+    for (const auto& [offset, piece] : partial.pieces) proving.claimed.push_back(piece);
+    std::sort(proving.claimed.begin(), proving.claimed.end(),
+              [](const auto& a, const auto& b) { return a.offset < b.offset; });
     partial.pieces.clear();
     partial.proven = true;
-    message::Answer out{number, Holding::pieces, 0, {}};
-    for (const ProvenPiece& piece : claimed) {
-        std::size_t count = 0;
-        const auto room = std::span(block_.get(), static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
-        const bool whole = fd && read_all_at(fd.get(), room, piece.offset, count) == 0 && count == piece.length;
-        piece_hasher_.reset();
-        piece_hasher_.update(room.first(count));
-        if (!checked_(count)) return;
-        if (!whole || piece_hasher_.finish() != piece.digest) {
-            ++out.damaged;
-            continue;
-        }
-        partial.pieces[piece.offset] = piece;
-        out.pieces.push_back(piece);
-        if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {number, Holding::pieces, 0, {}}));
-    }
-    out.has = Holding::last_pieces;
-    reply(std::move(out));
+    proving.out = {number, Holding::pieces, 0, {}};
 }
 
-bool ReceiveResume::prove(const std::string& path, const record::Done& done) {
-    int error = 0;
-    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
-    if (!is_file_of(fd, done.size)) return false;
-    FileDigest digest(hash_, done.size);
-    for (std::uint64_t offset = 0; offset < done.size;) {
-        const std::uint64_t length = piece_length(offset, done.size - offset);
+void ReceiveResume::prove_piece(const Reply& reply) {
+    ProvingPieces& proving = *proving_pieces_;
+    message::Answer& out = proving.out;
+    if (proving.next == proving.claimed.size()) {
+        out.has = Holding::last_pieces;
+        reply(std::move(out));
+        return proving_pieces_.reset();
+    }
+    const ProvenPiece& piece = proving.claimed[proving.next++];
+    std::size_t count = 0;
+    const auto room = std::span(block_.get(), static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
+    const bool whole =
+        proving.fd && read_all_at(proving.fd.get(), room, piece.offset, count) == 0 && count == piece.length;
+    piece_hasher_.reset();
+    piece_hasher_.update(room.first(count));
+    if (!checked_(count)) return proving_pieces_.reset();
+    if (!whole || piece_hasher_.finish() != piece.digest) {
+        ++out.damaged;
+        return;
+    }
+    proving.partial->pieces[piece.offset] = piece;
+    out.pieces.push_back(piece);
+    if (out.pieces.size() == kMaxListItems) reply(std::exchange(out, {out.number, Holding::pieces, 0, {}}));
+}
+
+void ReceiveResume::prove_block(const Reply& reply) {
+    ProvingFile& file = *proving_file_;
+    if (file.whole && file.offset < file.done.size) {
+        const std::uint64_t length = piece_length(file.offset, file.done.size - file.offset);
         const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
         std::size_t count = 0;
-        if (read_all_at(fd.get(), room, offset, count) != 0 || count != length) return false;
-        piece_hasher_.reset();
-        piece_hasher_.update(room);
-        digest.add(offset, length, piece_hasher_.finish());
-        if (!checked_(length)) return false;
-        offset += length;
+        file.whole = read_all_at(file.fd.get(), room, file.offset, count) == 0 && count == length;
+        if (file.whole) {
+            piece_hasher_.reset();
+            piece_hasher_.update(room);
+            file.digest.add(file.offset, length, piece_hasher_.finish());
+            file.whole = checked_(length);
+            file.offset += length;
+        }
+        if (file.whole && file.offset < file.done.size) return;
     }
-    return digest.finish() == done.digest;
+    const bool there = file.whole && file.digest.finish() == file.done.digest;
+    if (there) proven_files_[file.key] = file.done.size;
+    reply({file.number, there ? Holding::file : Holding::nothing, there ? 0U : 1U, {}});
+    proving_file_.reset();
 }
 
 std::optional<Digest> ReceiveResume::proven(const std::string& path, const Extent& piece) const {

@@ -1,4 +1,5 @@
-// What a receiver makes of the journal of an earlier run, and what it writes down for a later one. Writer thread.
+// What a receiver makes of the journal of an earlier run, and what it writes down for a later one. For the
+// writer's task.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/page_block.hpp"
+#include "transfer/file_digest.hpp"
 #include "transfer/landing/piece_syncer.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
@@ -35,8 +37,10 @@ class ReceiveResume {
 
     /// The journal has something to say about it.
     [[nodiscard]] bool knows(const std::string& path, const message::Query& query) const;
-    /// Reads what the journal claims about the file from the disk, and answers with what is so.
+    /// Begins to read what the journal claims about the file from the disk; go_on() answers with what is so.
     void answer(const message::Query& query, const Reply& reply);
+    /// Reads one more piece for the latest answer. False: there was nothing to do.
+    bool go_on(const Reply& reply);
 
     /// A temporary file of an earlier run stands there, to be continued.
     [[nodiscard]] bool has_partial(const std::string& path) const {
@@ -67,8 +71,27 @@ class ReceiveResume {
         std::unordered_map<std::uint64_t, ProvenPiece> pieces;  // by offset: claimed, then proven
         bool proven = false;
     };
-    void prove(Partial& partial, std::uint64_t number, const Reply& reply);
-    [[nodiscard]] bool prove(const std::string& path, const record::Done& done);
+    /// A temporary file that is being read for an answer ...
+    struct ProvingPieces {
+        Partial* partial = nullptr;
+        UniqueFd fd;
+        std::vector<ProvenPiece> claimed{};
+        std::size_t next = 0;
+        message::Answer out{};
+    };
+    /// ... or a file under its final name.
+    struct ProvingFile {
+        std::uint64_t key = 0;
+        std::uint64_t number = 0;
+        const record::Done& done;
+        UniqueFd fd;
+        FileDigest digest;
+        std::uint64_t offset = 0;
+        bool whole = false;  // so far
+    };
+    void begin(Partial& partial, std::uint64_t number);
+    void prove_piece(const Reply& reply);
+    void prove_block(const Reply& reply);
     void submit(const std::string& path, const TempFile& file, UnsyncedPieces& unsynced);
 
     const ConfinedDir& root_;
@@ -79,6 +102,8 @@ class ReceiveResume {
     PageBlock block_;
     std::unordered_map<std::uint64_t, Partial> partials_;            // by path key
     std::unordered_map<std::uint64_t, std::uint64_t> proven_files_;  // size by path key
+    std::optional<ProvingPieces> proving_pieces_;
+    std::optional<ProvingFile> proving_file_;
     PieceSyncer syncer_;
 };
 

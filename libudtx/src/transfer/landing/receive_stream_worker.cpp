@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/landing/committer.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/leftovers.hpp"
@@ -71,23 +74,6 @@ int write_to_pipe(int fd, std::span<const std::byte> bytes, bool may_block, cons
     return 0;
 }
 
-/// Feeds the queue's stream bytes to `write` until FINISH; nullopt when the queue was closed or a write failed before.
-template <class Write>
-std::optional<message::Finish> drain(const WorkerLinks& links, StreamCheck& check, Write&& write) {
-    while (auto next = links.queue.pop()) {
-        if (auto* finish = std::get_if<op::Finish>(&*next)) return finish->finish;
-        const auto* bytes = std::get_if<op::StreamBytes>(&*next);
-        if (bytes == nullptr) continue;
-        const WorkClock::Shift shift(links.work);
-        if (Result<void> written = write(bytes->data.bytes(), check.bytes()); !written) {
-            report_fatal(links, written.error());
-            return std::nullopt;
-        }
-        check.passed(bytes->data.bytes());
-    }
-    return std::nullopt;
-}
-
 Error is_directory(const std::string& name) {
     return {ErrorCode::refused,
             "'" + escape_name(name) + "' is a directory: name the file in it, " + escape_name(name) + "/NAME"};
@@ -98,63 +84,132 @@ Error stays(const std::string& name) {
             "'" + escape_name(name) + "' is there and stays (--overwrite never): send the stream to another name"};
 }
 
+class ProbeLanding final : public Landing {
+  public:
+    explicit ProbeLanding(const WorkerLinks& links) : links_(links) {}
+    void take(ReceiveOp /*op*/) override {
+        links_.feedback.edit([](ReceiveFeedback::News&) {});  // room for more
+    }
+
+  private:
+    const WorkerLinks links_;
+};
+
+/// Takes a stream's bytes until one of them cannot be written.
+class StreamLanding : public Landing {
+  public:
+    StreamLanding(const WorkerLinks& links, HashAlgorithm hash) : links_(links), check_(links_, hash) {}
+    void take(ReceiveOp op) final {
+        if (over_) return;
+        if (const auto* bytes = std::get_if<op::StreamBytes>(&op)) {
+            if (const auto written = write(bytes->data.bytes(), check_.bytes()); !written) return fail(written.error());
+            check_.passed(bytes->data.bytes());
+        } else if (const auto* finish = std::get_if<op::Finish>(&op)) {
+            const auto digest = check_.compare(finish->finish);
+            if (!digest) return fail(digest.error());
+            over_ = true;
+            complete(*digest);
+        }
+    }
+
+  protected:
+    virtual Result<void> write(std::span<const std::byte> bytes, std::uint64_t offset) = 0;
+    /// All is written, and it is what was sent.
+    virtual void complete(const Digest& digest) = 0;
+    void fail(const Error& error) {
+        over_ = true;
+        report_fatal(links_, error);
+    }
+    const WorkerLinks links_;
+    StreamCheck check_;
+
+  private:
+    bool over_ = false;
+};
+
+class PipeLanding final : public StreamLanding {
+  public:
+    PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const WorkerLinks& links)
+        : StreamLanding(links, offer.hash), fd_(fd), stop_(stop) {
+        struct stat st = {};
+        may_block_ = ::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode);
+    }
+
+  private:
+    Result<void> write(std::span<const std::byte> bytes, std::uint64_t /*offset*/) override {
+        const int failed = write_to_pipe(fd_, bytes, may_block_, stop_);
+        return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
+    }
+    void complete(const Digest& digest) override { check_.confirm(digest, 1); }
+
+    int fd_;
+    const StopEvent& stop_;
+    bool may_block_ = true;
+};
+
+class FileLanding final : public StreamLanding {
+  public:
+    FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                const WorkerLinks& links)
+        : StreamLanding(links, offer.hash), name_(offer.destination.back()) {
+        if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
+    }
+    ~FileLanding() override {
+        if (file_) file_->remove(*root_);
+    }
+
+  private:
+    Result<void> begin(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights) {
+        std::vector<std::string> directory = offer.destination;
+        directory.pop_back();
+        auto root = base.make_subdirectory(join_path(directory));
+        if (!root) return root.error();
+        root_ = std::move(root).value();
+        mark_in_use(*root_);
+        keep_existing_ = basis_options(offer, rights).overwrite == Overwrite::never;
+        // A pipe can be read but once: that it is not wanted is said before it is.
+        const Occupant there = occupant_of(*root_, name_);
+        if (there == Occupant::directory) return is_directory(name_);
+        if (keep_existing_ && there != Occupant::nothing) return stays(name_);
+        std::random_device device;
+        auto created = TempFile::create(*root_, name_, device(), FileAttributes());
+        if (!created) return created.error();
+        file_ = std::move(created).value();
+        return {};
+    }
+    Result<void> write(std::span<const std::byte> bytes, std::uint64_t offset) override {
+        return file_->write(offset, bytes);
+    }
+    void complete(const Digest& digest) override {
+        std::vector<Commit> batch;
+        batch.push_back(file_->into_commit(0, check_.bytes()));
+        file_.reset();
+        batch.back().keep_existing = keep_existing_;
+        const auto delivered = [&](const Commit& commit) {
+            commit.skipped ? report_fatal(links_, stays(name_)) : check_.confirm(digest, 1);
+        };
+        const auto failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
+        commit_batch(*root_, batch, {delivered, failed});
+    }
+
+    const std::string name_;
+    std::optional<ConfinedDir> root_;
+    bool keep_existing_ = false;
+    std::optional<TempFile> file_;
+};
+
 }  // namespace
 
-void run_probe_worker(const WorkerLinks& links) {
-    while (links.queue.pop()) links.feedback.edit([](ReceiveFeedback::News&) {});  // room for more
+std::unique_ptr<Landing> land_probe(const WorkerLinks& links) { return std::make_unique<ProbeLanding>(links); }
+
+std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
+                                   const WorkerLinks& links) {
+    return std::make_unique<PipeLanding>(fd, offer, stop, links);
 }
 
-void run_pipe_worker(int fd, const message::Offer& offer, const WorkerLinks& links) {
-    struct stat st = {};
-    const bool may_block = ::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode);
-    StreamCheck check(links, offer.hash);
-    const auto finish = drain(links, check, [&](std::span<const std::byte> bytes, std::uint64_t) -> Result<void> {
-        const int failed = write_to_pipe(fd, bytes, may_block, links.stop);
-        return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
-    });
-    if (!finish) return;
-    if (auto digest = check.compare(*finish); digest) {
-        check.confirm(*digest, 1);
-    } else {
-        report_fatal(links, digest.error());
-    }
-}
-
-void run_file_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                     const WorkerLinks& links) {
-    std::vector<std::string> directory = offer.destination;
-    const std::string name = directory.back();
-    directory.pop_back();
-    auto root = base.make_subdirectory(join_path(directory));
-    if (!root) return report_fatal(links, root.error());
-    mark_in_use(*root);
-    const bool keep_existing = basis_options(offer, rights).overwrite == Overwrite::never;
-    // A pipe can be read but once: that it is not wanted is said before it is.
-    const Occupant there = occupant_of(*root, name);
-    if (there == Occupant::directory) return report_fatal(links, is_directory(name));
-    if (keep_existing && there != Occupant::nothing) return report_fatal(links, stays(name));
-    std::random_device device;
-    FileAttributes attributes;
-    auto created = TempFile::create(*root, name, device(), attributes);
-    if (!created) return report_fatal(links, created.error());
-    TempFile file = std::move(created).value();
-    StreamCheck check(links, offer.hash);
-    const auto finish = drain(links, check, [&](std::span<const std::byte> bytes, std::uint64_t offset) {
-        return file.write(offset, bytes);
-    });
-    if (!finish) return file.remove(*root);
-    auto digest = check.compare(*finish);
-    if (!digest) {
-        file.remove(*root);
-        return report_fatal(links, digest.error());
-    }
-    std::vector<Commit> batch;
-    batch.push_back(file.into_commit(0, check.bytes()));
-    batch.back().keep_existing = keep_existing;
-    const auto delivered = [&](const Commit& commit) {
-        commit.skipped ? report_fatal(links, stays(name)) : check.confirm(*digest, 1);
-    };
-    commit_batch(*root, batch, {delivered, [&](const Commit&, const Error& error) { report_fatal(links, error); }});
+std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                                   const WorkerLinks& links) {
+    return std::make_unique<FileLanding>(base, offer, rights, links);
 }
 
 }  // namespace udtx::transfer

@@ -9,7 +9,9 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/landing/receive_worker.hpp"
+#include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
 #include "transfer/resume/leftovers.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
@@ -58,38 +60,50 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     return out;
 }
 
-class TreeWorker {
+class TreeLanding final : public Landing {
   public:
-    TreeWorker(TreeWriter& writer, bool answering, const WorkerLinks& links)
-        : writer_(writer), answering_(answering), links_(links) {}
+    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const WorkerLinks& links)
+        : base_(base), offer_(std::move(offer)), rights_(rights), links_(links) {}
+    ~TreeLanding() override {
+        if (!writer_) return;
+        writer_->abandon();
+        tell_written();
+    }
 
-    void operator()(const op::BeginEntry& o) { writer_.begin_entry(o.entry); }
+    bool begun() override;
+    void take(ReceiveOp op) override {
+        if (writer_) std::visit(*this, std::move(op));
+    }
+    bool go_on() override {
+        if (keeping_) return keep_piece();
+        return writer_ && writer_->go_on_answering([this](message::Answer answer) { tell(std::move(answer)); });
+    }
+
+    void operator()(const op::BeginEntry& o) { writer_->begin_entry(o.entry); }
     void operator()(const op::WritePiece& o) {
         const std::uint64_t length = o.piece.piece.length;
-        writer_.write_piece(o.piece);
+        writer_->write_piece(o.piece);
         links_.report.edit([&](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = outcome.sent_bytes = writer_.written();
-            if (std::string name = writer_.path_of(o.piece.piece.file); !name.empty()) {
+            progress.bytes_done = outcome.sent_bytes = writer_->written();
+            if (std::string name = writer_->path_of(o.piece.piece.file); !name.empty()) {
                 progress.current_name = std::move(name);
             }
         });
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.released_bytes += length; });
     }
-    void operator()(const op::CheckDigests& o) { writer_.check_digests(o.digests); }
+    void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
     void operator()(const op::Query& o) {
-        writer_.answer(o.query, [this](message::Answer answer) {
-            if (answering_) hand_over(links_, std::move(answer));
-        });
+        writer_->answer(o.query, [this](message::Answer answer) { tell(std::move(answer)); });
     }
-    void operator()(const op::Meta& o) { writer_.set_meta(o.meta); }
-    void operator()(const op::Rules& o) { writer_.add_rules(o.rules); }
-    void operator()(const op::KeepPieces& o) { writer_.keep_pieces(o.index, o.extent, o.first_ordinal); }
-    void operator()(const op::Hole& o) { writer_.make_hole(o.index, o.extent); }
-    void operator()(const op::EndFile& o) { writer_.end_file(o.end, o.pieces); }
+    void operator()(const op::Meta& o) { writer_->set_meta(o.meta); }
+    void operator()(const op::Rules& o) { writer_->add_rules(o.rules); }
+    void operator()(const op::KeepPieces& o) { keeping_ = o; }
+    void operator()(const op::Hole& o) { writer_->make_hole(o.index, o.extent); }
+    void operator()(const op::EndFile& o) { writer_->end_file(o.end, o.pieces); }
     void operator()(const op::StreamBytes& /*o*/) {}
     void operator()(const op::Finish& o) {
         links_.report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
-        const Digest root = writer_.finish([&] { return may_erase(o.finish); });
+        const Digest root = writer_->finish([&] { return may_erase(o.finish); });
         tell_written();
         if (root != o.finish.root) {
             links_.feedback.edit([](ReceiveFeedback::News& news) {
@@ -101,13 +115,29 @@ class TreeWorker {
         links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
     }
 
+  private:
+    /// Everything but the journal, for which others may have to make way.
+    void open_journal();
+    void begin();
+    /// Each may have to be copied.
+    bool keep_piece() {
+        op::KeepPieces& rest = *keeping_;
+        const Extent piece{rest.extent.offset, piece_length(rest.extent.offset, rest.extent.length)};
+        writer_->keep_pieces(rest.index, piece, rest.first_ordinal++);
+        rest.extent.offset += piece.length;
+        rest.extent.length -= piece.length;
+        if (rest.extent.length == 0) keeping_.reset();
+        return true;
+    }
+    void tell(message::Answer answer) {
+        if (answering_) hand_over(links_, std::move(answer));
+    }
     void tell_written() {
         links_.report.edit([this](Progress& progress, Outcome& outcome) {
-            progress.bytes_done = outcome.sent_bytes = writer_.written();
+            progress.bytes_done = outcome.sent_bytes = writer_->written();
         });
     }
 
-  private:
     /// A sender that could not read a directory does not know what is in it.
     [[nodiscard]] bool may_erase(const message::Finish& finish) const {
         const bool well = finish.unsent == 0 && links_.report.outcome().failed_count == 0 && !links_.queue.closed();
@@ -115,31 +145,19 @@ class TreeWorker {
         return well;
     }
 
-    TreeWriter& writer_;
-    bool answering_;
-    const WorkerLinks& links_;
+    const ConfinedDir& base_;
+    const message::Offer offer_;
+    const TreeRights rights_;
+    const WorkerLinks links_;
+    bool opened_ = false;
+    bool answering_ = false;
+    std::optional<op::KeepPieces> keeping_;  // what is left of it
+    std::string notes_;                      // for the user
+    std::optional<ConfinedDir> root_;
+    std::optional<ResumeJournal::Opening> opening_;
+    std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing, and nothing will be
+    std::optional<TreeWriter> writer_;        // none: it could not begin
 };
-
-/// Of the earlier runs; null: nothing, and nothing will be. `note` is for the user.
-std::unique_ptr<ResumeJournal> open_journal(const ConfinedDir& root, const message::Offer& offer, bool resume,
-                                            const WorkerLinks& links, std::string& note) {
-    if (offer.transfer == 0) return nullptr;
-    ResumeJournal::Opened opened;
-    auto own_root = root.make_subdirectory("");
-    if (resume && own_root) {
-        opened = ResumeJournal::open(std::move(own_root).value(), offer.transfer, offer.hash, [&links] {
-            links.feedback.edit([](ReceiveFeedback::News& news) {
-                news.fatal = Error{ErrorCode::refused, "the same transfer was begun anew"};
-            });
-        });
-    } else if (!own_root) {
-        opened.note = "no resume: " + own_root.error().message;
-    } else {
-        opened.note = "no resume: the receiver runs with --no-resume";
-    }
-    note = std::move(opened.note);
-    return std::move(opened.journal);
-}
 
 void say(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
 
@@ -178,14 +196,12 @@ void count_skipped(JobReport& report, EntryType type) {
 }
 
 void hand_over(const WorkerLinks& links, message::Answer answer) {
-    links.feedback.edit_when_taken([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); },
-                                   [&] { return links.queue.closed(); });
+    links.feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
 }
 
 void hand_over_erased(const WorkerLinks& links, const std::string& path) {
     links.report.edit([](Progress&, Outcome& outcome) { ++outcome.erased; });
-    links.feedback.edit_when_taken([&](ReceiveFeedback::News& news) { news.erased.push_back(path); },
-                                   [&] { return links.queue.closed(); });
+    links.feedback.edit([&](ReceiveFeedback::News& news) { news.erased.push_back(path); });
 }
 
 void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error) {
@@ -204,47 +220,76 @@ message::Totals totals_of(const JobReport& report) {
             outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased, report.progress().files_done};
 }
 
-void run_tree_worker(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                     const WorkerLinks& links) {
-    auto root = base.make_subdirectory(join_path(offer.destination));
-    if (!root) {
-        links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
-        return;
+bool TreeLanding::begun() {
+    if (writer_) return true;
+    if (!std::exchange(opened_, true)) {
+        auto root = base_.make_subdirectory(join_path(offer_.destination));
+        if (root) {
+            root_ = std::move(root).value();
+            mark_in_use(*root_);
+            open_journal();
+        } else {
+            links_.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
+        }
     }
-    mark_in_use(*root);
-    std::string notes;
-    const auto journal = open_journal(*root, offer, rights.resume, links, notes);
-    const BasisOptions basis = basis_options(offer, rights);
-    const bool owner = offer.owner && ::geteuid() == 0;
-    if (offer.owner && !owner) say(notes, "owner and group are left: the receiver does not run as root");
-    const bool stricter = basis.overwrite < offer.overwrite;
-    if (stricter && basis.overwrite == Overwrite::never) say(notes, "the receiver runs with --overwrite never");
-    if (!notes.empty()) links.report.warn(notes);
-    const bool resumes = journal && !journal->earlier().empty();
+    if (!root_) return true;
+    if (opening_) {
+        auto opened = opening_->attempt();
+        if (!opened) return false;
+        journal_ = std::move(opened->journal);
+        notes_ = std::move(opened->note);
+        opening_.reset();
+    }
+    begin();
+    return true;
+}
+
+void TreeLanding::open_journal() {
+    if (offer_.transfer == 0) return;
+    auto own_root = root_->make_subdirectory("");
+    if (!own_root) {
+        notes_ = "no resume: " + own_root.error().message;
+    } else if (!rights_.resume) {
+        notes_ = "no resume: the receiver runs with --no-resume";
+    } else {
+        opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&feedback = links_.feedback] {
+            feedback.edit([](ReceiveFeedback::News& news) {
+                news.fatal = Error{ErrorCode::refused, "the same transfer was begun anew"};
+            });
+        });
+    }
+}
+
+void TreeLanding::begin() {
+    const BasisOptions basis = basis_options(offer_, rights_);
+    const bool owner = offer_.owner && ::geteuid() == 0;
+    if (offer_.owner && !owner) say(notes_, "owner and group are left: the receiver does not run as root");
+    const bool stricter = basis.overwrite < offer_.overwrite;
+    if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
+    if (!notes_.empty()) links_.report.warn(notes_);
+    const bool resumes = journal_ && !journal_->earlier().empty();
     int ignored = 0;
-    const std::vector<std::string> names = names_in(root->fd(), ignored);
-    if (const auto old = remove_old_journals(*root, names, kKeepLeftoversDays); old > 0) {
-        links.report.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
-                          " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
-                          " days ago");
+    const std::vector<std::string> names = names_in(root_->fd(), ignored);
+    if (const auto old = remove_old_journals(*root_, names, kKeepLeftoversDays); old > 0) {
+        links_.report.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
+                           " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
+                           " days ago");
     }
     const bool occupied = holds_anything(names);
-    const bool active = resumes || (basis.overwrite != Overwrite::always && occupied);
-    const bool keeps = journal != nullptr;
-    links.feedback.edit([&](ReceiveFeedback::News& news) {
-        news.resume = message::Resume{active, notes, rights.announce_all, keeps};
+    answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
+    const bool keeps = journal_ != nullptr;
+    const TreeWriterOptions options{offer_.preserve, offer_.hash,   random_number(), journal_.get(), basis.overwrite,
+                                    basis.by_digest, offer_.sparse, owner,           offer_.erase,   occupied};
+    writer_.emplace(std::move(*root_), options, callbacks_for(links_));
+    links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
+    links_.feedback.edit([&](ReceiveFeedback::News& news) {
+        news.resume = message::Resume{answering_, notes_, rights_.announce_all, keeps};
     });
-    links.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
-    TreeWriterOptions options{offer.preserve,  offer.hash,   random_number(), journal.get(), basis.overwrite,
-                              basis.by_digest, offer.sparse, owner,           offer.erase,   occupied};
-    TreeWriter writer(std::move(root).value(), options, callbacks_for(links));
-    TreeWorker worker(writer, active, links);
-    while (auto next = links.queue.pop()) {
-        const WorkClock::Shift shift(links.work);
-        std::visit(worker, *next);
-    }
-    writer.abandon();
-    worker.tell_written();
+}
+
+std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
+                                   const WorkerLinks& links) {
+    return std::make_unique<TreeLanding>(base, offer, rights, links);
 }
 
 }  // namespace udtx::transfer

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -38,7 +39,6 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
       root_digest_(options.hash),
-      max_open_files_(descriptor_share()),
       basis_(root_, {options.hash, options.overwrite, options.by_digest, options.preserve, false}, callbacks_.checked) {
     if (options_.erase) {
         eraser_.emplace(
@@ -220,7 +220,8 @@ Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
 
 void TreeWriter::limit_open_files() {
     // A sender may withhold the rest of any number of files.
-    while (open_files_.size() >= max_open_files_) {
+    const std::size_t most = descriptor_share();
+    while (open_files_.size() >= most) {
         const std::uint64_t oldest = open_files_.oldest();
         open_files_.forget(oldest);
         const auto at = files_.find(oldest);
@@ -310,7 +311,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     committer_->submit(std::move(commit));
 }
 
-void TreeWriter::abandon() {
+void TreeWriter::abandon() noexcept try {
     for (auto& [index, file] : files_) {
         go_on(file);
         if (file.file && !may_continue(file)) file.file->remove(root_);
@@ -318,9 +319,12 @@ void TreeWriter::abandon() {
     files_.clear();
     open_files_ = {};
     if (committer_) committer_->flush();
+    count_standing_links();
     restore_directories();
     tell_lost_times();
     close_journal(false);
+} catch (const std::exception&) {
+    // Out of memory: the rest is left as after a kill.
 }
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {

@@ -1,4 +1,4 @@
-// Writes a received tree below one directory. Runs on the writer thread; knows nothing of connections.
+// Writes a received tree below one directory. For one task; knows nothing of connections.
 #pragma once
 
 #include <cstddef>
@@ -39,16 +39,17 @@ struct TreeWriterOptions {
 };
 
 struct TreeWriterCallbacks {
-    /// Called on the committer's thread (and on the writer's for failures); for each entry at most one of the two.
+    /// Called in the committer's task (and in the writer's for failures); for each entry at most one of the two.
     std::function<void(const Commit&)> delivered;
     std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
     /// Nothing more can be written.
     std::function<void(const Error&)> fatal;
     /// Bytes that an earlier run left and that are used.
     std::function<void(std::uint64_t bytes)> kept = [](std::uint64_t) {};
-    /// A file that was the same already; one that was there and was not to be overwritten; what was deleted.
+    /// A file that was the same already; one that was there and was not to be overwritten.
     std::function<void(EntryType type)> unchanged = [](EntryType) {};
     std::function<void(EntryType type)> skipped = [](EntryType) {};
+    /// What was deleted.
     std::function<void(const std::string& path)> erased = [](const std::string&) {};
     /// For the user, at the end.
     std::function<void(const std::string& text)> noted = [](const std::string&) {};
@@ -70,6 +71,8 @@ class TreeWriter {
     void check_digests(const message::Digests& digests);
     /// What there is of a file. Before its entry.
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
+    /// A file is read for an answer, piece by piece: reads one. False: there is no more of it.
+    bool go_on_answering(const ReceiveResume::Reply& reply);
     /// Of the latest entry.
     void set_meta(const message::Meta& meta);
     /// For the end: what is not to be deleted.
@@ -85,7 +88,7 @@ class TreeWriter {
     /// root digest of what the sender declared whole.
     [[nodiscard]] Digest finish(const std::function<bool()>& all_well = [] { return true; });
     /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
-    void abandon();
+    void abandon() noexcept;
 
     /// The path of an entry that is under construction, for progress; empty if it is not.
     [[nodiscard]] std::string path_of(std::uint64_t index) const;
@@ -127,6 +130,8 @@ class TreeWriter {
     void update_meta(const message::Meta& meta, const std::string& path, int flags);
     void remember_hard_link(const message::Entry& entry, const std::string& path);
     void make_hard_links();
+    /// When they are not made after all.
+    void count_standing_links();
     void make_hard_link(const message::Entry& entry);
     void erase();
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
@@ -168,7 +173,6 @@ class TreeWriter {
     std::unordered_map<std::uint64_t, OpenFile> files_;
     NamesUnderWay under_way_;  // of files_, and of what the committer has: two would share a temporary file
     UseOrder open_files_;      // of files_, those that hold a descriptor
-    const std::size_t max_open_files_;
     std::vector<FinishedDirectory> directories_;
     std::string latest_directory_;  // of the latest entry, if it was one ...
     std::string latest_kept_;       // ... or if it was a file that was kept
@@ -184,7 +188,7 @@ class TreeWriter {
     LostTimes lost_times_;
     std::optional<Eraser> eraser_;
     std::optional<ReceiveResume> resume_;
-    std::unique_ptr<Committer> committer_;  // last: its thread uses what stands above
+    std::unique_ptr<Committer> committer_;  // last: its task uses what stands above
 };
 
 }  // namespace udtx::transfer

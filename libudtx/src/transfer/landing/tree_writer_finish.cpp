@@ -80,6 +80,17 @@ void TreeWriter::make_hard_links() {
     committer_->flush();
 }
 
+void TreeWriter::count_standing_links() {
+    for (const message::Entry& entry : std::exchange(hard_links_, {})) {
+        const std::string path = join_path(entry.path);
+        if (is_same_file(root_, path, join_path(split_path(entry.target)))) {
+            callbacks_.unchanged(entry.type);
+        } else if (basis_.must_stay(path)) {
+            callbacks_.skipped(entry.type);
+        }
+    }
+}
+
 void TreeWriter::make_hard_link(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
     SplitName split = split_leaf(path);

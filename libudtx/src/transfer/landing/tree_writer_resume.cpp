@@ -28,9 +28,13 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
                         basis_.is_same(path, query.size, query.mtime);
     const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
     if (known) return resume_->answer(query, reply);
-    const Holding has = basis_.answer(query, reply);
+    const auto has = basis_.answer(query, reply);
     if (has == Holding::same) callbacks_.unchanged(EntryType::file);
     if (has == Holding::exists) callbacks_.skipped(EntryType::file);
+}
+
+bool TreeWriter::go_on_answering(const ReceiveResume::Reply& reply) {
+    return (resume_ && resume_->go_on(reply)) || basis_.go_on(reply);
 }
 
 Result<void> TreeWriter::keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal) {

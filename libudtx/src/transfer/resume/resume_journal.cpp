@@ -7,9 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -23,14 +21,12 @@ namespace {
 constexpr auto kWaitForOwner = std::chrono::seconds(10);
 // One that has lost its sender is about to end: over ssh after 4 s.
 constexpr auto kWaitForProcess = std::chrono::seconds(8);
-constexpr auto kBetweenTries = std::chrono::milliseconds(50);
 
 using Key = std::tuple<dev_t, ino_t, std::uint64_t>;
 
 /// The jobs of this process that hold a journal.
 struct Claims {
     std::mutex mutex;
-    std::condition_variable changed;
     std::map<Key, std::function<void()>> owners;
 };
 
@@ -43,19 +39,20 @@ Claims& claims() {
 
 class ResumeJournal::Claim {
   public:
-    /// None when the owner does not let go.
-    static std::unique_ptr<Claim> take(const Key& key, std::function<void()> displaced) {
+    /// None while another job has it, which is told to let go. `displaced` is taken with the claim.
+    static std::unique_ptr<Claim> take(const Key& key, std::function<void()>& displaced) {
         Claims& all = claims();
-        std::unique_lock lock(all.mutex);
-        if (const auto owner = all.owners.find(key); owner != all.owners.end() && owner->second) owner->second();
-        if (!all.changed.wait_for(lock, kWaitForOwner, [&] { return all.owners.count(key) == 0; })) return nullptr;
+        const std::lock_guard lock(all.mutex);
+        if (const auto owner = all.owners.find(key); owner != all.owners.end()) {
+            if (owner->second) owner->second();
+            return nullptr;
+        }
         all.owners.emplace(key, std::move(displaced));
         return std::unique_ptr<Claim>(new Claim(key));
     }
     ~Claim() {
         const std::lock_guard lock(claims().mutex);
         claims().owners.erase(key_);
-        claims().changed.notify_all();
     }
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
@@ -75,36 +72,48 @@ ResumeJournal::ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::uniq
 
 ResumeJournal::~ResumeJournal() { flush(); }
 
-ResumeJournal::Opened ResumeJournal::open(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash,
-                                          std::function<void()> displaced) {
-    struct stat st = {};
-    if (::fstat(root.fd(), &st) != 0) return {nullptr, io_error("cannot look at", ".", errno).message};
-    auto claim = Claim::take({st.st_dev, st.st_ino, transfer}, std::move(displaced));
-    if (!claim) return {nullptr, "the same transfer is still under way here; this run keeps nothing for a resume"};
-    std::unique_ptr<ResumeJournal> journal(new ResumeJournal(std::move(root), transfer, std::move(claim)));
-    if (std::string why = journal->lock(); !why.empty()) return {nullptr, std::move(why)};
-    std::string note = journal->load(hash);
-    return {std::move(journal), std::move(note)};
+ResumeJournal::Opening::Opening(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash,
+                                std::function<void()> displaced)
+    : root_(std::move(root)), transfer_(transfer), hash_(hash), displaced_(std::move(displaced)) {}
+
+ResumeJournal::Opening::~Opening() = default;
+
+std::optional<ResumeJournal::Opened> ResumeJournal::Opening::attempt() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!since_) since_ = now;
+    if (!journal_) {
+        struct stat st = {};
+        if (::fstat(root_->fd(), &st) != 0) return Opened{nullptr, io_error("cannot look at", ".", errno).message};
+        auto claim = Claim::take({st.st_dev, st.st_ino, transfer_}, displaced_);
+        if (!claim && now - *since_ < kWaitForOwner) return std::nullopt;
+        if (!claim) {
+            return Opened{nullptr, "the same transfer is still under way here; this run keeps nothing for a resume"};
+        }
+        journal_.reset(new ResumeJournal(std::move(*root_), transfer_, std::move(claim)));
+        since_ = now;
+    }
+    auto why = journal_->lock(now - *since_ < kWaitForProcess);
+    if (!why) return std::nullopt;
+    if (!why->empty()) return Opened{nullptr, std::move(*why)};
+    std::string note = journal_->load(hash_);
+    return Opened{std::move(journal_), std::move(note)};
 }
 
-std::string ResumeJournal::lock() {
+std::optional<std::string> ResumeJournal::lock(bool wait) {
     const std::string name = journal_name(transfer_);
-    const auto give_up = std::chrono::steady_clock::now() + kWaitForProcess;
-    for (;;) {
-        int error = 0;
-        fd_ = root_.open_at(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
-        struct stat st = {};
-        if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
-        if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
-        if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
-        if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) {
-            // Whoever had it before may have removed it meanwhile.
-            if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return {};
-        } else if (std::chrono::steady_clock::now() >= give_up) {
-            return "no resume: another receiver has the same transfer under way in this directory";
-        }
-        std::this_thread::sleep_for(kBetweenTries);
+    int error = 0;
+    fd_ = root_.open_at(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
+    struct stat st = {};
+    if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
+    if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
+    if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
+    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) {
+        // Whoever had it before may have removed it meanwhile.
+        if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return std::string();
+    } else if (!wait) {
+        return "no resume: another receiver has the same transfer under way in this directory";
     }
+    return std::nullopt;
 }
 
 std::string ResumeJournal::load(HashAlgorithm hash) {

@@ -2,6 +2,7 @@
 // run need not send it again. Thread-safe but for open(). It claims only what its caller has synced before.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,9 +30,7 @@ class ResumeJournal {
         std::unique_ptr<ResumeJournal> journal;  ///< none: this run cannot be resumed
         std::string note;                        ///< for the user, may be empty
     };
-    /// Takes the transfer over from a job of this process that still has it: its `displaced` is called, on this thread,
-    /// and it is waited for.
-    static Opened open(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash, std::function<void()> displaced);
+    class Opening;
     ~ResumeJournal();
     ResumeJournal(const ResumeJournal&) = delete;
     ResumeJournal& operator=(const ResumeJournal&) = delete;
@@ -58,8 +57,8 @@ class ResumeJournal {
     /// One of this process's jobs has this transfer in this directory.
     class Claim;
     ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::unique_ptr<Claim> claim);
-    /// Empty, or why it cannot be used. Waits a little for another process that still has it.
-    [[nodiscard]] std::string lock();
+    /// Empty, or why it cannot be used. nullopt: another process still has it, and `wait` says that it may.
+    [[nodiscard]] std::optional<std::string> lock(bool wait);
     [[nodiscard]] std::string load(HashAlgorithm hash);
     void add(const JournalRecord& record);
 
@@ -76,6 +75,30 @@ class ResumeJournal {
     std::unordered_map<std::string, std::uint64_t> numbers_;  // of temporary files, by the path of the file
     std::uint64_t done_ = 0;
     bool broken_ = false;
+};
+
+/// Takes the transfer over from a job of this process, or from another process, that still has it. They need a while
+/// for that, and nobody is to wait for them with a thread.
+class ResumeJournal::Opening {
+  public:
+    static constexpr auto kBetweenAttempts = std::chrono::milliseconds(50);
+
+    /// `displaced` is called when another job of this process wants the transfer, once or more often, on its thread.
+    Opening(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash, std::function<void()> displaced);
+    ~Opening();
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+
+    /// nullopt: somebody has it, to be tried again after kBetweenAttempts. Gives up some seconds after the first one.
+    [[nodiscard]] std::optional<Opened> attempt();
+
+  private:
+    std::optional<ConfinedDir> root_;
+    std::uint64_t transfer_;
+    HashAlgorithm hash_;
+    std::function<void()> displaced_;
+    std::unique_ptr<ResumeJournal> journal_;                      // claimed, not locked yet
+    std::optional<std::chrono::steady_clock::time_point> since_;  // waiting for the job, then for the process
 };
 
 }  // namespace udtx::transfer

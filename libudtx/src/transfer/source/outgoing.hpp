@@ -38,6 +38,10 @@ class OutgoingPacker {
     bool flush();
     void finish(const message::Finish& finish);
     [[nodiscard]] std::size_t pending() const noexcept { return used_ + control_.bytes().size(); }
+    /// Nothing more should be begun.
+    [[nodiscard]] bool full() const { return queue_.full(); }
+    /// The protocol side has gone: what it was, and what a flush() has found out.
+    [[nodiscard]] bool closed() const { return queue_.closed(); }
     [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
   private:

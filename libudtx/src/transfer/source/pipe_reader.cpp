@@ -12,12 +12,16 @@ namespace udtx::transfer {
 PipeReader::PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report)
     : fd_(fd), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {}
 
-void PipeReader::run() {
-    while (!packer_.stopped()) {
+DiskStep PipeReader::step() {
+    const DiskSlice slice;
+    for (;;) {
+        if (packer_.closed()) return DiskStep::over();
+        if (packer_.full()) return DiskStep::rest();
+        if (slice.over()) return DiskStep::again();
         if (!StopEvent::ready(fd_, POLLIN)) {
             // Whoever feeds the pipe slowly still wants to see it arrive.
             packer_.flush();
-            if (!stop_.wait(fd_, POLLIN)) return;
+            if (!stop_.wait(fd_, POLLIN)) return DiskStep::over();
         }
         const std::span<std::byte> room = packer_.space();
         const ssize_t n = ::read(fd_, room.data(), room.size());
@@ -26,7 +30,7 @@ void PipeReader::run() {
             Error error = io_error("cannot read", "-", errno);
             report_.fail({"-", error.code, std::move(error.message)});
             waker_.wake();
-            return;
+            return DiskStep::over();
         }
         if (n == 0) break;
         const auto count = static_cast<std::size_t>(n);
@@ -39,6 +43,7 @@ void PipeReader::run() {
     m.data_bytes = bytes_;
     m.root = hasher_.finish();
     packer_.finish(m);
+    return DiskStep::over();
 }
 
 }  // namespace udtx::transfer

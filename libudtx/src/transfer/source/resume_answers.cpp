@@ -17,42 +17,50 @@ bool ResumeAnswers::announce_all() const {
 }
 
 void ResumeAnswers::decide(const message::Resume& resume) {
-    const std::lock_guard lock(mutex_);
-    if (!active_) active_ = resume.active;
-    announce_all_ = resume.announce_all;
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        if (!active_) active_ = resume.active;
+        announce_all_ = resume.announce_all;
+    }
+    tell();
 }
 
 void ResumeAnswers::presume_nothing() {
-    const std::lock_guard lock(mutex_);
-    if (!active_) active_ = false;
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        if (!active_) active_ = false;
+    }
+    tell();
 }
 
 Result<void> ResumeAnswers::add(const message::Answer& answer) {
-    const std::lock_guard lock(mutex_);
-    const auto at = open_.find(answer.number);
-    if (at == open_.end() || at->second.complete) return broken("an answer to no query");
-    Slot& slot = at->second;
-    pieces_ += answer.pieces.size();
-    if (pieces_ > kMaxPieces) return broken("the receiver claims too many pieces");
-    for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
-    slot.holding.has = answer.has;
-    slot.holding.changes = answer.changes;
-    slot.complete = answer.has != Holding::pieces;
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = open_.find(answer.number);
+        if (at == open_.end() || at->second.complete) return broken("an answer to no query");
+        Slot& slot = at->second;
+        pieces_ += answer.pieces.size();
+        if (pieces_ > kMaxPieces) return broken("the receiver claims too many pieces");
+        for (const ProvenPiece& piece : answer.pieces) slot.holding.pieces[piece.offset] = piece;
+        slot.holding.has = answer.has;
+        slot.holding.changes = answer.changes;
+        slot.complete = answer.has != Holding::pieces;
+        if (!slot.complete) return {};
+    }
+    tell();
     return {};
 }
 
 void ResumeAnswers::cancel() {
-    const std::lock_guard lock(mutex_);
-    cancelled_ = true;
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        cancelled_ = true;
+    }
+    tell();
 }
 
-std::optional<bool> ResumeAnswers::wait_for_decision(std::chrono::milliseconds at_most) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, at_most, [&] { return cancelled_ || active_; });
+std::optional<bool> ResumeAnswers::decision() const {
+    const std::lock_guard lock(mutex_);
     return cancelled_ ? false : active_;
 }
 
@@ -65,13 +73,12 @@ std::uint64_t ResumeAnswers::ask() {
 bool ResumeAnswers::answered(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
     const auto at = open_.find(number);
-    return at != open_.end() && at->second.complete;
+    return cancelled_ || (at != open_.end() && at->second.complete);
 }
 
 RemoteHolding ResumeAnswers::take(std::uint64_t number) {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     const auto at = open_.find(number);
-    changed_.wait(lock, [&] { return cancelled_ || at->second.complete; });
     RemoteHolding holding = at->second.complete ? std::move(at->second.holding) : RemoteHolding();
     pieces_ -= holding.pieces.size();
     open_.erase(at);

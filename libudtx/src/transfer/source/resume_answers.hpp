@@ -1,12 +1,12 @@
-// What the receiver says it has, passed from the sender's protocol thread to its disk thread.
+// What the receiver says it has, passed from the sender's protocol thread to its disk task.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "transfer/message/messages.hpp"
 
@@ -21,6 +21,9 @@ struct RemoteHolding {
 
 class ResumeAnswers {
   public:
+    /// `news`: whoever waits for something should look again. Before the first use.
+    void call(std::function<void()> news) { news_ = std::move(news); }
+
     // --- protocol thread
     void decide(const message::Resume& resume);
     /// Any thread. Unless the receiver has spoken: nobody need ask, there is nothing.
@@ -30,15 +33,16 @@ class ResumeAnswers {
     /// Any thread. Nothing more is waited for.
     void cancel();
 
-    // --- disk thread
-    /// Whether the receiver has something. Waits for it a little, if need be; nullopt: ask again.
-    [[nodiscard]] std::optional<bool> wait_for_decision(std::chrono::milliseconds at_most);
+    // --- disk task
+    /// Whether the receiver has something; nullopt: it has not said so yet.
+    [[nodiscard]] std::optional<bool> decision() const;
     /// Once decided: files that are the same are to be announced, too.
     [[nodiscard]] bool announce_all() const;
     /// Number of the next query.
     [[nodiscard]] std::uint64_t ask();
+    /// Or there will be no answer.
     [[nodiscard]] bool answered(std::uint64_t number) const;
-    /// Waits for the answer to a query, once for each.
+    /// The answer to a query, once for each.
     [[nodiscard]] RemoteHolding take(std::uint64_t number);
 
   private:
@@ -46,8 +50,12 @@ class ResumeAnswers {
         RemoteHolding holding;
         bool complete = false;
     };
+    void tell() const {
+        if (news_) news_();
+    }
+
+    std::function<void()> news_;
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
     std::optional<bool> active_;
     bool announce_all_ = false;
     std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken

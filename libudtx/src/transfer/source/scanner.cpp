@@ -71,68 +71,77 @@ std::vector<Scanner::Asked> Scanner::names_in_order() {
     return out;
 }
 
-void Scanner::run() {
-    for (std::size_t root = 0; root < roots_.size() && !stopped_; ++root) {
-        if (options_.names) {
-            walk_names(root);
-        } else {
-            walk(root);
+DiskStep Scanner::step() {
+    const DiskSlice slice;
+    while (!stopped_) {
+        if (queue_.full()) return DiskStep::rest();
+        if (slice.over()) return DiskStep::again();
+        if (!levels_.empty()) {
+            walk_on();
+        } else if (!begin_next()) {
+            break;
         }
+        stopped_ = stopped_ || queue_.closed();
     }
     levels_.clear();
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();
+    return DiskStep::over();
 }
 
-void Scanner::walk(std::size_t root) {
-    const SourceRoot& source = roots_[root];
+bool Scanner::begin_next() {
+    if (next_asked_ < asked_.size()) {
+        begin_name(asked_[next_asked_++]);
+        return true;
+    }
+    if (next_root_ == roots_.size()) return false;
+    root_ = next_root_++;
+    if (options_.names) {
+        asked_ = names_in_order();
+        next_asked_ = 0;
+        everything_ = false;
+    } else {
+        begin_root();
+    }
+    return true;
+}
+
+void Scanner::begin_root() {
+    const SourceRoot& source = roots_[root_];
     if (source.leaf.empty()) {
         descend(source.directory.fd(), ".", "", Into::all);
     } else {
-        visit(root, source.directory.fd(), source.leaf, source.leaf, Into::all);
-    }
-    walk_levels(root);
-}
-
-void Scanner::walk_levels(std::size_t root) {
-    while (!levels_.empty() && !stopped_) {
-        Level& top = levels_.back();
-        errno = 0;
-        const dirent* found = ::readdir(top.directory.get());
-        if (found == nullptr) {
-            if (errno != 0) fail(top.path, errno);
-            levels_.pop_back();
-            continue;
-        }
-        const std::string name = found->d_name;
-        if (name == "." || name == "..") continue;
-        visit(root, ::dirfd(top.directory.get()), name, child(top.path, name), top.below);
+        visit(root_, source.directory.fd(), source.leaf, source.leaf, Into::all);
     }
 }
 
-void Scanner::walk_names(std::size_t root) {
-    bool everything = false;
-    for (const auto& [path, into] : names_in_order()) {
-        if (stopped_) return;
-        if (path.empty()) {
-            everything = into == Into::all;
-            descend(roots_[root].directory.fd(), ".", "", into);
-            walk_levels(root);
-            continue;
-        }
-        if (!visit_parents(root, split_path(path))) continue;
-        const SplitName split = split_leaf(path);
-        int error = 0;
-        const UniqueFd parent = roots_[root].directory.open_directory(split.directory, error);
-        if (!parent) {
-            fail(path, error);
-            continue;
-        }
-        // What is in it comes with it, and a name of that in the list brings nothing.
-        if (into == Into::all) parents_.emplace(path, false);
-        visit(root, parent.get(), split.leaf, path, everything ? Into::nothing : into);
-        walk_levels(root);
+void Scanner::walk_on() {
+    Level& top = levels_.back();
+    errno = 0;
+    const dirent* found = ::readdir(top.directory.get());
+    if (found == nullptr) {
+        if (errno != 0) fail(top.path, errno);
+        return levels_.pop_back();
     }
+    const std::string name = found->d_name;
+    if (name == "." || name == "..") return;
+    visit(root_, ::dirfd(top.directory.get()), name, child(top.path, name), top.below);
+}
+
+void Scanner::begin_name(const Asked& asked) {
+    const auto& [path, into] = asked;
+    if (path.empty()) {
+        everything_ = into == Into::all;
+        return descend(roots_[root_].directory.fd(), ".", "", into);
+    }
+    if (!visit_parents(root_, split_path(path))) return;
+    const SplitName split = split_leaf(path);
+    int error = 0;
+    const UniqueFd parent = roots_[root_].directory.open_directory(split.directory, error);
+    if (!parent) return fail(path, error);
+    // What is in it comes with it, and a name of that in the list brings nothing.
+    if (into == Into::all) parents_.emplace(path, false);
+    visit(root_, parent.get(), split.leaf, path, everything_ ? Into::nothing : into);
 }
 
 bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& components) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "transfer/bounded_queue.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/source/filter_rules.hpp"
@@ -64,8 +65,9 @@ class Scanner {
   public:
     /// All outlive the scanner.
     Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobReport& report, ScanOptions options = {});
-    /// Walks to the end (or until the queue is closed), closes the queue, and makes the totals final.
-    void run();
+    /// Walks on until the queue is full. At the end (or when the queue is closed) closes the queue and makes the totals
+    /// final.
+    [[nodiscard]] DiskStep step();
 
   private:
     struct CloseDir {
@@ -84,9 +86,12 @@ class Scanner {
     };
     /// The list may be long, and whoever made the scanner must not wait.
     [[nodiscard]] std::vector<Asked> names_in_order();
-    void walk(std::size_t root);
-    void walk_levels(std::size_t root);
-    void walk_names(std::size_t root);
+    /// The next source, or the next name of the list; its levels are on the stack. False: there is none.
+    [[nodiscard]] bool begin_next();
+    void begin_root();
+    void begin_name(const Asked& asked);
+    /// The next entry of the level on top.
+    void walk_on();
     /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
     /// Queues one entry; a directory's level goes on the stack.
@@ -110,6 +115,11 @@ class Scanner {
     TakenNames taken_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // first names, by device and inode
     std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
+    std::size_t next_root_ = 0;
+    std::size_t root_ = 0;  // the present one
+    std::vector<Asked> asked_;
+    std::size_t next_asked_ = 0;
+    bool everything_ = false;  // that is there was asked for
     bool stopped_ = false;
 };
 

@@ -24,6 +24,13 @@ namespace {
 constexpr std::size_t kDigestsPerMessage = 64;
 // Small files are gathered up to so many bytes before the protocol thread is woken.
 constexpr std::size_t kEagerBytes = 256U << 10U;
+// Files asked about before the receiver has said whether it has anything: about as much as the first round trip takes,
+// so that asking opens the window as data would.
+constexpr std::size_t kAskEarly = 256;
+// Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
+constexpr std::size_t kAskAhead = 16384;
+// On a short path the receiver has spoken by then, and nothing is sent in vain.
+constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
 
 bool same_version(const struct stat& a, const struct stat& b) {
     return a.st_size == b.st_size && a.st_ino == b.st_ino && mtime_of(a) == mtime_of(b);
@@ -42,30 +49,83 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
       piece_hasher_(options_.hash),
       root_(options_.hash) {}
 
-void SourceReader::run() {
-    for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
-    take_decision({});
-    while (!packer_.stopped()) {
-        const auto candidate = next();
-        if (!candidate) return finish();
-        send(*candidate);
-        if (packer_.pending() >= kEagerBytes) packer_.flush();
+SourceReader::~SourceReader() = default;
+
+DiskStep SourceReader::step() {
+    const DiskSlice slice;
+    if (!std::exchange(begun_, true)) {
+        for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
+        take_decision();
+    }
+    for (;;) {
+        if (packer_.closed()) return DiskStep::over();
+        if (packer_.full()) return DiskStep::rest();
+        if (slice.over()) return DiskStep::again();
+        if (const Wait wait = go_on()) return *wait;
+        if (!file_ && packer_.pending() >= kEagerBytes) packer_.flush();
     }
 }
 
-void SourceReader::send(const Candidate& candidate) {
-    const ScannedEntry& entry = candidate.entry;
+SourceReader::Wait SourceReader::go_on() {
+    if (file_) return send_more(*file_);
+    if (!candidate_) {
+        if (const Wait wait = take_next()) return wait;
+    }
+    if (const Wait wait = wait_to_send()) {
+        packer_.flush();
+        return wait;
+    }
+    Candidate candidate = std::move(*candidate_);
+    candidate_.reset();
+    send(std::move(candidate));
+    return std::nullopt;
+}
+
+SourceReader::Wait SourceReader::take_next() {
+    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskEarly);
+    if (waiting_.empty()) {
+        if (!scanned_.over()) {
+            packer_.flush();
+            return DiskStep::rest();
+        }
+        finish();
+        return DiskStep::over();
+    }
+    candidate_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= candidate_->entry.size;
+    met_ = std::chrono::steady_clock::now();
+    meet(candidate_->entry);
+    return std::nullopt;
+}
+
+void SourceReader::meet(const ScannedEntry& entry) {
     const bool special = (entry.mode & 07000U) != 0 && entry.type != EntryType::hard_link;
     if (options_.preserve && special && special_bits_++ == 0) first_special_ = entry.path;
-    if (entry.type != EntryType::file) return options_.dry_run ? plan_unread(candidate) : send_unread(entry);
-    if (sent_earlier(entry)) {
-        report_.edit([&](Progress&, Outcome& outcome) {
-            ++outcome.sent_earlier.files;
-            outcome.sent_earlier.bytes += entry.size;
-        });
-    }
-    if (may_begin(candidate)) return send_file(entry, {}, candidate.query);
-    RemoteHolding holding = holding_of(candidate);
+    if (entry.type != EntryType::file || !sent_earlier(entry)) return;
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.sent_earlier.files;
+        outcome.sent_earlier.bytes += entry.size;
+    });
+}
+
+SourceReader::Wait SourceReader::wait_to_send() {
+    const Candidate& next = *candidate_;
+    if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
+    if (knows_answer(next.query)) return std::nullopt;
+    if (!may_begin(next)) return DiskStep::rest();
+    const auto waited = std::chrono::steady_clock::now() - met_;
+    if (waited >= kBeforeBeginning) return std::nullopt;
+    return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(kBeforeBeginning - waited));
+}
+
+void SourceReader::send(Candidate candidate) {
+    ScannedEntry& entry = candidate.entry;
+    if (entry.type != EntryType::file && !options_.dry_run) return send_unread(entry);
+    if (!decided_) return begin_file(std::move(entry), {}, candidate.query);
+    RemoteHolding holding =
+        active_ ? answers_.take(*candidate.query) : RemoteHolding{Holding::nothing, {}, change::kNew};
+    if (entry.type != EntryType::file) return plan_unread(entry, holding);
     const bool same = holding.has == Holding::same;
     if (same || holding.has == Holding::exists) note_standing(entry);
     const bool told = options_.announce_all || options_.owner || options_.attributes || answers_.announce_all();
@@ -77,9 +137,9 @@ void SourceReader::send(const Candidate& candidate) {
         count_unsent(entry);
         return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry, holding.changes);
     }
-    if (options_.dry_run) return plan_file(entry, std::move(holding));
-    return holding.has == Holding::file ? send_kept(entry, holding.has)
-                                        : send_file(entry, std::move(holding), std::nullopt);
+    if (options_.dry_run) return plan_file(std::move(entry), std::move(holding));
+    if (holding.has == Holding::file) return send_kept(entry, holding.has);
+    begin_file(std::move(entry), std::move(holding), std::nullopt);
 }
 
 std::optional<std::uint64_t> SourceReader::sent_earlier(const ScannedEntry& entry) const {
@@ -151,7 +211,7 @@ void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std:
     if (options_.tell_plan) packer_.message(message::Plan{std::move(planned)});
 }
 
-void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query) {
+void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query) {
     int error = 0;
     UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
     struct stat st = {};
@@ -159,33 +219,36 @@ void SourceReader::send_file(const ScannedEntry& entry, RemoteHolding holding, s
     if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
     if (error != 0) return announce_unreadable(entry, error);
     const auto size = static_cast<std::uint64_t>(st.st_size);
-    const bool sparse = may_have_holes(st);
-    const bool whole = !sparse && size <= kSentExtentBytes && holding.pieces.empty() && !query;
-    OpenFile file{entry, std::move(fd), next_index_, st, whole, FileDigest(options_.hash, size), std::move(holding),
-                  query};
-    if (same_content(file)) {
-        note_standing(entry);
-        return send_kept(entry, Holding::all_pieces);
-    }
+    const bool whole = !may_have_holes(st) && size <= kSentExtentBytes && holding.pieces.empty() && !query;
+    file_.reset(new OpenFile{std::move(entry), std::move(fd), st, whole, FileDigest(options_.hash, size),
+                             std::move(holding), query});
+    if (!may_be_same(*file_)) return announce(*file_);
+    file_->compare = OpenFile::Compare::before_entry;
+}
+
+void SourceReader::announce(OpenFile& file) {
+    const bool sparse = may_have_holes(file.before);
+    const auto size = static_cast<std::uint64_t>(file.before.st_size);
     message::Entry m;
-    m.index = next_index_++;
-    m.path = split_path(entry.path);
-    m.mode = static_cast<std::uint32_t>(st.st_mode) & 07777U;
-    m.mtime = mtime_of(st);
+    m.index = file.index = next_index_++;
+    m.path = split_path(file.entry.path);
+    m.mode = static_cast<std::uint32_t>(file.before.st_mode) & 07777U;
+    m.mtime = mtime_of(file.before);
     m.size = size;
     m.sparse = sparse;
-    m.whole = whole;
+    m.whole = file.whole;
     packer_.message(std::move(m));
-    if (options_.owner || options_.attributes) send_meta(entry, file.fd.get(), Others::none);
-    report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
+    if (options_.owner || options_.attributes) send_meta(file.entry, file.fd.get(), Others::none);
+    report_.edit([&](Progress& progress, Outcome&) { progress.current_name = file.entry.path; });
     if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-
-    end_file(file, send_extents(file));
+    file.cursor.emplace(file.fd.get(), size, sparse);
 }
 
 // One piece may have gone ahead of the word that the file is there: in vain. What the receiver gave up after more
 // counts.
-void SourceReader::end_file(OpenFile& file, FileStatus status) {
+void SourceReader::end_file(FileStatus status) {
+    const std::unique_ptr<OpenFile> closed = std::move(file_);
+    OpenFile& file = *closed;
     flush_digests(file);
     message::FileEnd end{file.index, status, {}};
     if (status == FileStatus::ok) {
@@ -223,14 +286,37 @@ void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_numb
     fail(entry.path, FileStatus::unreadable, error_number);
 }
 
-FileStatus SourceReader::send_extents(OpenFile& file) {
-    ExtentCursor cursor(file.fd.get(), static_cast<std::uint64_t>(file.before.st_size), may_have_holes(file.before));
-    while (auto extent = cursor.next()) {
-        if (packer_.stopped()) return FileStatus::skipped;
-        if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) return FileStatus::skipped;
-        const FileStatus status = file.whole ? send_extent(file, *extent) : send_range(file, *extent);
-        if (status != FileStatus::ok) return status;
+SourceReader::Wait SourceReader::send_more(OpenFile& file) {
+    if (file.compare != OpenFile::Compare::not_now) {
+        compare_more(file);
+    } else if (file.fresh.length > 0) {
+        send_fresh(file);
+    } else if (file.range.length == 0) {
+        begin_extent(file);
+    } else if (file.query && file.sent > 0) {
+        if (!knows_answer(file.query)) {
+            packer_.flush();
+            return DiskStep::rest();
+        }
+        if (const FileStatus status = learn_holding(file); status != FileStatus::ok) end_file(status);
+    } else {
+        send_range(file);
     }
+    return std::nullopt;
+}
+
+void SourceReader::begin_extent(OpenFile& file) {
+    const auto extent = file.cursor->next();
+    if (!extent) return end_file(check_read(file));
+    if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) return end_file(FileStatus::skipped);
+    if (file.whole) {
+        will_send(file, *extent);
+    } else {
+        file.range = *extent;
+    }
+}
+
+FileStatus SourceReader::check_read(OpenFile& file) const {
     struct stat after = {};
     if (::fstat(file.fd.get(), &after) != 0 || !same_version(file.before, after)) return FileStatus::changed;
     // Some file systems (procfs, FUSE) give no true size: what lies behind it must not be dropped in silence.
@@ -241,21 +327,21 @@ FileStatus SourceReader::send_extents(OpenFile& file) {
     return count == 0 ? FileStatus::ok : FileStatus::changed;
 }
 
-FileStatus SourceReader::send_extent(OpenFile& file, const Extent& extent) {
+void SourceReader::will_send(OpenFile& file, const Extent& extent) {
     file.sent += extent.length;
     data_bytes_ += extent.length;
-    std::uint64_t done = 0;
-    while (done < extent.length) {
-        const std::uint64_t offset = extent.offset + done;
-        const std::uint64_t length = piece_length(offset, extent.length - done);
-        const FileStatus status = send_piece(file, offset, length);
-        done += length;
-        if (status != FileStatus::ok || packer_.stopped()) {
-            send_zeros(extent.length - done);
-            return status;
-        }
-    }
-    return FileStatus::ok;
+    file.fresh = extent;
+}
+
+void SourceReader::send_fresh(OpenFile& file) {
+    Extent& rest = file.fresh;
+    const std::uint64_t length = piece_length(rest.offset, rest.length);
+    const FileStatus status = send_piece(file, rest.offset, length);
+    rest.offset += length;
+    rest.length -= length;
+    if (status == FileStatus::ok) return;
+    send_zeros(rest.length);
+    end_file(status);
 }
 
 FileStatus SourceReader::send_piece(OpenFile& file, std::uint64_t offset, std::uint64_t length) {

@@ -1,10 +1,12 @@
-// Reads what the scanner found, hashes it on the way and packs it for the protocol thread. Runs on its own thread.
+// Reads what the scanner found, hashes it on the way and packs it for the protocol thread, as a
+// disk task.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -12,6 +14,7 @@
 
 #include "base/page_block.hpp"
 #include "transfer/checksum.hpp"
+#include "transfer/disk_pool.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/source/outgoing.hpp"
@@ -42,9 +45,11 @@ class SourceReader {
     /// All but the options outlive the reader.
     SourceReader(const std::vector<SourceRoot>& roots, ReadOptions options, ScanQueue& scanned, OutgoingQueue& out,
                  LateWaker& waker, JobReport& report, ResumeAnswers& answers);
+    ~SourceReader();
     void copy_to(ReceiptWriter* receipt) { packer_.copy_to(receipt); }
-    /// Until the scanner's queue is closed and empty, or the outgoing queue was closed.
-    void run();
+    /// Goes on until the scanner's queue is closed and empty, or the outgoing queue was closed. Rests while the scanner
+    /// has nothing, the outgoing queue is full or the receiver has not answered.
+    [[nodiscard]] DiskStep step();
     /// Any thread: the receiver gave up on this entry; its rest need not be sent.
     void skip(std::uint64_t index) noexcept { skip_.store(index, std::memory_order_relaxed); }
 
@@ -55,7 +60,14 @@ class SourceReader {
         ScannedEntry entry;
         std::optional<std::uint64_t> query;
     };
-    void send(const Candidate& candidate);
+    /// What a part of the work came to: nothing to wait for, or how to wait.
+    using Wait = std::optional<DiskStep>;
+    [[nodiscard]] Wait go_on();
+    [[nodiscard]] Wait take_next();
+    void meet(const ScannedEntry& entry);
+    /// What is known of the candidate is enough, or how to wait for more.
+    [[nodiscard]] Wait wait_to_send();
+    void send(Candidate candidate);
     /// So many bytes of it, by an earlier connection.
     [[nodiscard]] std::optional<std::uint64_t> sent_earlier(const ScannedEntry& entry) const;
     /// It is at the receiver, which does not count it as delivered by this connection.
@@ -63,45 +75,47 @@ class SourceReader {
     void send_unread(const ScannedEntry& entry);
     /// ENTRY of a directory or a link.
     void announce_unread(const ScannedEntry& entry);
-    void send_file(const ScannedEntry& entry, RemoteHolding holding, std::optional<std::uint64_t> query);
-    /// FILE_END and what goes with it.
-    void end_file(OpenFile& file, FileStatus status);
+    void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query);
+    /// Its ENTRY.
+    void announce(OpenFile& file);
+    /// FILE_END and what goes with it. The file is closed.
+    void end_file(FileStatus status);
     /// Attributes that the receiver's version may have and ours has not.
     enum class Others { none, go };
     void send_meta(const ScannedEntry& entry, int fd, Others others);
     void plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
     /// What belongs to the entry beside its data, for the question.
     void add_belongings(const ScannedEntry& entry, message::Query& query);
-    void plan_unread(const Candidate& candidate);
-    void plan_file(const ScannedEntry& entry, RemoteHolding holding);
+    void plan_unread(const ScannedEntry& entry, const RemoteHolding& holding);
+    void plan_file(ScannedEntry entry, RemoteHolding holding);
+    void plan_changed(const ScannedEntry& entry, std::uint8_t changes);
 
     // --- what the receiver has already
-    /// The next entry; the files after it are asked about ahead, unless the receiver has nothing.
-    [[nodiscard]] std::optional<Candidate> next();
     /// Takes what the scanner has found, until so many are waiting.
     void look_ahead(std::size_t most);
     void look_at(ScannedEntry entry);
     [[nodiscard]] std::uint64_t ask(const ScannedEntry& entry);
-    [[nodiscard]] RemoteHolding wait_for_answer(std::uint64_t query);
-    /// Waits for the receiver to say whether it has something; meanwhile files are asked about.
-    void learn_decision();
-    void look_for_decision();
-    /// The receiver's word, if it comes so soon.
-    void take_decision(std::chrono::milliseconds at_most);
-    [[nodiscard]] RemoteHolding holding_of(const Candidate& candidate);
-    /// The receiver has not spoken for a while, and the file is long enough that its first block opens the window
+    /// Whether the receiver has said what it has, if anything, of what the query is about. Files are asked about
     /// meanwhile.
-    [[nodiscard]] bool may_begin(const Candidate& candidate);
-    /// What the receiver has of a file that was begun. kept, skipped: nothing more is to be sent.
+    [[nodiscard]] bool knows_answer(std::optional<std::uint64_t> query);
+    void take_decision();
+    /// The receiver has not spoken for a while, and the file is long enough that its first block opens the window
+    /// meanwhile: it may be begun, then.
+    [[nodiscard]] bool may_begin(const Candidate& candidate) const;
+    /// What the receiver has of a file that was begun: ok, but for kept and skipped: nothing more is to be sent.
     FileStatus learn_holding(OpenFile& file);
     void count_unsent(const ScannedEntry& entry);
     void send_kept(const ScannedEntry& entry, Holding has);
     /// So many of the bytes were compared, and counted then.
     void count_kept(std::uint64_t bytes, std::uint64_t counted);
-    /// All of the file is at the receiver, under its name. Notes how far it is.
-    [[nodiscard]] bool same_content(OpenFile& file);
+    /// All of the file may be at the receiver, under its name.
+    [[nodiscard]] static bool may_be_same(const OpenFile& file);
+    /// Compares a piece. When it is known whether all are the same, what follows from that.
+    void compare_more(OpenFile& file);
+    void end_comparing(OpenFile& file, bool same);
+    void forget_compared(OpenFile& file);
     /// Pieces that are the same at the receiver are left out, the rest is sent.
-    FileStatus send_range(OpenFile& file, Extent range);
+    void send_range(OpenFile& file);
     /// From the front of the range, so many bytes are left out ...
     [[nodiscard]] std::uint64_t send_kept_run(OpenFile& file, const Extent& range);
     /// ... or are to be sent up to the next piece that might be left out.
@@ -110,10 +124,14 @@ class SourceReader {
 
     /// So that the receiver knows of the file, and what became of it.
     void announce_unreadable(const ScannedEntry& entry, int error_number);
-    /// Reads all extents; the status for FILE_END.
-    FileStatus send_extents(OpenFile& file);
-    /// One extent, cut into pieces. After a failure the rest of it is sent as zeros: the stream's mapping is fixed.
-    FileStatus send_extent(OpenFile& file, const Extent& extent);
+    /// The next piece, or what has to be known before.
+    [[nodiscard]] Wait send_more(OpenFile& file);
+    void begin_extent(OpenFile& file);
+    /// A piece of what is fresh. After a failure the rest of that is sent as zeros: the stream's mapping is fixed.
+    void send_fresh(OpenFile& file);
+    void will_send(OpenFile& file, const Extent& extent);
+    /// All of it was read; the status for FILE_END.
+    [[nodiscard]] FileStatus check_read(OpenFile& file) const;
     FileStatus send_piece(OpenFile& file, std::uint64_t offset, std::uint64_t length);
     void send_zeros(std::uint64_t length);
     void add_digest(OpenFile& file, const Digest& digest);
@@ -126,8 +144,12 @@ class SourceReader {
     ScanQueue& scanned_;
     JobReport& report_;
     ResumeAnswers& answers_;
+    bool begun_ = false;
     bool decided_ = false;
     bool active_ = false;
+    std::optional<Candidate> candidate_;         // the next to be sent
+    std::chrono::steady_clock::time_point met_;  // it
+    std::unique_ptr<OpenFile> file_;             // that is being sent
     std::deque<Candidate> waiting_;
     std::uint64_t waiting_bytes_ = 0;
     PageBlock block_;

@@ -17,32 +17,12 @@ namespace udtx::transfer {
 
 namespace {
 
-// Files asked about before the receiver has said whether it has anything: about as much as the first round trip takes,
-// so that asking opens the window as data would.
-constexpr std::size_t kAskEarly = 256;
-// Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
-constexpr std::size_t kAskAhead = 16384;
 // Of the files that are asked about ahead: the receiver hashes those that changed, and has to remember it.
 constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
-// On a short path the receiver has spoken by then, and nothing is sent in vain.
-constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
-constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
+// Pieces compared in one go, so that others get their turn.
+constexpr std::size_t kKeptAtOnce = 16;
 
 }  // namespace
-
-std::optional<SourceReader::Candidate> SourceReader::next() {
-    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskEarly);
-    if (waiting_.empty()) {
-        packer_.flush();
-        auto entry = scanned_.pop();
-        if (!entry) return std::nullopt;
-        look_at(std::move(*entry));
-    }
-    Candidate first = std::move(waiting_.front());
-    waiting_.pop_front();
-    waiting_bytes_ -= first.entry.size;
-    return first;
-}
 
 void SourceReader::look_ahead(std::size_t most) {
     while (waiting_.size() < most && waiting_bytes_ < kAskAheadBytes) {
@@ -85,31 +65,18 @@ void SourceReader::add_belongings(const ScannedEntry& entry, message::Query& que
     query.attributes = attributes_key(std::move(attributes));
 }
 
-RemoteHolding SourceReader::wait_for_answer(std::uint64_t query) {
-    if (!answers_.answered(query)) packer_.flush();
-    return answers_.take(query);
+bool SourceReader::knows_answer(std::optional<std::uint64_t> query) {
+    if (!decided_) {
+        look_ahead(kAskEarly);
+        take_decision();
+    }
+    return decided_ && (!active_ || !query || answers_.answered(*query));
 }
 
-void SourceReader::learn_decision() {
-    while (!decided_) look_for_decision();
-}
-
-void SourceReader::look_for_decision() {
-    look_ahead(kAskEarly);
-    packer_.flush();
-    take_decision(kBetweenLooks);
-}
-
-void SourceReader::take_decision(std::chrono::milliseconds at_most) {
-    const auto decision = answers_.wait_for_decision(at_most);
+void SourceReader::take_decision() {
+    const auto decision = answers_.decision();
     decided_ = decision.has_value();
     active_ = decision.value_or(false);
-}
-
-RemoteHolding SourceReader::holding_of(const Candidate& candidate) {
-    learn_decision();
-    if (!active_) return {Holding::nothing, {}, change::kNew};
-    return wait_for_answer(candidate.query ? *candidate.query : ask(candidate.entry));
 }
 
 void SourceReader::count_unsent(const ScannedEntry& entry) {
@@ -146,25 +113,51 @@ void SourceReader::count_kept(std::uint64_t bytes, std::uint64_t counted) {
     });
 }
 
-bool SourceReader::same_content(OpenFile& file) {
-    const auto size = static_cast<std::uint64_t>(file.before.st_size);
-    if (file.holding.has != Holding::all_pieces || size != file.entry.size) return false;
-    while (file.same_until < size) {
-        const std::uint64_t length = piece_length(file.same_until, size - file.same_until);
-        const auto there = file.holding.pieces.find(file.same_until);
-        const bool same = there != file.holding.pieces.end() && there->second.length == length &&
-                          digest_of_source(file, file.same_until, length) == there->second.digest;
-        if (!same || packer_.stopped()) return false;
-        file.same_until += length;
-        report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += length; });
-    }
-    return true;
+bool SourceReader::may_be_same(const OpenFile& file) {
+    return file.holding.has == Holding::all_pieces &&
+           static_cast<std::uint64_t>(file.before.st_size) == file.entry.size;
 }
 
-void SourceReader::plan_unread(const Candidate& candidate) {
+void SourceReader::compare_more(OpenFile& file) {
+    const auto size = static_cast<std::uint64_t>(file.before.st_size);
+    if (file.same_until >= size) return end_comparing(file, true);
+    const std::uint64_t length = piece_length(file.same_until, size - file.same_until);
+    const auto there = file.holding.pieces.find(file.same_until);
+    const bool same = there != file.holding.pieces.end() && there->second.length == length &&
+                      digest_of_source(file, file.same_until, length) == there->second.digest;
+    if (!same) return end_comparing(file, false);
+    file.same_until += length;
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += length; });
+}
+
+void SourceReader::end_comparing(OpenFile& file, bool same) {
+    const auto why = std::exchange(file.compare, OpenFile::Compare::not_now);
+    if (why == OpenFile::Compare::after_first_piece) {
+        if (same) return end_file(FileStatus::kept);
+        return forget_compared(file);
+    }
+    if (why == OpenFile::Compare::before_entry && !same) return announce(file);
+    const std::unique_ptr<OpenFile> closed = std::move(file_);
+    if (why == OpenFile::Compare::before_entry) {
+        note_standing(closed->entry);
+        return send_kept(closed->entry, Holding::all_pieces);
+    }
+    std::uint8_t changes = closed->holding.changes;
+    if (!same) {
+        changes |= change::kContent;
+        return plan_changed(closed->entry, changes);
+    }
+    count_unsent(closed->entry);
+    plan(PlannedEntry::Kind::unchanged, closed->entry, changes);
+}
+
+void SourceReader::forget_compared(OpenFile& file) {
+    // What was sent before is not kept.
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= std::min(file.same_until, file.sent); });
+}
+
+void SourceReader::plan_unread(const ScannedEntry& entry, const RemoteHolding& holding) {
     using Kind = PlannedEntry::Kind;
-    const ScannedEntry& entry = candidate.entry;
-    const RemoteHolding holding = holding_of(candidate);
     const Holding has = holding.has;
     if (has == Holding::blocked) return;
     if (has == Holding::exists) return plan(Kind::skip, entry, 0);
@@ -174,65 +167,59 @@ void SourceReader::plan_unread(const Candidate& candidate) {
     plan(Kind::make, entry, stale && has == Holding::same ? change::kContent : holding.changes);
 }
 
-void SourceReader::plan_file(const ScannedEntry& entry, RemoteHolding holding) {
+void SourceReader::plan_file(ScannedEntry entry, RemoteHolding holding) {
     std::uint8_t changes = holding.changes;
-    const bool compared = holding.has == Holding::all_pieces;
     if (holding.has == Holding::all_pieces) {
         int error = 0;
-        OpenFile file{entry,
-                      roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error),
-                      0,
-                      {},
-                      false,
-                      FileDigest(options_.hash, entry.size),
-                      std::move(holding)};
-        if (file.fd && ::fstat(file.fd.get(), &file.before) == 0 && same_content(file)) {
-            count_unsent(entry);
-            return plan(PlannedEntry::Kind::unchanged, entry, changes);
+        UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+        struct stat st = {};
+        if (fd && ::fstat(fd.get(), &st) == 0) {
+            FileDigest digest(options_.hash, entry.size);
+            file_.reset(
+                new OpenFile{std::move(entry), std::move(fd), st, false, std::move(digest), std::move(holding)});
+            file_->compare = OpenFile::Compare::for_plan;
+            return may_be_same(*file_) ? void() : end_comparing(*file_, false);
         }
+        changes |= change::kContent;
     }
+    plan_changed(entry, changes);
+}
+
+void SourceReader::plan_changed(const ScannedEntry& entry, std::uint8_t changes) {
     if (options_.hard_links) planned_.insert(path_key(entry.path));
-    if (compared) changes |= change::kContent;
     plan((changes & change::kNew) != 0 ? PlannedEntry::Kind::send : PlannedEntry::Kind::update, entry, changes);
 }
 
-bool SourceReader::may_begin(const Candidate& candidate) {
-    if (decided_ || !candidate.query || options_.dry_run || candidate.entry.size <= kPieceBytes) return false;
-    const auto until = std::chrono::steady_clock::now() + kBeforeBeginning;
-    while (!decided_ && std::chrono::steady_clock::now() < until) look_for_decision();
-    return !decided_;
+bool SourceReader::may_begin(const Candidate& candidate) const {
+    return !decided_ && candidate.query && !options_.dry_run && candidate.entry.size > kPieceBytes;
 }
 
 FileStatus SourceReader::learn_holding(OpenFile& file) {
-    learn_decision();
     const std::uint64_t query = *std::exchange(file.query, std::nullopt);
     if (!active_) return FileStatus::ok;
-    file.holding = wait_for_answer(query);
+    file.holding = answers_.take(query);
     const Holding has = file.holding.has;
     if (has == Holding::exists || has == Holding::blocked) return FileStatus::skipped;
-    if (has == Holding::same || has == Holding::file || same_content(file)) return FileStatus::kept;
-    // What was sent before is not kept.
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= std::min(file.same_until, file.sent); });
+    if (has == Holding::same || has == Holding::file) return FileStatus::kept;
+    if (may_be_same(file)) {
+        file.compare = OpenFile::Compare::after_first_piece;
+    } else {
+        forget_compared(file);
+    }
     return FileStatus::ok;
 }
 
-FileStatus SourceReader::send_range(OpenFile& file, Extent range) {
-    while (range.length > 0 && !packer_.stopped()) {
-        if (file.query && file.sent > 0) {
-            if (const FileStatus status = learn_holding(file); status != FileStatus::ok) return status;
-        }
-        const std::uint64_t kept = send_kept_run(file, range);
-        const std::uint64_t first = file.query ? piece_length(range.offset, range.length) : range.length;
-        const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, {range.offset, first});
-        if (fresh > 0) {
-            packer_.message(message::Extents{file.index, {{range.offset, fresh}}});
-            if (const FileStatus status = send_extent(file, {range.offset, fresh}); status != FileStatus::ok)
-                return status;
-        }
-        range.offset += kept + fresh;
-        range.length -= kept + fresh;
+void SourceReader::send_range(OpenFile& file) {
+    Extent& range = file.range;
+    const std::uint64_t kept = send_kept_run(file, range);
+    const std::uint64_t first = file.query ? piece_length(range.offset, range.length) : range.length;
+    const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, {range.offset, first});
+    if (fresh > 0) {
+        packer_.message(message::Extents{file.index, {{range.offset, fresh}}});
+        will_send(file, {range.offset, fresh});
     }
-    return FileStatus::ok;
+    range.offset += kept + fresh;
+    range.length -= kept + fresh;
 }
 
 std::uint64_t SourceReader::fresh_run(const OpenFile& file, const Extent& range) const {
@@ -247,7 +234,7 @@ std::uint64_t SourceReader::fresh_run(const OpenFile& file, const Extent& range)
 std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
     std::vector<ProvenPiece> run;
     std::uint64_t done = 0;
-    while (done < range.length && run.size() < kMaxListItems) {
+    while (done < range.length && run.size() < kKeptAtOnce) {
         const std::uint64_t offset = range.offset + done;
         const std::uint64_t length = piece_length(offset, range.length - done);
         const auto there = file.holding.pieces.find(offset);

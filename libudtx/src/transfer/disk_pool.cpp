@@ -1,0 +1,163 @@
+#include "transfer/disk_pool.hpp"
+
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace udtx::transfer {
+
+namespace {
+
+// With sixteen lanes, the protocol thread and those that watch, a process has less than 32.
+constexpr std::size_t kWorkThreads = 8;
+constexpr std::size_t kSyncThreads = 4;
+
+Error error_of_exception() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return {ErrorCode::internal, "out of memory"};
+    } catch (const std::exception& thrown) {
+        return {ErrorCode::internal, thrown.what()};
+    } catch (...) {
+        return {ErrorCode::internal, "an unknown exception"};
+    }
+}
+
+}  // namespace
+
+void DiskPool::add_thread() {
+    threads_.emplace_back([this] { run(); });
+}
+
+void DiskPool::grow(std::size_t threads) noexcept {
+    try {
+        while (threads_.size() < threads) add_thread();
+    } catch (const std::exception&) {
+        // Those that there are do the work, later.
+    }
+}
+
+DiskPool::~DiskPool() {
+    {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void DiskPool::enqueue(DiskTask& task) {
+    if (task.sleeps_) sleeping_.erase({task.wakes_, &task});
+    task.sleeps_ = false;
+    task.queued_ = true;
+    ready_.splice(ready_.end(), task.place_);
+    task.at_ = std::prev(ready_.end());
+    changed_.notify_one();
+}
+
+void DiskPool::wake_sleepers(Time now) {
+    while (!sleeping_.empty() && sleeping_.begin()->first <= now) enqueue(*sleeping_.begin()->second);
+}
+
+DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+        if (ended_) return nullptr;
+        if (!sleeping_.empty()) wake_sleepers(std::chrono::steady_clock::now());
+        if (!ready_.empty()) break;
+        if (sleeping_.empty() || watched_) {
+            changed_.wait(lock);
+            continue;
+        }
+        // One thread keeps the time. Whatever wakes it, it looks again, or leaves the watch to another.
+        watched_ = true;
+        const Time first = sleeping_.begin()->first;
+        changed_.wait_until(lock, first);
+        watched_ = false;
+    }
+    DiskTask* const task = ready_.front();
+    task->place_.splice(task->place_.end(), ready_, ready_.begin());
+    task->queued_ = false;
+    if (!sleeping_.empty() && !watched_) changed_.notify_one();
+    return task;
+}
+
+void DiskPool::run() {
+    std::unique_lock lock(mutex_);
+    while (DiskTask* const task = next(lock)) {
+        task->running_ = true;
+        task->woken_ = false;
+        lock.unlock();
+        DiskStep step = task->step();
+        lock.lock();
+        task->running_ = false;
+        task->over_ = task->over_ || step.then == DiskStep::Then::over;
+        if (!task->over_ && (task->woken_ || step.then == DiskStep::Then::again)) {
+            enqueue(*task);
+        } else if (!task->over_ && step.at_most != std::chrono::milliseconds::max()) {
+            task->wakes_ = std::chrono::steady_clock::now() + step.at_most;
+            sleeping_.emplace(task->wakes_, task);
+            task->sleeps_ = true;
+            // Whoever keeps the time has to look at it anew.
+            if (sleeping_.begin()->second == task) changed_.notify_all();
+        }
+        // Under the lock: whoever waits for it destroys the task.
+        task->stepped_.notify_all();
+    }
+}
+
+DiskTask::DiskTask(DiskPool& pool, Work work, Failed failed)
+    : pool_(pool), work_(std::move(work)), failed_(std::move(failed)), place_{this}, at_(place_.begin()) {}
+
+DiskTask::~DiskTask() { end(); }
+
+DiskStep DiskTask::step() noexcept {
+    try {
+        return work_();
+    } catch (...) {
+        return failed_(error_of_exception());
+    }
+}
+
+void DiskTask::wake() noexcept {
+    const std::lock_guard lock(pool_.mutex_);
+    woken_ = true;
+    if (!over_ && !queued_ && !running_) pool_.enqueue(*this);
+}
+
+void DiskTask::end() noexcept {
+    std::unique_lock lock(pool_.mutex_);
+    over_ = true;
+    if (queued_) place_.splice(place_.end(), pool_.ready_, at_);
+    if (sleeps_) pool_.sleeping_.erase({wakes_, this});
+    queued_ = sleeps_ = false;
+    stepped_.wait(lock, [this] { return !running_; });
+}
+
+DiskPools& disk_pools() {
+    static DiskPools* const pools = [] {
+        auto made = std::make_unique<DiskPools>();
+        // Where threads are scarce, both get some.
+        for (std::size_t n = 2; n <= kWorkThreads; ++n) {
+            made->work.grow(n);
+            if (n <= kSyncThreads) made->sync.grow(n);
+        }
+        return made.release();
+    }();
+    return *pools;
+}
+
+Result<void> start_disk_pools() {
+    try {
+        static_cast<void>(disk_pools());
+        return {};
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::network, "cannot start the disk threads: " + std::string(failed.what()) +
+                                             "; a higher limit of processes (ulimit -u, the pids cgroup) may help"};
+    }
+}
+
+}  // namespace udtx::transfer

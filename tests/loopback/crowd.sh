@@ -1,0 +1,42 @@
+# Clients that are in the midst of something and say nothing more: they cost the server no threads, and hold nobody up.
+# Third argument: crowd_of_clients; fourth: how many, where they may all have descriptors.
+. "$(dirname "$0")/lib.sh"
+[ -d /proc/self/task ] || skip "no /proc to count threads in"
+crowd=$3
+count=$4
+most=$(ulimit -Hn)
+[ "$most" = unlimited ] || [ "$most" -ge $((20 * count)) ] || count=$((most / 20))
+make_key
+mkdir "$work/src" "$work/dst" "$work/got"
+head -c 3000000 /dev/urandom >"$work/src/file"
+for i in 1 2 3 4 5; do echo "$i" >"$work/src/small$i"; done
+start_recv r --dir "$work/dst" --psk-file "$work/psk" --allow-read
+
+threads() { find "/proc/$receiver/task" -mindepth 1 -maxdepth 1 | wc -l; }
+before=$(threads)
+mkfifo "$work/go"
+"$crowd" "$work/psk" "$port" "$count" <"$work/go" >"$work/crowd.out" 2>"$work/crowd.err" &
+clients=$!
+receivers+=("$clients")
+exec 8>"$work/go"
+all_there() { grep -q "^begun $count$" "$work/crowd.out" || { kill -0 "$clients" || fail "the crowd has left"; false; }; }
+until_true 120 all_there
+now=$(threads)
+[ "$now" -eq "$before" ] || fail "$now threads with $count clients, $before without"
+[ "$now" -le 32 ] || fail "$now threads"
+
+# Among them others are served, in both directions.
+expect 0 "$send" --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/pushed"
+cmp "$work/src/file" "$work/dst/pushed/file" || fail "what was pushed"
+expect 0 "$recv" --psk-file "$work/psk" "udtx://127.0.0.1:$port/pushed/" "$work/got"
+cmp "$work/src/file" "$work/got/file" || fail "what was fetched"
+
+# When they go on, all of them are.
+echo >&8
+exec 8>&-
+wait_for 0 "$clients"
+grep -q "^confirmed $count, refused 0" "$work/crowd.out" || fail "$(tail -n 1 "$work/crowd.out")"
+[ "$(find "$work/dst/crowd" -name file -size 5c | wc -l)" -eq "$count" ] || fail "not all files are there"
+[ "$(threads)" -le 32 ] || fail "threads at the end"
+kill -TERM "$receiver"
+wait_for 0 "$receiver"

@@ -1,0 +1,73 @@
+# A server that may have few threads or descriptors serves whom it can, tells the others why, and lives.
+. "$(dirname "$0")/lib.sh"
+make_key
+for i in 1 2 3 4 5; do head -c 2000000 /dev/urandom >"$work/f$i"; done
+
+# five NAME: five clients at once; each either delivers or ends with a reason of the server. Sets $delivered.
+five() {
+    local i got pids=()
+    for i in 1 2 3 4 5; do
+        timeout 100 "$send" --psk-file "$work/psk" "$work/f$i" "udtx://127.0.0.1:$port/$1" 2>"$work/$1$i.err" &
+        pids+=($!)
+    done
+    delivered=0
+    for i in 1 2 3 4 5; do
+        got=0
+        wait "${pids[i - 1]}" || got=$?
+        if [ "$got" -eq 0 ]; then
+            cmp "$work/f$i" "$work/$1/$1/f$i" || fail "$1: file $i"
+            delivered=$((delivered + 1))
+        else
+            grep -qE "no resources left.*try again" "$work/$1$i.err" || fail "$1: client $i ended with $got for no reason of the server"
+            [ "$got" -eq 10 ] || fail "$1: client $i ended with $got instead of 10"
+        fi
+        kill -0 "$receiver" 2>/dev/null || fail "$1: the server has ended"
+    done
+}
+
+# --- descriptors: enough for two clients
+mkdir "$work/fds"
+(ulimit -n 40 && exec "$recv" --listen 127.0.0.1:0 --dir "$work/fds" --psk-file "$work/psk") >"$work/fds.out" 2>"$work/fds.log" &
+receiver=$!
+receivers+=("$receiver")
+listens() { grep -q "listening on" "$work/$1.log" || { kill -0 "$receiver" || fail "$1: does not listen"; false; }; }
+until_true 90 listens fds
+port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/fds.log")
+five fds
+expect 0 "$send" --psk-file "$work/psk" "$work/f1" "udtx://127.0.0.1:$port/fds"
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+
+# --- threads: a pids cgroup, or the limit of a user who has no other processes
+group=/sys/fs/cgroup/pids/udtx-test.$$
+start=()
+if mkdir "$group" 2>/dev/null && echo 8 >"$group/pids.max"; then
+    start=(bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
+elif [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v prlimit >/dev/null; then
+    chmod 711 "$work"
+    chmod 644 "$work/psk"
+    start=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=8)
+else
+    skip "neither a pids cgroup nor another user to limit threads with"
+fi
+mkdir "$work/pids"
+chmod 777 "$work/pids"
+"${start[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/pids" --psk-file "$work/psk" >"$work/pids.out" 2>"$work/pids.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 90 listens pids
+port=$(sed -nE 's/^udtx-recv: listening on .*:([0-9]+)\/udp.*/\1/p' "$work/pids.log")
+five pids
+[ "$delivered" -gt 0 ] || fail "nobody was served"
+[ "$(find "/proc/$receiver/task" -mindepth 1 -maxdepth 1 | wc -l)" -le 8 ] || fail "the limit does not hold here"
+five pids
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+
+# Where there is no thread at all to be had, that is said at once.
+if [ -d "$group" ]; then
+    echo 3 >"$group/pids.max"
+    expect 10 "${start[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/pids" --psk-file "$work/psk"
+    said "cannot start|no thread"
+    rmdir "$group" || true
+fi

@@ -1,0 +1,207 @@
+#include "transfer/disk_pool.hpp"
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "transfer/bounded_queue.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace std::chrono_literals;
+
+namespace {
+
+DiskStep never_fails(const Error& error) { throw std::logic_error("unexpected: " + error.message); }
+
+/// Until it holds; a busy machine takes its time.
+template <class Condition>
+bool soon(Condition&& holds) {
+    for (int i = 0; i < 20000; ++i) {
+        if (holds()) return true;
+        std::this_thread::sleep_for(1ms);
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("thousands of tasks that rest need one thread") {
+    DiskPool pool;
+    REQUIRE(pool.threads() == 1);
+    std::atomic<int> steps{0};
+    std::vector<std::unique_ptr<DiskTask>> tasks;
+    for (int i = 0; i < 3000; ++i) {
+        tasks.push_back(std::make_unique<DiskTask>(
+            pool,
+            [&] {
+                ++steps;
+                return DiskStep::rest();
+            },
+            never_fails));
+    }
+    for (const auto& task : tasks) task->wake();
+    CHECK(soon([&] { return steps == 3000; }));
+    tasks[5]->wake();
+    CHECK(soon([&] { return steps == 3001; }));
+}
+
+TEST_CASE("a task that always goes on lets the others have their turn") {
+    DiskPool pool;
+    std::atomic<int> busy{0};
+    std::atomic<bool> other{false};
+    DiskTask greedy(
+        pool,
+        [&] {
+            ++busy;
+            return DiskStep::again();
+        },
+        never_fails);
+    DiskTask modest(
+        pool,
+        [&] {
+            other = true;
+            return DiskStep::over();
+        },
+        never_fails);
+    greedy.wake();
+    REQUIRE(soon([&] { return busy > 10; }));
+    modest.wake();
+    CHECK(soon([&] { return other.load(); }));
+}
+
+TEST_CASE("no step of a task begins while another one runs, and no wake is lost") {
+    DiskPool pool;
+    pool.grow(4);
+    std::atomic<int> inside{0};
+    std::atomic<bool> met{false};
+    BoundedQueue<int> queue(100);
+    std::atomic<int> sum{0};
+    DiskTask task(
+        pool,
+        [&] {
+            if (++inside > 1) met = true;
+            while (const auto next = queue.try_pop()) sum += *next;
+            --inside;
+            return DiskStep::rest();
+        },
+        never_fails);
+    queue.call([&] { task.wake(); }, nullptr);
+    const auto push = [&] {
+        for (int i = 0; i < 20000; ++i) queue.push(1, 1);
+    };
+    auto other = std::async(std::launch::async, push);
+    push();
+    other.get();
+    CHECK(soon([&] { return sum == 40000; }));
+    CHECK_FALSE(met);
+}
+
+TEST_CASE("a task may rest for a time, and be woken before") {
+    DiskPool pool;
+    std::atomic<int> steps{0};
+    DiskTask timed(
+        pool,
+        [&] {
+            ++steps;
+            return steps < 3 ? DiskStep::rest_for(5ms) : DiskStep::rest_for(1h);
+        },
+        never_fails);
+    timed.wake();
+    CHECK(soon([&] { return steps == 3; }));
+    timed.wake();
+    CHECK(soon([&] { return steps == 4; }));
+}
+
+TEST_CASE("what a step throws is told to its task, and leaves the thread alone") {
+    DiskPool pool;
+    std::atomic<int> told{0};
+    std::string said;
+    const auto failed = [&](const Error& error) {
+        said = error.message;
+        ++told;
+        return DiskStep::over();
+    };
+    DiskTask memory(
+        pool, []() -> DiskStep { throw std::bad_alloc(); }, failed);
+    memory.wake();
+    REQUIRE(soon([&] { return told == 1; }));
+    CHECK(said == "out of memory");
+    DiskTask runtime(
+        pool, []() -> DiskStep { throw std::runtime_error("this"); }, failed);
+    runtime.wake();
+    REQUIRE(soon([&] { return told == 2; }));
+    CHECK(said == "this");
+    memory.wake();  // over: nothing comes of it
+    DiskTask last(
+        pool,
+        [&] {
+            ++told;
+            return DiskStep::over();
+        },
+        failed);
+    last.wake();
+    CHECK(soon([&] { return told == 3; }));
+}
+
+TEST_CASE("the end of a task waits for its step and for no other") {
+    DiskPool pool;
+    pool.grow(2);
+    std::promise<void> go;
+    std::atomic<bool> begun{false};
+    std::atomic<bool> ended{false};
+    DiskTask stuck(
+        pool,
+        [&] {
+            begun = true;
+            go.get_future().wait();
+            ended = true;
+            return DiskStep::again();
+        },
+        never_fails);
+    stuck.wake();
+    REQUIRE(soon([&] { return begun.load(); }));
+    {
+        std::atomic<int> steps{0};
+        DiskTask other(
+            pool,
+            [&] {
+                ++steps;
+                return DiskStep::again();
+            },
+            never_fails);
+        other.wake();
+        REQUIRE(soon([&] { return steps > 0; }));
+    }
+    CHECK_FALSE(ended);
+    auto release = std::async(std::launch::async, [&] { go.set_value(); });
+    stuck.end();
+    CHECK(ended);
+}
+
+TEST_CASE("a queue tells its ends when it is filled, has room again, and is closed") {
+    BoundedQueue<int> queue(10);
+    int filled = 0;
+    int room = 0;
+    queue.call([&] { ++filled; }, [&] { ++room; });
+    CHECK(queue.push(1, 6));
+    CHECK(queue.push(2, 6));
+    CHECK(filled == 1);
+    CHECK(queue.full());
+    CHECK(*queue.try_pop() == 1);
+    CHECK(room == 1);
+    CHECK_FALSE(queue.full());
+    queue.close();
+    CHECK(filled == 2);
+    CHECK_FALSE(queue.over());
+    CHECK_FALSE(queue.push(3, 1));
+    CHECK(*queue.try_pop() == 2);
+    CHECK(queue.over());
+    CHECK_FALSE(queue.try_pop());
+}
