@@ -16,6 +16,24 @@ std::string count_of(std::uint64_t n, const char* singular, const char* plural) 
 
 std::string counted_files(std::uint64_t n) { return count_of(n, "file", "files"); }
 
+std::uint64_t files_found(const FinalReport& report) {
+    return std::max({report.progress.files_total, report.progress.files_done, report.outcome.files});
+}
+
+/// Found, and neither delivered nor there already.
+std::uint64_t files_missing(const FinalReport& report) {
+    return files_found(report) - std::max(report.progress.files_done, report.outcome.files);
+}
+
+/// What was there, and what is there no more.
+std::string left_and_deleted(const transfer::Outcome& outcome) {
+    std::string line;
+    if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
+    if (outcome.skipped > 0) line += ", " + format_count(outcome.skipped) + " there already and not overwritten";
+    if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
+    return line;
+}
+
 /// Sums over the paths; gauges of the first.
 struct Totals {
     std::uint64_t sent_packets = 0;
@@ -124,8 +142,7 @@ void close_books(FinalReport& report) {
         outcome.unchanged = outcome.skipped = outcome.erased = outcome.kept_bytes = 0;
         return;
     }
-    const std::uint64_t found = std::max(report.progress.files_total, outcome.files);
-    outcome.failed_count = std::max(outcome.failed_count, found - outcome.files);
+    outcome.failed_count = std::max(outcome.failed_count, files_missing(report));
 }
 
 std::string describe_delivery(const FinalReport& report) {
@@ -133,31 +150,21 @@ std::string describe_delivery(const FinalReport& report) {
     const transfer::Progress& progress = report.progress;
     const std::string least = outcome.exact ? "" : "at least ";
     if (report.streaming) return "the stream was cut off after " + least + format_bytes(outcome.sent_bytes);
-    const std::uint64_t total = std::max(progress.files_total, outcome.files);
     const std::string more = progress.totals_final ? "" : " and more";
-    if (outcome.files == 0) {
-        const std::string none = outcome.exact ? "nothing was delivered" : "nothing is known to be delivered";
-        return total < 2 ? none : none + " of " + counted_files(total) + more;
-    }
-    const std::string delivered =
+    const std::string standing = left_and_deleted(outcome);
+    std::string line =
         least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + ")";
-    if (outcome.exact && more.empty() && total == outcome.files) return delivered;
-    return delivered + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") +
-           counted_files(total - outcome.files) + more + " not delivered";
+    if (outcome.files == 0) {
+        line = outcome.exact ? "nothing was delivered" : "nothing is known to be delivered";
+        const std::uint64_t found = files_found(report);
+        if (standing.empty()) return found < 2 ? line : line + " of " + counted_files(found) + more;
+    }
+    line += standing;
+    const std::uint64_t missing = files_missing(report);
+    if (missing == 0 && outcome.exact && more.empty()) return line;
+    return line + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") + counted_files(missing) + more +
+           " not delivered";
 }
-
-namespace {
-
-/// What was there, and what is there no more.
-std::string left_and_deleted(const transfer::Outcome& outcome) {
-    std::string line;
-    if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
-    if (outcome.skipped > 0) line += ", " + format_count(outcome.skipped) + " there already and not overwritten";
-    if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
-    return line;
-}
-
-}  // namespace
 
 std::string summary_line(const FinalReport& report) {
     const transfer::Outcome& outcome = report.outcome;

@@ -1,0 +1,63 @@
+# What stands there already, unchanged or not to be overwritten, is not counted as undelivered: at both ends, in text
+# and JSON, over one transfer and several, whole ones and interrupted ones.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/src" "$work/dst" "$work/got"
+for i in 1 2 3; do echo "$i" >"$work/src/f$i"; done
+ln -s f1 "$work/src/link"
+ln "$work/src/f1" "$work/src/other"
+cp -a "$work/src/." "$work/dst/"
+cp -a "$work/src/." "$work/got/"
+
+is() { [ "$(json_field "$1" "$2")" = "$3" ] || fail "$1: $2 is $(json_field "$1" "$2") instead of $3"; }
+# stop_server SIGNAL: its last words are in last.err then.
+stop_server() {
+    kill "-$1" "$receiver"
+    wait_for "130|0" "$receiver"
+    tail -n 1 "$work/r.log" >"$work/last.err"
+}
+
+# --- a server that is interrupted after runs that had nothing to do
+for options in "-a" "" "-a --overwrite never"; do
+    start_recv r --json --dir "$work/dst" --psk-file "$work/psk"
+    # shellcheck disable=SC2086
+    for _ in 1 2; do expect 0 "$send" -q $options --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/"; done
+    stop_server INT
+    said "interrupted by SIGINT: nothing was delivered, .*(unchanged|not overwritten)"
+    never_said "not delivered"
+    is "$work/r.out" failed_count 0
+    is "$work/r.out" exit_code 130
+done
+
+# --- transfers that are cut off, with files that stand and one that is on its way
+head -c 30000000 /dev/urandom >"$work/src/zbig"
+mkdir "$work/new"
+echo 4 >"$work/src/new4"
+# cut NAME PID: interrupts the side that dialled when the file has begun to come.
+begun() { [ -n "$(find "$1" -name '.*zbig*' -size +0 | head -n 1)" ]; }
+for options in "" "-a" "--overwrite never"; do
+    rm -f "$work"/{dst,got}/.*udtx* "$work"/{dst,got}/new4
+    # shellcheck disable=SC2086
+    for way in push pull; do
+        start_recv r --json --dir "$([ "$way" = push ] && echo "$work/dst" || echo "$work/src")" --psk-file "$work/psk" --allow-read
+        if [ "$way" = push ]; then
+            "$send" --json --rate 20M $options --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/" \
+                >"$work/cut.json" 2>"$work/last.err" &
+        else
+            "$recv" --json --rate 20M $options --psk-file "$work/psk" "udtx://127.0.0.1:$port/" "$work/got" \
+                >"$work/cut.json" 2>"$work/last.err" &
+        fi
+        cut=$!
+        receivers+=("$cut")
+        until_true 60 begun "$([ "$way" = push ] && echo "$work/dst" || echo "$work/got")"
+        sleep 0.2
+        kill -INT "$cut"
+        wait_for 130 "$cut"
+        if [ "$(json_field "$work/cut.json" confirmed)" = true ]; then
+            is "$work/cut.json" failed_count 1
+            said "[^0-9]1 file not delivered"
+        fi
+        stop_server TERM
+        [ "$(json_field "$work/r.out" confirmed)" != true ] || is "$work/r.out" failed_count 1
+    done
+done
