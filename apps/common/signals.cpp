@@ -12,9 +12,14 @@
 namespace udtx::apps {
 namespace {
 
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+// SIGXCPU: the time that `ulimit -t` gives is over, and SIGKILL comes next.
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 std::atomic<int> g_pipe{-1};  // handlers have no other way to find it
 static_assert(std::atomic<int>::is_always_lock_free);
+
+// What one transfer meets must not end a server. SIGPIPE and SIGXFSZ (a file that `ulimit -f` does not allow): the
+// write gives an error. SIGUSR1 and SIGUSR2: some people are used to ask a copy for its progress by them.
+constexpr std::array kIgnored{SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2};
 
 extern "C" void udtx_on_signal(int signal) {
     const int saved = errno;
@@ -25,6 +30,10 @@ extern "C" void udtx_on_signal(int signal) {
 }
 
 }  // namespace
+
+void restore_ignored(sigset_t& defaults) noexcept {
+    for (const int signal : kIgnored) sigaddset(&defaults, signal);
+}
 
 SignalWatch::SignalWatch() {
     std::array<int, 2> ends{};
@@ -46,7 +55,7 @@ SignalWatch::SignalWatch() {
         if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN && signal == SIGHUP) continue;
         ::sigaction(signal, &action, nullptr);
     }
-    std::signal(SIGPIPE, SIG_IGN);
+    for (const int signal : kIgnored) std::signal(signal, SIG_IGN);
 }
 
 SignalWatch::~SignalWatch() {
@@ -84,6 +93,8 @@ const char* signal_name(int signal) noexcept {
             return "SIGTERM";
         case SIGHUP:
             return "SIGHUP";
+        case SIGXCPU:
+            return "SIGXCPU (ulimit -t)";
         default:
             return "a signal";
     }

@@ -1,15 +1,17 @@
-// INT, TERM and HUP as something a thread can wait for.
+// INT, TERM, HUP and XCPU as something a thread can wait for.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <optional>
 
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
 
-/// One object a process, made before any thread. SIGPIPE is ignored from then on: a closed pipe is an error of write().
+/// One object a process, made before any thread. SIGPIPE and SIGXFSZ are ignored from then on: a closed pipe and a file
+/// that is too long are errors of write(). So are SIGUSR1 and SIGUSR2.
 class SignalWatch {
   public:
     SignalWatch();
@@ -46,6 +48,9 @@ class Interruption {
     int signal_ = 0;
     Instant first_{};
 };
+
+/// Adds those that a SignalWatch ignores: a child is to have them as we had.
+void restore_ignored(sigset_t& defaults) noexcept;
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;
 

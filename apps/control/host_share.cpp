@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -22,12 +24,30 @@ struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
+/// Interrupted calls are made again. 0 or an errno.
+int lock(int fd, int how) {
+    while (::flock(fd, how) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+/// By the number in a name; where there are no locks.
+bool runs(std::string_view name) {
+    int pid = 0;
+    name.remove_prefix(kPrefix.size());
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    return parsed.ec == std::errc() && pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
+}
+
 /// Whoever holds the lock of a file is alive. That nobody does may also mean that its process has only just made it:
 /// so it looks again after it has the lock.
-bool is_alive(const std::string& path) {
+bool is_alive(const std::string& directory, const std::string& name) {
+    const std::string path = directory + "/" + name;
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) return false;
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    const int busy = lock(fd.get(), LOCK_EX | LOCK_NB);
+    if (busy == EWOULDBLOCK || (busy != 0 && runs(name))) return true;
     ::unlink(path.c_str());
     return false;
 }
@@ -47,17 +67,19 @@ Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory)
     int error = 0;
     for (int i = 0; i < kTries; ++i) {
         UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!fd || ::flock(fd.get(), LOCK_EX) != 0) {
+        if (!fd) {
             error = errno;
             break;
         }
+        // Where there are no locks, others go by the number of the process.
+        static_cast<void>(lock(fd.get(), LOCK_EX));
         struct stat info {};
         const bool there = ::fstat(fd.get(), &info) == 0 && info.st_nlink > 0;  // not taken for dead in between
         if (there) return std::unique_ptr<HostShare>(new HostShare(directory, name, std::move(fd)));
         error = EAGAIN;
     }
     return Error{ErrorCode::file_io,
-                 "--host-rate: cannot lock " + path + ": " + std::generic_category().message(error)};
+                 "--host-rate: cannot make " + path + ": " + std::generic_category().message(error)};
 }
 
 std::size_t HostShare::count() const {
@@ -67,7 +89,7 @@ std::size_t HostShare::count() const {
     while (const dirent* entry = ::readdir(entries.get())) {
         const std::string name = entry->d_name;
         if (!name.starts_with(kPrefix) || name == name_) continue;
-        if (is_alive(directory_ + "/" + name)) ++alive;
+        if (is_alive(directory_, name)) ++alive;
     }
     return alive;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/descriptors.hpp"
+#include "common/signals.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -71,10 +72,10 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, con
     ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-    // We ignore SIGPIPE, and exec would hand that on.
+    // We ignore some signals, and exec would hand that on.
     sigset_t defaults;
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
+    restore_ignored(defaults);
     ::posix_spawnattr_setsigdefault(&attributes, &defaults);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     pid_t pid = -1;
