@@ -66,6 +66,8 @@ void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     app.add_flag("-H,--hard-links", hard_links, "Send other names of a file as such")->group(group);
     app.add_flag("-X,--xattrs", attributes, "Send extended attributes of the user's namespace")->group(group);
     app.add_flag("--owner", owner, "Keep numbers of user and group, where the receiver runs as root")->group(group);
+    app.add_flag("--set-id", set_id, "As -p, and keep set-user-ID, set-group-ID and sticky bits of files as well")
+        ->group(group);
     app.add_flag("-S,--sparse", sparse, "Make holes of zeros; holes are always kept")->group(group);
     app.add_flag("-c,--by-hash", by_digest, "Compare contents, not size and modification time")->group(group);
     app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("never|diff|always")->group(group);
@@ -124,9 +126,9 @@ Result<void> TreeOptions::read_names() {
 }
 
 std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins& origins) {
-    for (const char* flag :
-         {"--archive", "--dry-run", "--exclude", "--include", "--exclude-from", "--files-from", "--from0", "--links",
-          "--safe-links", "--no-links", "--hard-links", "--xattrs", "--owner", "--sparse", "--by-hash", "--delete"}) {
+    for (const char* flag : {"--archive", "--dry-run", "--exclude", "--include", "--exclude-from", "--files-from",
+                             "--from0", "--links", "--safe-links", "--no-links", "--hard-links", "--xattrs", "--owner",
+                             "--set-id", "--sparse", "--by-hash", "--delete"}) {
         if (app.count(flag) > 0 && !origins.has(flag)) return flag;
     }
     return std::nullopt;
@@ -167,6 +169,7 @@ void TreeOptions::fill(transfer::SendOptions& options) const {
     if (safe_links) options.scan.links = transfer::LinkChoice::safe;
     if (no_links) options.scan.links = transfer::LinkChoice::skip;
     options.owner = owner;
+    options.set_id = set_id;
     options.attributes = attributes;
     options.sparse = sparse;
     options.by_digest = by_digest;

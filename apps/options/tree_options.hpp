@@ -33,6 +33,7 @@ struct TreeOptions {
     bool hard_links = false;
     bool attributes = false;
     bool owner = false;
+    bool set_id = false;
     bool sparse = false;
     bool by_digest = false;
     bool erase = false;

@@ -54,6 +54,22 @@ Totals totals_of(const FinalReport& report) {
     return totals;
 }
 
+const char* name_of(transfer::Belonging what) {
+    switch (what) {
+        case transfer::Belonging::owner:
+            return "owner";
+        case transfer::Belonging::mode:
+            return "mode";
+        case transfer::Belonging::time:
+            return "time";
+        case transfer::Belonging::attributes:
+            return "attributes";
+        case transfer::Belonging::hard_link:
+            break;
+    }
+    return "hard_link";
+}
+
 void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
     json.key("failed_count").number(outcome.failed_count);
     json.key("failed").begin_array();
@@ -61,6 +77,14 @@ void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
         json.begin_object().key("path").string(file.path);
         if (!is_utf8(file.path)) json.key("path_hex").string(to_hex(file.path));
         json.key("code").string(to_string(exit_code_for(file.code))).key("reason").string(file.reason).end_object();
+    }
+    json.end_array();
+    json.key("unset").begin_array();
+    for (const transfer::Unset& unset : outcome.unset) {
+        json.begin_object().key("what").string(name_of(unset.what)).key("count").number(unset.count());
+        json.key("first").string(unset.first);
+        if (!is_utf8(unset.first)) json.key("first_hex").string(to_hex(unset.first));
+        json.key("reason").string(unset.reason).end_object();
     }
     json.end_array();
     json.key("warnings").begin_array();
@@ -118,7 +142,8 @@ void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
 }  // namespace
 
 ExitCode exit_code_for(const transfer::Outcome& outcome) {
-    if (outcome.status.ok()) return outcome.failed_count == 0 ? ExitCode::ok : ExitCode::partial;
+    const bool all = outcome.failed_count == 0 && outcome.unset.empty();
+    if (outcome.status.ok()) return all ? ExitCode::ok : ExitCode::partial;
     const ErrorCode code = outcome.status.error().code;
     if (code != ErrorCode::partial || outcome.failed.empty()) return exit_code_for(code);
     const auto has_code = [](ErrorCode wanted) {
@@ -311,6 +336,7 @@ void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
     };
     add_some(total.failed, next.failed);
     add_some(total.warnings, next.warnings);
+    for (const transfer::Unset& unset : next.unset) transfer::add(total.unset, unset);
 }
 
 }  // namespace udtx::apps

@@ -25,7 +25,10 @@ void list(Log& log, const std::vector<Item>& items, std::uint64_t count, const S
 void show_report(Log& log, const FinalReport& report, const ShowOptions& options) {
     const transfer::Outcome& outcome = report.outcome;
     list(log, outcome.warnings, outcome.warnings.size(), options, [](const std::string& warning) { return warning; });
-    // A single failure is the error line.
+    // A single failure is the error line; so is one kind of thing that could not be set, if nothing failed.
+    for (const transfer::Unset& unset : outcome.unset) {
+        if (outcome.unset.size() + outcome.failed_count > 1) log.warn(options.from + describe(unset));
+    }
     if (outcome.failed.size() > 1) {
         list(log, outcome.failed, outcome.failed_count, options,
              [&](const transfer::FailedFile& file) { return std::string(options.failed) + ": " + describe(file); });
@@ -59,6 +62,12 @@ std::string how_to_go_on(const transfer::Outcome& outcome, bool interrupted) {
 
 std::string partial_message(const FinalReport& report, const char* failed, bool quiet) {
     const transfer::Outcome& outcome = report.outcome;
+    if (outcome.failed_count == 0) {
+        const std::size_t kinds = outcome.unset.size();
+        if (kinds == 1) return describe(outcome.unset.front());
+        return "all was delivered, but " + std::to_string(kinds) + " kinds of what belongs to it could not be set" +
+               (quiet && kinds > 0 ? ", the first is: " + describe(outcome.unset.front()) : "");
+    }
     if (outcome.failed_count == 1 && outcome.failed.size() == 1) {
         return std::string(failed) + ": " + describe(outcome.failed.front());
     }

@@ -83,7 +83,8 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
     what.rename = assignment->landing.rename;
     what.dry_run = assignment->dry_run;
     what.resume = !options.no_resume;
-    what.allow_erase = true;  // whoever came over ssh could delete by ssh
+    what.allow_erase = true;   // whoever came over ssh could delete by ssh ...
+    what.allow_set_id = true;  // ... and set any mode
     std::atomic<bool> done{false};
     auto job = transfer::ReceiveJob::create(std::move(what), [&done, &signals] {
         done = true;

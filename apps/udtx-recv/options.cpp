@@ -161,7 +161,7 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = command.paths.check(); !checked) return checked;
     if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
-    command.common.preserve = command.common.preserve || command.tree.archive;
+    command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
     return {};
 }
 
@@ -282,6 +282,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("xxh128|sha256")
         ->group("Copying");
     app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
+    app.add_flag("--allow-set-id", command.allow_set_id, "Let senders use --set-id")->group("Copying");
     app.add_flag(
            "--allow-read", command.allow_read,
            "With --psk-file: let who has the key fetch what is in DIR, too (--authorized-keys says it key by key)")

@@ -33,6 +33,7 @@ struct RecvCommand {
     bool to_stdout = false;  ///< "-"
     SshOptions ssh;
     bool allow_delete = false;
+    bool allow_set_id = false;
     bool allow_read = false;
     std::string pin;    ///< of a pull from a server: its public key, or a file of them
     PathOptions paths;  ///< likewise

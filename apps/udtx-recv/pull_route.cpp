@@ -137,6 +137,7 @@ Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& r
     options.overwrite = command.overwrite;
     options.to_stream = command.to_stdout;
     options.allow_erase = command.tree.erase;
+    options.allow_set_id = command.tree.set_id;
     options.dry_run = command.tree.dry_run;
     options.planned = plan_listing(run.log, command.tree.listing(command.common, true));
     // The user is here, and ssh has its own way to end the other side.

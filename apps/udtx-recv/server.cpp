@@ -162,6 +162,7 @@ class Server {
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
         options.allow_erase = run_.command.allow_delete;
+        options.allow_set_id = run_.command.allow_set_id;
         options.overwrite = run_.command.overwrite;
         return options;
     }

@@ -143,7 +143,7 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;
-    command.common.preserve = command.common.preserve || command.tree.archive;
+    command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
     if (const auto checked = check_paths(command); !checked) return checked;
     if (command.streaming() && !command.common.receipt_text.empty()) {
         return usage("--receipt is for files: what comes from '-' has no blocks to come back to");

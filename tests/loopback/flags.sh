@@ -45,11 +45,13 @@ no-links        | here      | -
 hard-links      | kinds     | -
 xattrs          | here      | -
 owner           | here      | -
+set-id          | special_bits | -
 sparse          | mirror    | -
 by-hash         | selection | -
 overwrite       | selection | often
 delete          | mirror    | -
 allow-delete    | mirror    | -
+allow-set-id    | special_bits | -
 allow-read      | server_pull | -
 checksum        | receipt   | md5
 verbose         | observing | -

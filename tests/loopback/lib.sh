@@ -32,7 +32,10 @@ cleanup() {
             [ ! -f "$log" ] || { echo "--- ${log##*/}"; tail -n 30 "$log"; }
         done
     fi
-    if mountpoint -q "$work/small" 2>/dev/null; then umount "$work/small"; fi
+    local mount
+    for mount in $(awk -v work="$work/" 'index($2, work) == 1 { print $2 }' /proc/mounts 2>/dev/null || true); do
+        umount "$mount" 2>/dev/null || umount -l "$mount" 2>/dev/null || fusermount -uz "$mount" 2>/dev/null || true
+    done
     chmod -R u+rwx "$work" 2>/dev/null || true
     rm -rf "$work"
     exit "$status"
@@ -46,6 +49,18 @@ fail() {
 skip() {
     echo "skipped: $*"
     exit 77
+}
+
+need_strace() {
+    command -v strace >/dev/null || skip "no strace"
+    strace -qq -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
+}
+# recv_meets CALLS ERROR: from now on these system calls of receivers fail so. With -D the process is the receiver's.
+recv_meets() {
+    printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -e "trace=%s" -e "inject=%s:error=%s" "%s" "$@"\n' \
+        "$1" "$1" "$2" "$bin/udtx-recv" >"$work/recv"
+    chmod +x "$work/recv"
+    recv=$work/recv
 }
 
 make_key() { "$send" keygen "$work/psk" 2>/dev/null; }

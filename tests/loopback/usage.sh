@@ -93,7 +93,7 @@ wrong_recv "--overwrite: 'often'" --overwrite often --listen 127.0.0.1:0 --dir "
 wrong_recv "--preserve is for what is fetched" -p --listen 127.0.0.1:0 --dir "$work/dst"
 expect 1 "$send" -k 4 "$work/psk" host:dst
 said "-k: "
-for flag in --one-off --max-rate=5M --allow-delete --allow-read; do
+for flag in --one-off --max-rate=5M --allow-delete --allow-set-id --allow-read; do
     expect 1 "$recv" "$flag" host:src "$work/dst"
     said "${flag%%=*} is for a receiver that listens"
 done

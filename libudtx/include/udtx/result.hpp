@@ -27,7 +27,8 @@ enum class ErrorCode {
 
 struct Error {
     ErrorCode code = ErrorCode::internal;
-    std::string message;  ///< one line, names the cause and where possible the remedy
+    std::string message;   ///< one line, names the cause and where possible the remedy
+    int system_error = 0;  ///< the errno that is behind it; 0: none, or it does not matter
 };
 
 template <class T>

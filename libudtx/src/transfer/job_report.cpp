@@ -36,8 +36,16 @@ void JobReport::warn(std::string text) {
     if (outcome_.warnings.size() < kMaxListedFailures) outcome_.warnings.push_back(std::move(text));
 }
 
+void JobReport::lacks(const Unset& unset) {
+    const std::lock_guard lock(mutex_);
+    add(outcome_.unset, unset);
+}
+
 Result<void> status_from_failures(const Outcome& outcome) {
-    if (outcome.failed_count == 0) return {};
+    if (outcome.failed_count == 0) {
+        if (outcome.unset.empty()) return {};
+        return Error{ErrorCode::partial, describe(outcome.unset.front())};
+    }
     const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
     if (nothing && !outcome.failed.empty()) {
         const FailedFile& first = outcome.failed.front();

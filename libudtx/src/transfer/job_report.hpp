@@ -20,6 +20,8 @@ class JobReport {
     void fail_unannounced(FailedFile failure);
     [[nodiscard]] std::uint64_t unannounced() const;
     void warn(std::string text);
+    /// It was delivered, but for this.
+    void lacks(const Unset& unset);
     /// fn(Progress&, Outcome&) under the lock.
     template <class Fn>
     void edit(Fn&& fn) {
@@ -34,7 +36,8 @@ class JobReport {
     std::uint64_t unannounced_ = 0;
 };
 
-/// Status at the end of a transfer that was not cut short: ok, partial, or the cause when nothing at all arrived.
+/// Status at the end of a transfer that was not cut short: ok, partial (also where only something that belongs to an
+/// entry could not be set), or the cause when nothing at all arrived.
 [[nodiscard]] Result<void> status_from_failures(const Outcome& outcome);
 
 /// A Waker that may be set late and called from any thread; calls before it is set are made up for.

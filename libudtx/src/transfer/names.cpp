@@ -89,9 +89,20 @@ std::string escape_name(std::string_view name) {
 
 std::string escape_line(std::string_view line) { return escape(line, is_control); }
 
+namespace {
+
+constexpr std::string_view kMark = ".udtx-";
+constexpr std::size_t kNumber = 16;
+
+std::string hex(std::uint64_t number) {
+    std::string digits;
+    for (unsigned shift = 64; shift > 0; shift -= 4) digits += kDigits[(number >> (shift - 4)) & 15U];
+    return digits;
+}
+
+}  // namespace
+
 bool is_transfer_file(std::string_view name) {
-    constexpr std::string_view kMark = ".udtx-";
-    constexpr std::size_t kNumber = 16;
     const std::size_t mark = name.rfind(kMark);
     if (mark == std::string_view::npos || name.front() != '.') return false;
     const std::string_view rest = name.substr(mark + kMark.size());
@@ -100,12 +111,9 @@ bool is_transfer_file(std::string_view name) {
     return digits == kNumber && (end == ".part" || (end == ".journal" && mark == 0));
 }
 
-std::string temp_name(std::string_view name, std::uint64_t unique) {
-    std::string suffix = ".udtx-";
-    for (unsigned shift = 64; shift > 0; shift -= 4) suffix += kDigits[(unique >> (shift - 4)) & 15U];
-    suffix += ".part";
-    return "." + std::string(name.substr(0, kMaxComponentBytes - 1 - suffix.size())) + suffix;
-}
+std::string temp_name(std::uint64_t unique) { return std::string(kMark) + hex(unique) + ".part"; }
+
+std::string journal_name(std::uint64_t transfer) { return std::string(kMark) + hex(transfer) + ".journal"; }
 
 std::uint64_t path_key(std::string_view path) noexcept { return short_hash(std::as_bytes(std::span(path))); }
 

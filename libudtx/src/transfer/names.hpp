@@ -26,9 +26,12 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string escape_name(std::string_view name);
 /// The same for a whole line of the peer: it quotes names already, so that only control characters are dangerous.
 [[nodiscard]] std::string escape_line(std::string_view line);
-/// Name of the temporary file beside `name`; shortened to fit in kMaxComponentBytes.
-[[nodiscard]] std::string temp_name(std::string_view name, std::uint64_t unique);
-/// A temporary file or a journal, by its name.
+/// Name of a temporary file, ".udtx-<16 hex digits>.part": short, ASCII and lower case, so that every disk takes it
+/// whatever it does to longer or other names.
+[[nodiscard]] std::string temp_name(std::uint64_t unique);
+/// Of a resume journal: ".udtx-<16 hex digits>.journal".
+[[nodiscard]] std::string journal_name(std::uint64_t transfer);
+/// A temporary file or a journal, by its name; also one of an older version, ".NAME.udtx-<16 hex digits>.part".
 [[nodiscard]] bool is_transfer_file(std::string_view name);
 /// A path in eight bytes of its XXH3-128: in sets of very many names, and in the journal's Done records.
 [[nodiscard]] std::uint64_t path_key(std::string_view path) noexcept;

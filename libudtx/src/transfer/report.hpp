@@ -47,6 +47,25 @@ struct FailedFile {
     std::string reason;
 };
 
+/// What belongs to an entry beside its data. On the wire.
+enum class Belonging : std::uint8_t { owner = 0, mode = 1, time = 2, attributes = 3, hard_link = 4 };
+inline constexpr std::uint8_t kBelongings = 5;
+
+/// Entries that arrived without one of these, which could not be set.
+struct Unset {
+    Belonging what = Belonging::owner;
+    std::uint64_t files = 0;
+    std::uint64_t directories = 0;
+    std::uint64_t links = 0;
+    std::string first;   ///< path of the first one, unescaped
+    std::string reason;  ///< why not, of that one
+    [[nodiscard]] std::uint64_t count() const noexcept { return files + directories + links; }
+};
+/// "owner of 60 files could not be set, first 'x': Invalid argument"
+[[nodiscard]] std::string describe(const Unset& unset);
+/// Adds to the one of its kind.
+void add(std::vector<Unset>& all, const Unset& more);
+
 /// Failures beyond so many are only counted.
 inline constexpr std::size_t kMaxListedFailures = 1000;
 
@@ -81,6 +100,7 @@ struct Outcome {
     bool exact = false;        ///< the receiver's last word; before that the sender knows "at least"
     std::vector<FailedFile> failed;
     std::uint64_t failed_count = 0;
+    std::vector<Unset> unset;           ///< of what was delivered, one for each kind
     std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures
 };
 

@@ -37,9 +37,14 @@ TEST_CASE("escaping leaves nothing that steers a terminal") {
     CHECK(escape_name("a\x1b[2J\n'\\") == "a\\x1b[2J\\x0a\\x27\\x5c");
 }
 
-TEST_CASE("temporary names fit beside the longest name and differ by number") {
-    const std::string longest(kMaxComponentBytes, 'n');
-    CHECK(temp_name(longest, 1).size() <= kMaxComponentBytes);
-    CHECK(temp_name(longest, 1) != temp_name(longest, 2));
-    CHECK(temp_name("f", 0xab) == ".f.udtx-00000000000000ab.part");
+TEST_CASE("names of transfers are short, ASCII and lower case, and are known again") {
+    CHECK(temp_name(0xab) == ".udtx-00000000000000ab.part");
+    CHECK(journal_name(0xab) == ".udtx-00000000000000ab.journal");
+    CHECK(temp_name(1) != temp_name(2));
+    CHECK(is_transfer_file(temp_name(UINT64_MAX)));
+    CHECK(is_transfer_file(journal_name(UINT64_MAX)));
+    CHECK(is_transfer_file(".f.udtx-00000000000000ab.part"));  // of an older version
+    CHECK_FALSE(is_transfer_file("udtx-00000000000000ab.part"));
+    CHECK_FALSE(is_transfer_file(".udtx-0000000000000ab.part"));
+    CHECK_FALSE(is_transfer_file(".f.udtx-00000000000000ab.journal"));
 }

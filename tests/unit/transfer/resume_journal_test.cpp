@@ -116,8 +116,8 @@ TEST_CASE("removing the journal takes its temporary files along and no other's")
     TemporaryDirectory temp;
     const auto opened = open_in(temp);
     opened.journal->begin_partial("big");
-    const auto ours = temp.path() / temp_name("big", opened.journal->unique_for("big"));
-    const auto others = temp.path() / temp_name("big", 42);
+    const auto ours = temp.path() / temp_name(opened.journal->unique_for("big"));
+    const auto others = temp.path() / temp_name(42);
     { std::ofstream(ours) << "x"; }
     { std::ofstream(others) << "x"; }
     opened.journal->remove();

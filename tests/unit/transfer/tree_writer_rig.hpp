@@ -17,7 +17,9 @@ namespace udtx::transfer {
 using test::TemporaryDirectory;
 
 struct TreeWriterRig {
-    explicit TreeWriterRig(bool keep = false) : preserve(keep) { open(); }
+    explicit TreeWriterRig(bool keep = false, bool keep_set_id = false) : preserve(keep), set_id(keep_set_id) {
+        open();
+    }
 
     void open() {
         auto root = ConfinedDir::open(temp.path().string());
@@ -31,8 +33,13 @@ struct TreeWriterRig {
             failed.push_back(path);
             codes.push_back(error.code);
         };
-        callbacks.fatal = [](const Error&) {};
-        writer.emplace(std::move(root).value(), TreeWriterOptions{preserve, HashAlgorithm::xxh3_128, 1}, callbacks);
+        callbacks.fatal = [this](const Error&) { fatal = true; };
+        callbacks.unset = [this](EntryType, Belonging what, const std::string& path, int) {
+            unset.emplace_back(what, path);
+        };
+        TreeWriterOptions options{preserve, HashAlgorithm::xxh3_128, 1};
+        options.set_id = set_id;
+        writer.emplace(std::move(root).value(), options, callbacks);
     }
 
     static Digest hash(const std::string& text) {
@@ -77,6 +84,9 @@ struct TreeWriterRig {
 
     TemporaryDirectory temp;
     bool preserve;
+    bool set_id;
+    bool fatal = false;
+    std::vector<std::pair<Belonging, std::string>> unset;
     std::mutex mutex;
     std::vector<std::string> delivered;
     std::vector<std::string> failed;

@@ -1,3 +1,4 @@
+#include "as_ordinary_user.hpp"
 #include "tree_writer_rig.hpp"
 
 #include <fcntl.h>
@@ -18,26 +19,6 @@ namespace {
 
 using Rig = TreeWriterRig;
 
-/// Root may write anywhere: what rights are about is seen by an ordinary user only.
-class AsOrdinaryUser {
-  public:
-    explicit AsOrdinaryUser(const fs::path& directory) {
-        if (::geteuid() != 0) return;
-        constexpr uid_t kNobody = 65534;
-        REQUIRE(::chown(directory.c_str(), kNobody, kNobody) == 0);
-        REQUIRE(::seteuid(kNobody) == 0);
-        was_root_ = true;
-    }
-    ~AsOrdinaryUser() {
-        if (was_root_ && ::seteuid(0) != 0) std::abort();
-    }
-    AsOrdinaryUser(const AsOrdinaryUser&) = delete;
-    AsOrdinaryUser& operator=(const AsOrdinaryUser&) = delete;
-
-  private:
-    bool was_root_ = false;
-};
-
 /// Lowers the number of descriptors that this process may have.
 class FewDescriptors {
   public:
@@ -53,12 +34,6 @@ class FewDescriptors {
   private:
     rlimit before_{};
 };
-
-mode_t mode_of(const fs::path& path) {
-    struct stat st = {};
-    REQUIRE(::stat(path.c_str(), &st) == 0);
-    return st.st_mode & 07777U;
-}
 
 }  // namespace
 
@@ -186,7 +161,7 @@ TEST_CASE("a temporary file that was swapped while it rested is not written") {
     auto file = TempFile::create(*root, "f", 1, {});
     REQUIRE(file.ok());
     file->rest();
-    const fs::path name = temp / temp_name("f", 1);
+    const fs::path name = temp / temp_name(1);
     SECTION("it is the same") { CHECK(file->reopen(*root).ok()); }
     SECTION("it is another") {
         write_file(temp / "other", "mine");

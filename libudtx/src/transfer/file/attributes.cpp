@@ -1,12 +1,12 @@
 #include "transfer/file/attributes.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #ifdef __linux__
 #include <sys/xattr.h>
 
-#include <cerrno>
 #include <string_view>
 #endif
 
@@ -19,10 +19,12 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::string_view kUser = "user.";
+constexpr std::string_view kCapability = "security.capability";
+constexpr std::string_view kAccessList = "system.posix_acl_";
 constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
 
-/// Those of the user's namespace.
-std::vector<std::string> names_of(int fd) {
+/// Those of the user's namespace; `others` learns of more.
+std::vector<std::string> names_of(int fd, OtherAttributes* others = nullptr) {
     std::vector<std::string> out;
     // Most files have none, and a tree has many files.
     if (::flistxattr(fd, nullptr, 0) <= 0) return out;
@@ -31,6 +33,8 @@ std::vector<std::string> names_of(int fd) {
     for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
         std::string name(rest.substr(0, rest.find('\0')));
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        if (others != nullptr && name == kCapability) others->capability = true;
+        if (others != nullptr && name.starts_with(kAccessList)) others->access_list = true;
         if (name.starts_with(kUser)) out.push_back(std::move(name));
     }
     return out;
@@ -44,8 +48,8 @@ bool has_value(int fd, const message::Attribute& attribute) {
 
 }  // namespace
 
-std::string read_attributes(int fd, std::vector<message::Attribute>& out) {
-    const std::vector<std::string> names = names_of(fd);
+std::string read_attributes(int fd, std::vector<message::Attribute>& out, OtherAttributes* others) {
+    const std::vector<std::string> names = names_of(fd, others);
     std::vector<char> value(names.empty() ? 0 : kMaxAttributeBytes);
     std::size_t bytes = 0;
     for (const std::string& name : names) {
@@ -70,7 +74,6 @@ int write_attributes(int fd, const std::vector<message::Attribute>& attributes, 
     for (const message::Attribute& attribute : attributes) {
         if (!attribute.name.starts_with(kUser) || has_value(fd, attribute)) continue;
         if (::fsetxattr(fd, attribute.name.c_str(), attribute.value.data(), attribute.value.size(), 0) == 0) continue;
-        if (errno == ENOTSUP) return 0;
         if (first_error == 0) first_error = errno;
     }
     return first_error;
@@ -78,8 +81,12 @@ int write_attributes(int fd, const std::vector<message::Attribute>& attributes, 
 
 #else
 
-std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/) { return {}; }
-int write_attributes(int /*fd*/, const std::vector<message::Attribute>& /*attributes*/, bool /*all*/) { return 0; }
+std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/, OtherAttributes* /*others*/) {
+    return {};
+}
+int write_attributes(int /*fd*/, const std::vector<message::Attribute>& attributes, bool /*all*/) {
+    return attributes.empty() ? 0 : ENOTSUP;
+}
 
 #endif
 

@@ -9,10 +9,17 @@
 
 namespace udtx::transfer {
 
+/// What stands outside of that namespace and is not sent, but should be spoken of.
+struct OtherAttributes {
+    bool capability = false;
+    bool access_list = false;
+};
+
 /// All that one message takes; else a sentence that says what was left out.
-[[nodiscard]] std::string read_attributes(int fd, std::vector<message::Attribute>& out);
+[[nodiscard]] std::string read_attributes(int fd, std::vector<message::Attribute>& out,
+                                          OtherAttributes* others = nullptr);
 /// Names outside of the user's namespace are passed over; values that are right stay untouched. With `all`, others of
-/// that namespace go. 0 or the first errno; a file system without them is none.
+/// that namespace go. 0 or the first errno: what one of them met keeps no other from being set.
 [[nodiscard]] int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all = false);
 
 /// The same for the same attributes, in whatever order.

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 
 #if defined(__linux__) && defined(SYS_openat2)
@@ -52,7 +53,12 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
         if (auto checked = check_component(component); !checked) return checked.error();
         if (!at) break;
         UniqueFd next;
-        if (::mkdirat(at.get(), component.c_str(), 0777) == 0 || errno == EEXIST) {
+        bool made = ::mkdirat(at.get(), component.c_str(), 0777) == 0;
+        if (!made && errno == EACCES) {
+            const BriefRights rights(at.get());
+            made = ::mkdirat(at.get(), component.c_str(), 0777) == 0;
+        }
+        if (made || errno == EEXIST) {
             next.reset(::openat(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
         }
         error = next ? 0 : errno;

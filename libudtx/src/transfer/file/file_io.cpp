@@ -75,27 +75,6 @@ std::unique_ptr<DescriptorClaim> DescriptorClaim::take() {
 
 DescriptorClaim::~DescriptorClaim() { --claims; }
 
-int open_up_directory(int parent, const std::string& name, std::uint32_t& before) {
-#ifdef O_PATH
-    constexpr int kAccess = O_PATH;  // works without the right to read
-#else
-    constexpr int kAccess = O_RDONLY;
-#endif
-    const UniqueFd fd(::openat(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat st = {};
-    if (!fd || ::fstat(fd.get(), &st) != 0) return errno;
-    before = static_cast<std::uint32_t>(st.st_mode) & 07777U;
-    if ((before & 0700U) == 0700U || st.st_uid != ::geteuid()) return 0;
-    const auto wanted = static_cast<mode_t>(before | 0700U);
-#ifdef O_PATH
-    // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
-    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
-    return ::chmod(by_descriptor.c_str(), wanted) == 0 ? 0 : errno;
-#else
-    return ::fchmod(fd.get(), wanted) == 0 ? 0 : errno;
-#endif
-}
-
 int set_file_time(int fd, const FileTime& mtime) {
     timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime)};
     if (::futimens(fd, times) != 0) return errno;
@@ -113,16 +92,6 @@ int set_link_time(int directory, const std::string& name, const FileTime& mtime)
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || mtime_of(st) == mtime) return 0;
     times[0] = st.st_atim;  // as above
     return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
-}
-
-void restore_directory(int fd, std::uint32_t mode, bool preserve, const FileTime& mtime) {
-    struct stat st = {};
-    if (::fstat(fd, &st) != 0) return;
-    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
-    const mode_t wanted =
-        preserve ? static_cast<mode_t>(mode) : st.st_mode & (static_cast<mode_t>(mode) | 07077U) & 07777U;
-    if (::fchmod(fd, wanted) != 0) return;
-    if (preserve) static_cast<void>(set_file_time(fd, mtime));
 }
 
 std::vector<std::string> names_in(int directory, int& error) {
@@ -145,21 +114,14 @@ std::vector<std::string> names_in(int directory, int& error) {
 
 Error io_error(std::string_view what, std::string_view name, int error_number) {
     return {ErrorCode::file_io,
-            std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number)};
+            std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number),
+            error_number};
 }
 
-namespace {
-
-bool says(const Error& error, std::initializer_list<int> numbers) {
-    const auto ends_with = [&](int number) { return error.message.ends_with(std::generic_category().message(number)); };
-    return error.code == ErrorCode::file_io && std::any_of(numbers.begin(), numbers.end(), ends_with);
+bool is_shortage(const Error& error) {
+    const int number = error.system_error;
+    return error.code == ErrorCode::file_io && (number == EMFILE || number == ENFILE || number == ENOMEM);
 }
-
-}  // namespace
-
-bool is_full_disk(const Error& error) { return says(error, {ENOSPC, EDQUOT}); }
-
-bool is_shortage(const Error& error) { return says(error, {EMFILE, ENFILE, ENOMEM}); }
 
 std::string refusal_for(const Error& shortage) {
     return "no resources left for another client (" + shortage.message + "); try again later";
@@ -202,8 +164,8 @@ int sync_data(int fd) {
 
 int sync_directory(int fd) {
     while (::fsync(fd) != 0) {
-        // Some file systems do not sync directories; they say so by EINVAL.
-        if (errno == EINVAL) return 0;
+        // Some file systems do not sync directories.
+        if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return 0;
         if (errno != EINTR) return errno;
     }
     return 0;

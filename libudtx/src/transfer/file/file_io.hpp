@@ -16,11 +16,8 @@
 
 namespace udtx::transfer {
 
-/// "<what> '<name>': <system's words>", name escaped; file_io.
+/// "<what> '<name>': <system's words>", name escaped; file_io, with the number.
 [[nodiscard]] Error io_error(std::string_view what, std::string_view name, int error_number);
-
-/// Of io_error(): there is no room, or none for this user.
-[[nodiscard]] bool is_full_disk(const Error& error);
 
 /// Of io_error(): this process, or the system, has no descriptors or no memory left.
 [[nodiscard]] bool is_shortage(const Error& error);
@@ -55,14 +52,9 @@ class DescriptorClaim {
 /// What is in a directory, in order, without itself and its parent; `error` gets 0 or an errno.
 [[nodiscard]] std::vector<std::string> names_in(int directory, int& error);
 
-/// Gives the owner all rights to the directory `name` in `parent`, where they are missing and it is ours. 0 or an
-/// errno; `before` gets the permission bits that it had.
-int open_up_directory(int parent, const std::string& name, std::uint32_t& before);
 /// Modification time of a file by descriptor, or of a symbolic link by name; 0 or an errno.
 [[nodiscard]] int set_file_time(int fd, const FileTime& mtime);
-int set_link_time(int directory, const std::string& name, const FileTime& mtime);
-/// Final mode of a directory: exact, or with the umask taken off; and its time if `preserve`.
-void restore_directory(int fd, std::uint32_t mode, bool preserve, const FileTime& mtime);
+[[nodiscard]] int set_link_time(int directory, const std::string& name, const FileTime& mtime);
 [[nodiscard]] FileTime mtime_of(const struct stat& st) noexcept;
 
 }  // namespace udtx::transfer

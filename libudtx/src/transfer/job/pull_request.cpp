@@ -40,6 +40,7 @@ message::Pull pull_of(const PullWish& wish) {
     m.dry_run = what.dry_run;
     m.erase = what.erase;
     m.by_digest = what.by_digest;
+    m.set_id = what.set_id;
     m.attributes = what.attributes;
     m.hard_links = what.scan.hard_links;
     m.named = what.scan.names.has_value();
@@ -91,6 +92,7 @@ void choose_as(const PullWish& wish, SendOptions& what) {
     what.dry_run = wish.what.dry_run;
     what.erase = wish.what.erase;
     what.by_digest = wish.what.by_digest;
+    what.set_id = wish.what.set_id;
     what.attributes = wish.what.attributes;
     what.scan = wish.what.scan;
     what.hash = wish.what.hash;
@@ -148,6 +150,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.dry_run = m.dry_run;
     what.erase = m.erase;
     what.by_digest = m.by_digest;
+    what.set_id = m.set_id;
     what.attributes = m.attributes;
     what.scan.hard_links = m.hard_links;
     what.scan.into_named = m.into_named;

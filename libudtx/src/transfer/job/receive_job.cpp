@@ -192,6 +192,12 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeed
     if (!out.empty()) send(now, connection, out);
 }
 
+void ReceiveJob::tell_unset(Instant now, proto::Connection& connection) {
+    MessageWriter out;
+    for (const Unset& unset : report_.outcome().unset) out.put(message::Unset{unset});
+    if (!out.empty()) send(now, connection, out);
+}
+
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
     const std::uint64_t unsent = finish_ ? finish_->unsent : 0;
     if (unsent > 0) {
@@ -201,6 +207,7 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, const messa
     confirm_sent_ = true;
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
+    tell_unset(now, connection);
     send(now, connection, message);
     if (!options_.confirms_last) return;
     queue_.cancel();
@@ -255,6 +262,7 @@ void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
     if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
+    tell_unset(now, connection);
     const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));
     send(now, connection, message::Stopped{code, winding_up_->message, totals()});
 }
@@ -341,7 +349,7 @@ std::unique_ptr<Landing> ReceiveJob::make_landing() {
     const message::Offer& offer = *offer_;
     const WorkerLinks links{queue_, feedback_, report_};
     const TreeRights rights{options_.resume, options_.overwrite, options_.receipt != nullptr,
-                            static_cast<bool>(options_.planned)};
+                            static_cast<bool>(options_.planned), options_.allow_set_id};
     if (offer.mode == TransferMode::probe) return land_probe(links);
     if (offer.dry_run) return land_nowhere(base_ ? &*base_ : nullptr, offer, rights, links);
     if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);

@@ -47,9 +47,10 @@ struct ReceiveOptions {
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
     /// is.
     std::string rename{};
-    bool resume = true;        ///< continue what an earlier run left, and leave something for a later one
-    bool allow_erase = false;  ///< senders may use --delete
-    bool dry_run = false;      ///< that is what was asked for
+    bool resume = true;         ///< continue what an earlier run left, and leave something for a later one
+    bool allow_erase = false;   ///< senders may use --delete
+    bool allow_set_id = false;  ///< senders may have set-user-ID and set-group-ID bits set
+    bool dry_run = false;       ///< that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
@@ -136,6 +137,8 @@ class ReceiveJob final : public Job {
     Result<void> place(const Extent& extent, std::uint64_t longest);
     bool hand_over_pieces();  // true: there were some
     Result<void> finish_if_complete();
+    /// What was delivered without all that belongs to it.
+    void tell_unset(Instant now, proto::Connection& connection);
     void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
     void send(Instant now, proto::Connection& connection, const Message& message);
     void send(Instant now, proto::Connection& connection, const MessageWriter& messages);

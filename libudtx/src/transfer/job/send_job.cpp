@@ -114,6 +114,7 @@ message::Offer SendJob::offer() const {
     out.dry_run = options_.dry_run;
     out.erase = options_.erase;
     out.by_digest = options_.by_digest;
+    out.set_id = options_.set_id;
     return out;
 }
 
@@ -135,12 +136,12 @@ void SendJob::start_tasks() {
     auto rules = this->rules();
     const bool hard_links = options_.scan.hard_links;
     scanner_.emplace(roots_, scanned_, report_, std::move(options_.scan));
-    reader_.emplace(
-        roots_,
-        ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
-                    options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
-                    options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent, hard_links},
-        scanned_, outgoing_, waker_, report_, answers_);
+    reader_.emplace(roots_,
+                    ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
+                                options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
+                                options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent,
+                                hard_links, options_.set_id},
+                    scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     make_task(scan_task_, [this] { return scanner_->step(); });
     make_task(read_task_, [this] { return reader_->step(); });
@@ -294,6 +295,10 @@ Result<void> SendJob::handle(proto::Connection& connection, const Message& messa
     if (const auto* erased = std::get_if<message::Erased>(&message)) return handle(*erased);
     if (const auto* note = std::get_if<message::Note>(&message)) {
         report_.warn("receiver: " + escape_line(note->text));
+        return {};
+    }
+    if (const auto* unset = std::get_if<message::Unset>(&message)) {
+        report_.lacks(unset->entries);
         return {};
     }
     return broken("the receiver sent a sender's message");

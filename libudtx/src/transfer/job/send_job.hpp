@@ -32,7 +32,8 @@ struct SendOptions {
     std::string destination;
     bool preserve = false;  ///< full modes, and the times of directories and links; those of files are always kept
     ScanOptions scan{};
-    bool owner = false;       ///< numbers of user and group, where the receiver is allowed to set them
+    bool set_id = false;  ///< with preserve: set-user-ID and set-group-ID bits of files, where the receiver allows it
+    bool owner = false;   ///< numbers of user and group, where the receiver is allowed to set them
     bool attributes = false;  ///< the user's extended attributes
     bool sparse = false;      ///< the receiver makes holes of zeros
     bool by_digest = false;   ///< compare contents, not size and time

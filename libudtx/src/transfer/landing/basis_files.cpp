@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
@@ -87,10 +88,12 @@ std::optional<Holding> BasisFiles::answer(const message::Query& query, const Rep
 }
 
 void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::uint32_t mode) {
-    if (!options_.set_mode || options_.dry_run || (st.st_mode & 0777U) == (mode & 0777U)) return;
-    int ignored = 0;
-    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, ignored);
-    if (fd) static_cast<void>(::fchmod(fd.get(), static_cast<mode_t>(mode & 0777U)));
+    const std::uint32_t wanted = mode & options_.mode_bits;
+    if (options_.mode_bits == 0 || options_.dry_run || (st.st_mode & options_.mode_bits) == wanted) return;
+    int error = 0;
+    const UniqueFd fd = root_.open_at(path, kReadOnly, 0, error);
+    if (fd) error = transfer::set_mode(fd.get(), wanted);
+    if (error != 0) mode_unset_(path, error);
 }
 
 void BasisFiles::begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/page_block.hpp"
@@ -23,7 +24,7 @@ struct BasisOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
-    bool set_mode = false;  ///< of files that are the same otherwise
+    std::uint32_t mode_bits = 0;  ///< those that are set of files that are the same otherwise
     bool dry_run = false;
 };
 
@@ -34,6 +35,9 @@ class BasisFiles {
 
     /// `root` outlives it. `checked` as in ReceiveResume.
     BasisFiles(const ConfinedDir& root, BasisOptions options, Checked checked);
+    /// The mode of a file that is the same otherwise could not be set.
+    using ModeUnset = std::function<void(const std::string& path, int error_number)>;
+    void on_mode_unset(ModeUnset unset) { mode_unset_ = std::move(unset); }
 
     /// False: there is nothing, or no way to it.
     [[nodiscard]] bool look(const std::string& path, struct stat& st);
@@ -89,6 +93,7 @@ class BasisFiles {
     const ConfinedDir& root_;
     BasisOptions options_;
     Checked checked_;
+    ModeUnset mode_unset_ = [](const std::string&, int) {};
     Hasher hasher_;
     DiskTimes times_;
     PageBlock block_;

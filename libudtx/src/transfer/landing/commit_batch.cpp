@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -87,8 +88,12 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
     // A file system that cannot: two names for a moment, and none is lost.
-    if (::linkat(directory, from, directory, to, 0) != 0) return errno;
-    return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+    if (::linkat(directory, from, directory, to, 0) == 0) return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+    if (errno == EEXIST) return EEXIST;
+    // One without that, too: what comes to that name in between is another program's.
+    struct stat st = {};
+    if (::fstatat(directory, to, &st, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+    return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
 }
 
 int rename_one(Commit& commit, Directories& directories) {

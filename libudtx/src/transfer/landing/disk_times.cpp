@@ -82,7 +82,7 @@ DiskTimes::Probe DiskTimes::make_probe(int directory) {
     if (out.fd) return out;
 #endif
     std::random_device random;
-    out.name = temp_name("times", (static_cast<std::uint64_t>(random()) << 32U) | random());
+    out.name = temp_name((static_cast<std::uint64_t>(random()) << 32U) | random());
     UniqueFd parent(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) return out;
     out.before = time_of(parent.get());

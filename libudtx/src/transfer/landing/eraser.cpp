@@ -97,8 +97,13 @@ bool Eraser::remove(int parent, const std::string& name, const std::string& path
     if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return true;
     const bool directory = S_ISDIR(st.st_mode);
     if (directory && !remove_content(parent, name, path, depth)) return false;
-    if (!dry_run_ && ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) != 0) {
-        callbacks_.failed(path, io_error("cannot delete", path, errno));
+    const auto take_away = [&] {
+        return dry_run_ || ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
+    };
+    int error = take_away();
+    if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = take_away();
+    if (error != 0) {
+        callbacks_.failed(path, io_error("cannot delete", path, error));
         return false;
     }
     callbacks_.erased(path);
@@ -107,8 +112,11 @@ bool Eraser::remove(int parent, const std::string& name, const std::string& path
 
 bool Eraser::remove_content(int parent, const std::string& name, const std::string& path, std::size_t depth) {
     int error = depth < kMaxEraseDepth ? 0 : ELOOP;
-    const UniqueFd fd(error == 0 ? ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                                 : -1);
+    constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(error == 0 ? ::openat(parent, name.c_str(), kOpen) : -1);
+    if (error == 0 && !fd && errno == EACCES && callbacks_.lend(path)) {
+        fd.reset(::openat(parent, name.c_str(), kOpen));
+    }
     if (error == 0 && !fd) error = errno;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
     if (error != 0) {

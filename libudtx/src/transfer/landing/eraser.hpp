@@ -20,6 +20,8 @@ struct EraseCallbacks {
     std::function<void(const std::string& path, const Error& error)> failed;
     /// False: there is no time for more.
     std::function<bool()> go_on = [] { return true; };
+    /// A directory that bars its owner is opened up; false: it is not.
+    std::function<bool(const std::string& directory)> lend = [](const std::string&) { return false; };
 };
 
 /// What the sender has said, and what comes of it.

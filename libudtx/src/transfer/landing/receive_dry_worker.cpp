@@ -9,6 +9,7 @@
 
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/landing/basis_files.hpp"
@@ -29,6 +30,7 @@ class DryLanding final : public Landing {
           links_(links),
           erase_(offer.erase),
           preserve_(offer.preserve),
+          set_id_(offer.preserve && offer.set_id && rights.allow_set_id),
           owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
@@ -130,7 +132,10 @@ class DryLanding final : public Landing {
         std::uint8_t out = 0;
         if (!directory && static_cast<std::uint64_t>(st.st_size) != query.size) out |= change::kSize;
         if ((preserve_ || !directory) && !basis_.has_time(st, query.mtime)) out |= change::kTime;
-        if (preserve_ && ((st.st_mode ^ query.mode) & 0777U) != 0) out |= change::kMode;
+        const std::uint32_t bits = set_id_     ? mode_bits::kAll
+                                   : directory ? mode_bits::kOfDirectory
+                                               : mode_bits::kPermissions;
+        if (preserve_ && ((st.st_mode ^ query.mode) & bits) != 0) out |= change::kMode;
         if (owner_ && query.has_owner && st.st_uid != query.user) out |= change::kOwner;
         if (owner_ && query.has_owner && st.st_gid != query.group) out |= change::kGroup;
         if (query.has_attributes && !has_attributes(path, directory, query.attributes)) out |= change::kAttributes;
@@ -160,6 +165,7 @@ class DryLanding final : public Landing {
     std::optional<message::Entry> latest_;                        // a directory or a link, which is asked about at once
     bool erase_;
     bool preserve_;
+    bool set_id_;
     bool owner_;
     bool counts_;
     HashAlgorithm hash_;

@@ -75,7 +75,7 @@ bool ReceiveResume::go_on(const Reply& reply) {
 void ReceiveResume::begin(Partial& partial, std::uint64_t number) {
     int error = 0;
     const SplitName split = split_leaf(partial.path);
-    const std::string name = temp_name(split.leaf, unique_for(partial.path));
+    const std::string name = temp_name(unique_for(partial.path));
     ProvingPieces& proving = proving_pieces_.emplace();
     proving.partial = &partial;
     proving.fd = root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <random>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/committer.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
@@ -155,7 +155,9 @@ class FileLanding final : public StreamLanding {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
-        if (file_) file_->remove(*root_);
+        if (!file_) return;
+        const BriefRights rights_to(root_->fd());
+        file_->remove(*root_);
     }
 
   private:
@@ -171,8 +173,8 @@ class FileLanding final : public StreamLanding {
         const Occupant there = occupant_of(*root_, name_);
         if (there == Occupant::directory) return is_directory(name_);
         if (keep_existing_ && there != Occupant::nothing) return stays(name_);
-        std::random_device device;
-        auto created = TempFile::create(*root_, name_, device(), FileAttributes());
+        const BriefRights rights_to(root_->fd());
+        auto created = TempFile::create(*root_, name_, random_number(), FileAttributes());
         if (!created) return created.error();
         file_ = std::move(created).value();
         return {};
@@ -189,6 +191,7 @@ class FileLanding final : public StreamLanding {
             commit.skipped ? report_fatal(links_, stays(name_)) : check_.confirm(digest, 1);
         };
         const auto failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
+        const BriefRights rights_to(root_->fd());
         commit_batch(*root_, batch, {delivered, failed});
     }
 

@@ -4,10 +4,13 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
@@ -53,6 +56,15 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     out.checked = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
         return !links.queue.closed();
+    };
+    out.unset = [&links](EntryType type, Belonging what, const std::string& path, int error_number) {
+        Unset unset{what,
+                    is_file(type) ? 1U : 0U,
+                    type == EntryType::directory ? 1U : 0U,
+                    type == EntryType::symlink ? 1U : 0U,
+                    path,
+                    std::generic_category().message(error_number)};
+        links.report.lacks(unset);
     };
     out.fatal = [&links](const Error& error) {
         links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
@@ -154,19 +166,24 @@ class TreeLanding final : public Landing {
     std::optional<op::KeepPieces> keeping_;  // what is left of it
     std::string notes_;                      // for the user
     std::optional<ConfinedDir> root_;
+    std::optional<std::uint32_t> root_mode_;  // what it had before its owner opened it up
     std::optional<ResumeJournal::Opening> opening_;
     std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing, and nothing will be
     std::optional<TreeWriter> writer_;        // none: it could not begin
 };
 
+bool keeps_set_id(const message::Offer& offer, const TreeRights& rights) {
+    return offer.preserve && offer.set_id && rights.allow_set_id;
+}
+
 void say(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
+
+}  // namespace
 
 std::uint64_t random_number() {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
-
-}  // namespace
 
 bool holds_anything(const ConfinedDir& directory) {
     int error = 0;
@@ -178,7 +195,10 @@ bool holds_anything(const std::vector<std::string>& names) {
 }
 
 BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights) {
-    return {offer.hash, std::min(offer.overwrite, rights.overwrite), offer.by_digest, offer.preserve, offer.dry_run};
+    const std::uint32_t bits = !offer.preserve               ? 0
+                               : keeps_set_id(offer, rights) ? mode_bits::kAll
+                                                             : mode_bits::kPermissions;
+    return {offer.hash, std::min(offer.overwrite, rights.overwrite), offer.by_digest, bits, offer.dry_run};
 }
 
 void count_unchanged(JobReport& report, EntryType type) {
@@ -226,6 +246,8 @@ bool TreeLanding::begun() {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {
             root_ = std::move(root).value();
+            // The journal is the first that comes into it.
+            root_mode_ = open_up(root_->fd());
             mark_in_use(*root_);
             open_journal();
         } else {
@@ -264,6 +286,9 @@ void TreeLanding::begin() {
     const BasisOptions basis = basis_options(offer_, rights_);
     const bool owner = offer_.owner && ::geteuid() == 0;
     if (offer_.owner && !owner) say(notes_, "owner and group are left: the receiver does not run as root");
+    if (offer_.set_id && !rights_.allow_set_id) {
+        say(notes_, "set-user-ID and set-group-ID bits of files are left: the receiver runs without --allow-set-id");
+    }
     const bool stricter = basis.overwrite < offer_.overwrite;
     if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
     if (!notes_.empty()) links_.report.warn(notes_);
@@ -278,8 +303,18 @@ void TreeLanding::begin() {
     const bool occupied = holds_anything(names);
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
-    const TreeWriterOptions options{offer_.preserve, offer_.hash,   random_number(), journal_.get(), basis.overwrite,
-                                    basis.by_digest, offer_.sparse, owner,           offer_.erase,   occupied};
+    const TreeWriterOptions options{offer_.preserve,
+                                    offer_.hash,
+                                    random_number(),
+                                    journal_.get(),
+                                    basis.overwrite,
+                                    basis.by_digest,
+                                    offer_.sparse,
+                                    owner,
+                                    offer_.erase,
+                                    occupied,
+                                    keeps_set_id(offer_, rights_),
+                                    root_mode_};
     writer_.emplace(std::move(*root_), options, callbacks_for(links_));
     links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });
     links_.feedback.edit([&](ReceiveFeedback::News& news) {

@@ -42,7 +42,8 @@ struct TreeRights {
     bool resume = true;
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     bool announce_all = false;                ///< senders are to name files that are the same, too
-    bool plan_told = false;  ///< of a dry run: the sender says what it found out, and that is what counts
+    bool plan_told = false;     ///< of a dry run: the sender says what it found out, and that is what counts
+    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
 };
 
 /// Writes a tree below `base` as the offer says.
@@ -59,6 +60,8 @@ struct TreeRights {
 /// Writes a stream to a descriptor; waits for whoever reads it, until `stop`.
 [[nodiscard]] std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
                                                  const WorkerLinks& links);
+/// For names of temporary files.
+[[nodiscard]] std::uint64_t random_number();
 /// Something besides our own files is in it.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);
 [[nodiscard]] bool holds_anything(const std::vector<std::string>& names);

@@ -20,13 +20,13 @@
 #include "base/page_block.hpp"
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
 
 namespace {
 
-constexpr std::uint32_t kOwnerWrite = 0200;
 constexpr std::size_t kHoleBlock = 4096;
 constexpr std::size_t kCopyBlock = 256U << 10U;
 constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -36,7 +36,7 @@ constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 int take_owner_write(int fd) {
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return errno;
-    return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(kOwnerWrite)) == 0 ? 0 : errno;
+    return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(mode_bits::kOwnerWrite)) == 0 ? 0 : errno;
 }
 
 #ifdef __linux__
@@ -63,8 +63,9 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot create", path, error);
     // The owner may write until it is complete: it may have to be opened again.
-    const auto mode = static_cast<mode_t>(attributes.exact_mode ? 0600 : (attributes.mode & 0777U) | kOwnerWrite);
-    std::string temporary = temp_name(split.leaf, unique);
+    const auto mode = static_cast<mode_t>(
+        attributes.exact_mode ? 0600 : (attributes.mode & mode_bits::kPermissions) | mode_bits::kOwnerWrite);
+    std::string temporary = temp_name(unique);
     UniqueFd fd(::openat(directory.get(), temporary.c_str(), kCreate, mode));
     if (!fd && errno == EEXIST && existing == Existing::replace) {
         ::unlinkat(directory.get(), temporary.c_str(), 0);
@@ -79,7 +80,7 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     int error = 0;
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot continue", path, error);
-    std::string temporary = temp_name(split.leaf, unique);
+    std::string temporary = temp_name(unique);
     UniqueFd fd(::openat(directory.get(), temporary.c_str(), kReopen));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot continue", path, errno);
@@ -199,29 +200,33 @@ Result<void> TempFile::copy_from(int from, const Extent& extent) {
     return {};
 }
 
-Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes) {
+Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset) {
     if ((has_old_content() || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
         return error("cannot set the size of", errno);
     }
-    if (attributes.exact_mode && ::fchmod(fd_.get(), static_cast<mode_t>(attributes.mode & 0777U)) != 0) {
-        return error("cannot set the mode of", errno);
+    const auto check = [&](Belonging what, int failed) {
+        if (failed != 0) unset(what, failed);
+        return failed;
+    };
+    // The owner first: to change it takes set-user-ID and set-group-ID bits away.
+    const bool owned =
+        !attributes.owner || check(Belonging::owner, transfer::set_owner(fd_.get(), *attributes.owner)) == 0;
+    if (attributes.exact_mode) {
+        // What one owner may let others do is not for another one to let.
+        const std::uint32_t mode = owned ? attributes.mode : attributes.mode & mode_bits::kPermissions;
+        const int failed = set_mode(fd_.get(), mode);
+        check(Belonging::mode, failed == 0 && mode != attributes.mode ? EPERM : failed);
+    } else if ((attributes.mode & mode_bits::kOwnerWrite) == 0) {
+        check(Belonging::mode, take_owner_write(fd_.get()));
     }
-    if (!attributes.exact_mode && (attributes.mode & kOwnerWrite) == 0) {
-        if (const int failed = take_owner_write(fd_.get()); failed != 0) return error("cannot set the mode of", failed);
-    }
-    const int failed = attributes.set_mtime ? set_file_time(fd_.get(), attributes.mtime) : 0;
-    return failed == 0 ? Result<void>() : error("cannot set the time of", failed);
+    if (attributes.set_mtime) check(Belonging::time, set_file_time(fd_.get(), attributes.mtime));
+    return {};
 }
 
 int TempFile::look(struct stat& st) const { return ::fstat(fd_.get(), &st) == 0 ? 0 : errno; }
 
-Result<void> TempFile::set_owner(std::uint32_t user, std::uint32_t group) {
-    return ::fchown(fd_.get(), user, group) == 0 ? Result<void>() : error("cannot set the owner of", errno);
-}
-
-Result<void> TempFile::set_attributes(const std::vector<message::Attribute>& attributes) {
-    const int failed = write_attributes(fd_.get(), attributes);
-    return failed == 0 ? Result<void>() : error("cannot set the extended attributes of", failed);
+int TempFile::set_attributes(const std::vector<message::Attribute>& attributes) {
+    return write_attributes(fd_.get(), attributes);
 }
 
 void TempFile::rest() {

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/committer.hpp"
 #include "udtx/result.hpp"
@@ -19,6 +21,7 @@ namespace udtx::transfer {
 /// What the finished file is to have.
 struct FileAttributes {
     std::uint32_t mode = 0666;
+    std::optional<Owner> owner{};
     bool exact_mode = false;  ///< else `mode` is subject to the umask
     bool set_mtime = false;
     FileTime mtime{};
@@ -48,10 +51,10 @@ class TempFile {
     Result<void> copy_from(int from, const Extent& extent);
     /// A part that was not written may hold something.
     [[nodiscard]] bool has_old_content() const noexcept { return adopted_ || cloned_; }
-    Result<void> set_owner(std::uint32_t user, std::uint32_t group);
-    Result<void> set_attributes(const std::vector<message::Attribute>& attributes);
-    /// Full size (a hole at the end), mode and time. The file is complete after that.
-    Result<void> complete(std::uint64_t size, const FileAttributes& attributes);
+    /// 0 or an errno.
+    [[nodiscard]] int set_attributes(const std::vector<message::Attribute>& attributes);
+    /// Full size (a hole at the end), owner, mode and time. The file is complete after that, whatever was `unset`.
+    Result<void> complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset);
     /// As it stands on the disk now; 0 or an errno.
     [[nodiscard]] int look(struct stat& st) const;
     /// Hands the descriptor and the names over.

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/names.hpp"
 
@@ -17,15 +19,16 @@ namespace udtx::transfer {
 
 namespace {
 
-// A full or broken disk fails file after file; after so many in a row the rest is not tried.
-constexpr int kMaxFailuresInARow = 32;
-// One file that does not fit says nothing of smaller ones; all that is sent for more of them is in vain.
-constexpr int kMaxFullInARow = 4;
+/// Of those of a file, the ones that are set.
+std::uint32_t bits_to_set(const TreeWriterOptions& options) {
+    if (!options.preserve) return 0;
+    return options.set_id ? mode_bits::kAll : mode_bits::kPermissions;
+}
 
-FileAttributes attributes_of(const message::Entry& entry, bool preserve) {
+FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOptions& options) {
     FileAttributes out;
-    out.mode = entry.mode & 0777U;
-    out.exact_mode = preserve;
+    out.mode = entry.mode & (options.preserve ? bits_to_set(options) : mode_bits::kPermissions);
+    out.exact_mode = options.preserve;
     out.set_mtime = true;
     out.mtime = entry.mtime;
     return out;
@@ -39,23 +42,32 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
       root_digest_(options.hash),
-      basis_(root_, {options.hash, options.overwrite, options.by_digest, options.preserve, false}, callbacks_.checked) {
+      basis_(root_, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false},
+             callbacks_.checked),
+      lent_(root_, options.journal) {
+    if (options_.root_mode) lent_.owe("", *options_.root_mode);
+    basis_.on_mode_unset([this](const std::string& path, int error_number) {
+        callbacks_.unset(EntryType::file, Belonging::mode, path, error_number);
+    });
     if (options_.erase) {
         eraser_.emplace(
             root_, false,
             EraseCallbacks{callbacks_.erased,
                            [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
-                           [this] { return callbacks_.checked(0); }});
+                           [this] { return callbacks_.checked(0); },
+                           [this](const std::string& directory) { return lent_.lend(directory); }});
     }
     CommitCallbacks commits;
     commits.delivered = [this](const Commit& commit) {
         if (commit.type == EntryType::file) under_way_.end(commit.path());
         if (resume_ && commit.done && !commit.skipped) resume_->delivered(*commit.done);
+        commits_.succeeded();
         commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
     };
     commits.failed = [this](const Commit& commit, const Error& error) {
         if (commit.type == EntryType::file) under_way_.end(commit.path());
         callbacks_.failed(commit.index, commit.path(), error);
+        if (const auto fatal = commits_.failed(error)) callbacks_.fatal(*fatal);
     };
     if (options_.journal != nullptr) {
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
@@ -79,21 +91,25 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     if (!under_way_.begin(path)) {
         return fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
     }
-    files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_.preserve), entry.size, entry.sparse,
+    files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_), entry.size, entry.sparse,
                                              entry.whole, FileVerifier(options_.hash, entry.size)});
 }
 
 void TreeWriter::make_directory(const message::Entry& entry, const std::string& path) {
     SplitName split = split_leaf(path);
-    int error = 0;
-    const UniqueFd parent = root_.open_directory(split.directory, error);
-    std::uint32_t final_mode = entry.mode & 0777U;
+    std::uint32_t final_mode = entry.mode & (options_.set_id ? mode_bits::kAll : mode_bits::kOfDirectory);
     std::uint32_t before = final_mode;
-    if (parent) error = make_or_open_directory(parent.get(), split.leaf, entry, before);
-    if (stays(error)) return callbacks_.skipped(entry.type);
-    if (error != 0) return fail(entry.index, path, io_error("cannot make directory", path, error));
-    if (!options_.preserve) final_mode = before;
-    if (options_.preserve || (final_mode & 0700U) != 0700U) directories_.push_back({path, final_mode, entry.mtime});
+    const auto made = lent_.with(split.directory, [&]() -> Result<void> {
+        int error = 0;
+        const UniqueFd parent = root_.open_directory(split.directory, error);
+        if (parent) error = make_or_open_directory(parent.get(), split, entry, before);
+        return error == 0 ? Result<void>() : io_error("cannot make directory", path, error);
+    });
+    if (!made && stays(made.error().system_error)) return callbacks_.skipped(entry.type);
+    if (!made) return fail(entry.index, path, made.error());
+    if (!options_.preserve) final_mode = lent_.owed(path).value_or(before);
+    const bool barred = (final_mode & mode_bits::kOwner) != mode_bits::kOwner;
+    if (options_.preserve || barred) directories_.push_back({path, final_mode, entry.mtime});
     latest_directory_ = path;
     Commit commit;
     commit.index = entry.index;
@@ -103,16 +119,23 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     committer_->submit(std::move(commit));
 }
 
-int TreeWriter::make_or_open_directory(int parent, const std::string& name, const message::Entry& entry,
+int TreeWriter::make_or_open_directory(int parent, const SplitName& split, const message::Entry& entry,
                                        std::uint32_t& before) {
     // The owner needs all rights until the tree below is written; restore_directories() takes them away again.
-    const auto mode = static_cast<mode_t>((entry.mode & 0777U) | 0700U);
-    if (::mkdirat(parent, name.c_str(), mode) == 0) return 0;
-    if (errno != EEXIST) return errno;
-    const int error = open_up_directory(parent, name, before);
+    const std::uint32_t wanted = entry.mode & mode_bits::kPermissions;
+    const std::string path = join_path(entry.path);
+    const auto make = [&] {
+        if (::mkdirat(parent, split.leaf.c_str(), static_cast<mode_t>(wanted | mode_bits::kOwner)) != 0) return errno;
+        if ((wanted & mode_bits::kOwner) != mode_bits::kOwner) lent_.owe(path, wanted);
+        return 0;
+    };
+    int error = make();
+    if (error != EEXIST) return error;
+    error = open_up_directory(parent, split.leaf, before, [&](std::uint32_t mode) { lent_.owe(path, mode); });
     if (!is_barrier(error) || stays(error)) return error;
-    if (::unlinkat(parent, name.c_str(), 0) != 0) return errno;
-    return ::mkdirat(parent, name.c_str(), mode) == 0 ? 0 : errno;
+    if (::unlinkat(parent, split.leaf.c_str(), 0) != 0) return errno;
+    before = entry.mode;
+    return make();
 }
 
 bool TreeWriter::stays(int error_number) const {
@@ -121,7 +144,9 @@ bool TreeWriter::stays(int error_number) const {
 
 Result<void> TreeWriter::make_way(const std::string& path) {
     if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return {};
-    return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear);
+    // What bars the way is the directory that is to go, or the one it is in.
+    const auto clear = [&] { return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear); };
+    return lent_.with(split_leaf(path).directory, [&] { return lent_.with(path, clear); });
 }
 
 void TreeWriter::make_symlink(const message::Entry& entry, const std::string& path) {
@@ -135,13 +160,17 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
     if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged(entry.type);
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
-    const std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
-    if (::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) != 0) {
-        return fail(entry.index, path, io_error("cannot make link", path, errno));
-    }
+    const std::string temporary = temp_name(options_.unique + entry.index);
+    const auto made = lent_.with(split.directory, [&]() -> Result<void> {
+        const bool done = ::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) == 0;
+        return done ? Result<void>() : io_error("cannot make link", path, errno);
+    });
+    if (!made) return fail(entry.index, path, made.error());
     struct stat st = {};
-    if (options_.preserve && set_link_time(parent.get(), temporary, entry.mtime) == 0 &&
-        ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    error = options_.preserve ? set_link_time(parent.get(), temporary, entry.mtime) : 0;
+    if (error != 0) {
+        callbacks_.unset(EntryType::symlink, Belonging::time, path, error);
+    } else if (options_.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
         lost_times_.look(st, path, entry.mtime);
     }
     Commit commit;
@@ -212,7 +241,8 @@ Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
     }
     // With a journal the name is ours alone: what stands there was left by a killed run.
     const auto existing = resume_ ? TempFile::Existing::replace : TempFile::Existing::refuse;
-    auto created = TempFile::create(root_, file.path, unique, file.attributes, existing);
+    auto created = lent_.with(split_leaf(file.path).directory,
+                              [&] { return TempFile::create(root_, file.path, unique, file.attributes, existing); });
     if (!created) return created.error();
     file.file.emplace(std::move(created).value());
     return {};
@@ -253,9 +283,13 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
 }
 
 Result<void> TreeWriter::complete(OpenFile& file) {
-    auto done = file.file->complete(file.size, file.attributes);
+    bool timed = true;
+    auto done = file.file->complete(file.size, file.attributes, [&](Belonging what, int error_number) {
+        timed = timed && what != Belonging::time;
+        callbacks_.unset(EntryType::file, what, file.path, error_number);
+    });
     struct stat st = {};
-    if (done && file.file->look(st) == 0) lost_times_.look(st, file.path, file.attributes.mtime);
+    if (done && timed && file.file->look(st) == 0) lost_times_.look(st, file.path, file.attributes.mtime);
     return done;
 }
 
@@ -299,7 +333,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
         if (done) done = complete(file);
         if (!done) return drop(index, done.error());
     }
-    failures_in_a_row_ = full_in_a_row_ = 0;
+    disk_.succeeded();
     if (const auto way = make_way(file.path); !way) return drop(index, way.error());
     Commit commit = file.file->into_commit(index, file.size);
     commit.done = done_record(file);
@@ -330,7 +364,13 @@ void TreeWriter::abandon() noexcept try {
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
     failed_here_ = failed_here_ || error.code != ErrorCode::partial;
     callbacks_.failed(index, path, error);
-    watch_disk(error);
+    if (const auto fatal = disk_.failed(error)) callbacks_.fatal(*fatal);
+}
+
+OnUnset TreeWriter::unset_of(const std::string& path) {
+    return [this, &path](Belonging what, int error_number) {
+        callbacks_.unset(EntryType::file, what, path, error_number);
+    };
 }
 
 void TreeWriter::drop(std::uint64_t index, const Error& error) {
@@ -347,15 +387,6 @@ void TreeWriter::drop(std::uint64_t index, const Error& error) {
     basis_.forget(file.path);
     under_way_.end(file.path);
     fail(index, file.path, error);
-}
-
-void TreeWriter::watch_disk(const Error& error) {
-    if (error.code != ErrorCode::file_io) return;
-    ++failures_in_a_row_;
-    full_in_a_row_ = is_full_disk(error) ? full_in_a_row_ + 1 : 0;
-    if (failures_in_a_row_ < kMaxFailuresInARow && full_in_a_row_ < kMaxFullInARow) return;
-    callbacks_.fatal({ErrorCode::file_io, "giving up after " + std::to_string(failures_in_a_row_) +
-                                              " failures in a row, last: " + error.message});
 }
 
 std::string TreeWriter::path_of(std::uint64_t index) const {

@@ -1,6 +1,8 @@
 // Writes a received tree below one directory. For one task; knows nothing of connections.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +17,8 @@
 #include "transfer/landing/committer.hpp"
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
+#include "transfer/landing/failure_rule.hpp"
+#include "transfer/landing/lent_rights.hpp"
 #include "transfer/landing/names_under_way.hpp"
 #include "transfer/landing/receive_resume.hpp"
 #include "transfer/landing/temp_file.hpp"
@@ -32,16 +36,21 @@ struct TreeWriterOptions {
     ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
-    bool sparse = false;   ///< zeros become holes
-    bool owner = false;    ///< user and group are set as the sender says
-    bool erase = false;    ///< what the sender does not have goes at the end
-    bool occupied = true;  ///< something was there before
+    bool sparse = false;                       ///< zeros become holes
+    bool owner = false;                        ///< user and group are set as the sender says
+    bool erase = false;                        ///< what the sender does not have goes at the end
+    bool occupied = true;                      ///< something was there before
+    bool set_id = false;                       ///< special bits of files are kept, with `preserve`
+    std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
 };
 
 struct TreeWriterCallbacks {
     /// Called in the committer's task (and in the writer's for failures); for each entry at most one of the two.
     std::function<void(const Commit&)> delivered;
     std::function<void(std::uint64_t index, const std::string& path, const Error&)> failed;
+    /// An entry was delivered without this.
+    std::function<void(EntryType type, Belonging what, const std::string& path, int error_number)> unset =
+        [](EntryType, Belonging, const std::string&, int) {};
     /// Nothing more can be written.
     std::function<void(const Error&)> fatal;
     /// Bytes that an earlier run left and that are used.
@@ -119,7 +128,7 @@ class TreeWriter {
 
     void make_directory(const message::Entry& entry, const std::string& path);
     /// Also where something else stands. 0 or an errno; `before`: the mode of one that was there.
-    int make_or_open_directory(int parent, const std::string& name, const message::Entry& entry, std::uint32_t& before);
+    int make_or_open_directory(int parent, const SplitName& split, const message::Entry& entry, std::uint32_t& before);
     /// Of a failure to open the directory of a name: it is not to be replaced, and so nothing below it is.
     [[nodiscard]] bool stays(int error_number) const;
     /// For a file or a link.
@@ -127,12 +136,14 @@ class TreeWriter {
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// At the end, when what it leads to has its name.
     /// Owner and attributes of what stands under its name.
-    void update_meta(const message::Meta& meta, const std::string& path, int flags);
+    void update_meta(const message::Meta& meta, const std::string& path, EntryType type);
     void remember_hard_link(const message::Entry& entry, const std::string& path);
     void make_hard_links();
     /// When they are not made after all.
     void count_standing_links();
     void make_hard_link(const message::Entry& entry);
+    /// Where the disk does not give a file two names: the same data under the other one.
+    void copy_for_link(const message::Entry& entry, const std::string& path, const struct stat& of, int error_number);
     void erase();
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
@@ -161,8 +172,10 @@ class TreeWriter {
     void fail(std::uint64_t index, const std::string& path, const Error& error);
     /// Fails a file under construction and forgets it.
     void drop(std::uint64_t index, const Error& error);
-    void watch_disk(const Error& error);
+    /// What could not be set of a file under construction.
+    [[nodiscard]] OnUnset unset_of(const std::string& path);
     void restore_directories();
+    void restore_directory(const FinishedDirectory& directory);
     void tell_lost_times();
 
     ConfinedDir root_;
@@ -180,12 +193,13 @@ class TreeWriter {
     std::vector<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;
     std::uint64_t written_ = 0;
-    int failures_in_a_row_ = 0;
-    int full_in_a_row_ = 0;
+    DiskWatch disk_;            // of what is written ...
+    DiskWatch commits_;         // ... and, on the committer's thread, of what gets its name
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
     BasisFiles basis_;
     LostTimes lost_times_;
+    LentRights lent_;
     std::optional<Eraser> eraser_;
     std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its task uses what stands above

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
@@ -19,6 +21,20 @@ namespace {
 
 // Hard links wait for the end: what a sender may have waiting, names and all.
 constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
+
+/// The disk gives no file two names, or this one no more.
+bool has_no_links(int error_number) noexcept {
+    switch (error_number) {
+        case EPERM:
+        case EMLINK:
+        case EXDEV:
+        case ENOSYS:
+        case EOPNOTSUPP:
+            return true;
+        default:
+            return false;
+    }
+}
 
 }  // namespace
 
@@ -37,32 +53,51 @@ Digest TreeWriter::finish(const std::function<bool()>& all_well) {
 }
 
 void TreeWriter::set_meta(const message::Meta& meta) {
-    const bool owner = options_.owner && meta.has_owner;
     if (const auto at = files_.find(meta.index); at != files_.end()) {
         OpenFile& file = at->second;
-        Result<void> done = ensure_open(meta.index, file);
-        if (done && owner) done = file.file->set_owner(meta.user, meta.group);
-        if (done && !meta.attributes.empty()) done = file.file->set_attributes(meta.attributes);
-        if (!done) drop(meta.index, done.error());
+        if (options_.owner && meta.has_owner) file.attributes.owner = Owner{meta.user, meta.group};
+        if (meta.attributes.empty()) return;
+        if (const auto opened = ensure_open(meta.index, file); !opened) return drop(meta.index, opened.error());
+        const int error = file.file->set_attributes(meta.attributes);
+        if (error != 0) callbacks_.unset(EntryType::file, Belonging::attributes, file.path, error);
         return;
     }
     if (meta.index != latest_index_) return;
-    if (!latest_directory_.empty()) update_meta(meta, latest_directory_, O_RDONLY | O_DIRECTORY);
-    if (!latest_kept_.empty()) update_meta(meta, latest_kept_, O_RDONLY);
+    if (!latest_directory_.empty()) update_meta(meta, latest_directory_, EntryType::directory);
+    if (!latest_kept_.empty()) update_meta(meta, latest_kept_, EntryType::file);
 }
 
-void TreeWriter::update_meta(const message::Meta& meta, const std::string& path, int flags) {
+void TreeWriter::update_meta(const message::Meta& meta, const std::string& path, EntryType type) {
     int error = 0;
     struct stat st = {};
-    const UniqueFd fd = root_.open_at(path, flags, 0, error);
+    const UniqueFd fd = root_.open_at(path, type == EntryType::directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, error);
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
-    const bool owner =
-        error == 0 && options_.owner && meta.has_owner && (st.st_uid != meta.user || st.st_gid != meta.group);
-    if (fd && owner && ::fchown(fd.get(), meta.user, meta.group) != 0) error = errno;
-    if (fd && error == 0) error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
-    // Its owner may have no right to read it, and nothing is to be set.
-    if (!fd && error == EACCES && meta.attributes.empty()) return;
-    if (error != 0) fail(meta.index, path, io_error("cannot set what belongs to", path, error));
+    const bool owner = options_.owner && meta.has_owner;
+    if (error != 0) {
+        if (owner) callbacks_.unset(type, Belonging::owner, path, error);
+        // Its owner may have no right to read it, and nothing is to be set.
+        if (!meta.attributes.empty()) callbacks_.unset(type, Belonging::attributes, path, error);
+        return;
+    }
+    if (owner && (st.st_uid != meta.user || st.st_gid != meta.group)) {
+        error = set_owner(fd.get(), {meta.user, meta.group});
+        if (error != 0) callbacks_.unset(type, Belonging::owner, path, error);
+        // They go with the owner.
+        const bool special =
+            error == 0 && options_.set_id && type == EntryType::file && (st.st_mode & mode_bits::kSetId) != 0;
+        error = special ? set_mode(fd.get(), st.st_mode & mode_bits::kAll) : 0;
+        if (error != 0) callbacks_.unset(type, Belonging::mode, path, error);
+    }
+    error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
+    // Of a file that its owner may not write: the right is lent.
+    if (error == EACCES && st.st_uid == ::geteuid() && (st.st_mode & mode_bits::kOwnerWrite) == 0 &&
+        set_mode(fd.get(), (st.st_mode & mode_bits::kAll) | mode_bits::kOwnerWrite) == 0) {
+        error = write_attributes(fd.get(), meta.attributes, meta.has_attributes);
+        if (const int failed = set_mode(fd.get(), st.st_mode & mode_bits::kAll); failed != 0) {
+            callbacks_.unset(type, Belonging::mode, path, failed);
+        }
+    }
+    if (error != 0) callbacks_.unset(type, Belonging::attributes, path, error);
 }
 
 void TreeWriter::remember_hard_link(const message::Entry& entry, const std::string& path) {
@@ -107,16 +142,49 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
         return fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
     }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
-    std::string temporary = temp_name(split.leaf, options_.unique + entry.index);
-    if (::linkat(other_parent.get(), other.leaf.c_str(), parent.get(), temporary.c_str(), 0) != 0) {
-        return fail(entry.index, path, io_error("cannot make link", path, errno));
+    std::string temporary = temp_name(options_.unique + entry.index);
+    const auto linked = lent_.with(split.directory, [&]() -> Result<void> {
+        const char* name = other.leaf.c_str();
+        const bool done = ::linkat(other_parent.get(), name, parent.get(), temporary.c_str(), 0) == 0;
+        return done ? Result<void>() : io_error("cannot make link", path, errno);
+    });
+    if (!linked && has_no_links(linked.error().system_error)) {
+        return copy_for_link(entry, path, st, linked.error().system_error);
     }
+    if (!linked) return fail(entry.index, path, linked.error());
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::hard_link;
     commit.directory = std::move(split.directory);
     commit.temporary = std::move(temporary);
     commit.name = std::move(split.leaf);
+    commit.keep_existing = options_.overwrite == Overwrite::never;
+    committer_->submit(std::move(commit));
+}
+
+void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& path, const struct stat& of,
+                               int error_number) {
+    callbacks_.unset(EntryType::file, Belonging::hard_link, path, error_number);
+    const auto size = static_cast<std::uint64_t>(of.st_size);
+    if (basis_.is_same(path, size, mtime_of(of))) return callbacks_.unchanged(entry.type);
+    FileAttributes attributes;
+    attributes.mode = of.st_mode & mode_bits::kAll;
+    attributes.exact_mode = true;
+    attributes.set_mtime = true;
+    attributes.mtime = mtime_of(of);
+    if (options_.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
+    int error = 0;
+    const UniqueFd from = root_.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
+    if (!from) return fail(entry.index, path, io_error("cannot read for its other name", path, error));
+    auto file = TempFile::create(root_, path, options_.unique + entry.index, attributes);
+    if (!file) return fail(entry.index, path, file.error());
+    Result<void> copied = file->copy_from(from.get(), {0, size});
+    if (copied) copied = file->complete(size, attributes, unset_of(path));
+    if (!copied) {
+        file->remove(root_);
+        return fail(entry.index, path, copied.error());
+    }
+    Commit commit = file->into_commit(entry.index, size);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
 }
@@ -135,18 +203,35 @@ void TreeWriter::restore_directories() {
     // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
     // bar the way to the child.
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
-        int ignored = 0;
-        const UniqueFd fd = root_.open_directory(directory->path, ignored);
-        if (!fd) continue;
-        struct stat before = {};
-        struct stat after = {};
-        if (::fstat(fd.get(), &before) != 0) continue;
-        restore_directory(fd.get(), directory->mode, options_.preserve, directory->mtime);
-        // One that has had what the disk makes of its time is as it was.
-        const bool changed = ::fstat(fd.get(), &after) == 0 && mtime_of(before) != mtime_of(after);
-        if (options_.preserve && changed) lost_times_.look(after, directory->path, directory->mtime);
+        restore_directory(*directory);
+        lent_.settled(directory->path);
     }
     directories_.clear();
+    // Those that were not sent, or that an earlier run opened up.
+    lent_.give_back([this](const std::string& path, int error_number) {
+        callbacks_.unset(EntryType::directory, Belonging::mode, path, error_number);
+    });
+}
+
+void TreeWriter::restore_directory(const FinishedDirectory& directory) {
+    const auto unset = [&](Belonging what, int error_number) {
+        callbacks_.unset(EntryType::directory, what, directory.path, error_number);
+    };
+    int error = 0;
+    struct stat st = {};
+    const UniqueFd fd = root_.open_directory(directory.path, error);
+    if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
+    if (error != 0) return unset(Belonging::mode, error);
+    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
+    const std::uint32_t wanted =
+        options_.preserve ? directory.mode : st.st_mode & (directory.mode | ~mode_bits::kOwner) & mode_bits::kAll;
+    if (error = set_mode(fd.get(), wanted); error != 0) unset(Belonging::mode, error);
+    if (!options_.preserve || mtime_of(st) == directory.mtime) return;
+    if (error = set_file_time(fd.get(), directory.mtime); error != 0) return unset(Belonging::time, error);
+    // One that has had what the disk makes of its time is as it was.
+    struct stat after = {};
+    const bool changed = ::fstat(fd.get(), &after) == 0 && mtime_of(st) != mtime_of(after);
+    if (changed) lost_times_.look(after, directory.path, directory.mtime);
 }
 
 void TreeWriter::tell_lost_times() {

@@ -97,11 +97,16 @@ void TreeWriter::end_kept(std::uint64_t index) {
     }
     int error = 0;
     const UniqueFd fd = root_.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
-    const bool set_mode = fd && file.attributes.exact_mode;
-    if (set_mode && ::fchmod(fd.get(), static_cast<mode_t>(file.attributes.mode & 0777U)) != 0) error = errno;
-    if (error == 0) error = set_file_time(fd.get(), file.attributes.mtime);
-    if (error == 0) lost_times_.look(fd.get(), file.path, file.attributes.mtime);
-    if (error != 0) return drop(index, io_error("cannot set mode and time of", file.path, error));
+    if (!fd) return drop(index, io_error("cannot look at", file.path, error));
+    const OnUnset unset = unset_of(file.path);
+    error = file.attributes.exact_mode ? set_mode(fd.get(), file.attributes.mode) : 0;
+    if (error != 0) unset(Belonging::mode, error);
+    error = set_file_time(fd.get(), file.attributes.mtime);
+    if (error != 0) {
+        unset(Belonging::time, error);
+    } else {
+        lost_times_.look(fd.get(), file.path, file.attributes.mtime);
+    }
     latest_kept_ = file.path;
     SplitName split = split_leaf(file.path);
     Commit commit;

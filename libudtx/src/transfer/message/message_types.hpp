@@ -31,6 +31,7 @@ enum class MessageType : std::uint8_t {
     erased = 25,
     pull = 26,
     names = 27,
+    unset = 28,
     note = 29,
 };
 
@@ -40,7 +41,8 @@ inline constexpr std::uint8_t kOfferSparse = 4;
 inline constexpr std::uint8_t kOfferDryRun = 8;
 inline constexpr std::uint8_t kOfferErase = 16;
 inline constexpr std::uint8_t kOfferByDigest = 32;
-inline constexpr std::uint8_t kOfferFlags = 63;
+inline constexpr std::uint8_t kOfferSetId = 64;
+inline constexpr std::uint8_t kOfferFlags = 127;
 
 inline constexpr std::uint64_t kPullPreserve = 1;
 inline constexpr std::uint64_t kPullOwner = 2;
@@ -52,7 +54,8 @@ inline constexpr std::uint64_t kPullAttributes = 64;
 inline constexpr std::uint64_t kPullHardLinks = 128;
 inline constexpr std::uint64_t kPullNamed = 256;
 inline constexpr std::uint64_t kPullIntoNamed = 512;
-inline constexpr std::uint64_t kPullFlags = 1023;
+inline constexpr std::uint64_t kPullSetId = 1024;
+inline constexpr std::uint64_t kPullFlags = 2047;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;

@@ -32,7 +32,8 @@ bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::ui
 bool put_body(Writer& out, const message::Offer& m) {
     const auto flags = static_cast<std::uint8_t>((m.preserve ? kOfferPreserve : 0) | (m.owner ? kOfferOwner : 0) |
                                                  (m.sparse ? kOfferSparse : 0) | (m.dry_run ? kOfferDryRun : 0) |
-                                                 (m.erase ? kOfferErase : 0) | (m.by_digest ? kOfferByDigest : 0));
+                                                 (m.erase ? kOfferErase : 0) | (m.by_digest ? kOfferByDigest : 0) |
+                                                 (m.set_id ? kOfferSetId : 0));
     return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
            out.u8(flags) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
            out.u64(m.transfer) && out.u8(static_cast<std::uint8_t>(m.overwrite));
@@ -164,6 +165,12 @@ bool put_list(Writer& out, const std::vector<std::string>& texts) {
     return ok;
 }
 
+bool put_body(Writer& out, const message::Unset& m) {
+    return put_type(out, MessageType::unset) && out.u8(static_cast<std::uint8_t>(m.entries.what)) &&
+           out.varint(m.entries.files) && out.varint(m.entries.directories) && out.varint(m.entries.links) &&
+           put_text(out, m.entries.first) && put_text(out, m.entries.reason);
+}
+
 bool put_body(Writer& out, const message::Erased& m) {
     return put_type(out, MessageType::erased) && put_list(out, m.paths);
 }
@@ -186,7 +193,7 @@ std::uint64_t flags_of(const message::Pull& m) {
     return (m.preserve ? kPullPreserve : 0) | (m.owner ? kPullOwner : 0) | (m.sparse ? kPullSparse : 0) |
            (m.dry_run ? kPullDryRun : 0) | (m.erase ? kPullErase : 0) | (m.by_digest ? kPullByDigest : 0) |
            (m.attributes ? kPullAttributes : 0) | (m.hard_links ? kPullHardLinks : 0) | (m.named ? kPullNamed : 0) |
-           (m.into_named ? kPullIntoNamed : 0);
+           (m.into_named ? kPullIntoNamed : 0) | (m.set_id ? kPullSetId : 0);
 }
 
 bool put_body(Writer& out, const message::Pull& m) {

@@ -102,6 +102,7 @@ struct Offer {
     bool dry_run = false;    ///< only queries; nothing is written
     bool erase = false;      ///< what is not sent goes: --delete
     bool by_digest = false;  ///< size and time do not make a file the same
+    bool set_id = false;  ///< with preserve, set-user-ID and set-group-ID bits of files, where the receiver allows it
 };
 struct Entry {
     std::uint64_t index = 0;  ///< counts entries of all types from 0
@@ -212,6 +213,7 @@ struct Pull {
     bool dry_run = false;
     bool erase = false;
     bool by_digest = false;
+    bool set_id = false;
     bool attributes = false;
     bool hard_links = false;
     bool named = false;       ///< only what NAMES list, below the only source
@@ -234,6 +236,10 @@ struct FileFailed {
     std::uint64_t code = 0;  ///< CloseCode
     std::string path;
     std::string reason;
+};
+/// Entries that were delivered without something that belongs to them. Before CONFIRM or STOPPED, one of a kind.
+struct Unset {
+    transfer::Unset entries;
 };
 /// What the receiver has.
 struct Totals {
@@ -304,7 +310,7 @@ using Message =
                  message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
                  message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
-                 message::Names, message::Note, message::Found>;
+                 message::Names, message::Note, message::Found, message::Unset>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

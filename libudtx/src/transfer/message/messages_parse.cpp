@@ -23,6 +23,7 @@ message::Offer parse_offer(Fields& in) {
     m.dry_run = (flags & kOfferDryRun) != 0;
     m.erase = (flags & kOfferErase) != 0;
     m.by_digest = (flags & kOfferByDigest) != 0;
+    m.set_id = (flags & kOfferSetId) != 0;
     const auto hash = hash_algorithm_from(in.u8());
     in.require(hash.has_value());
     m.hash = hash.value_or(HashAlgorithm::xxh3_128);
@@ -133,6 +134,7 @@ message::Pull parse_pull(Fields& in) {
     m.dry_run = (flags & kPullDryRun) != 0;
     m.erase = (flags & kPullErase) != 0;
     m.by_digest = (flags & kPullByDigest) != 0;
+    m.set_id = (flags & kPullSetId) != 0;
     m.attributes = (flags & kPullAttributes) != 0;
     m.hard_links = (flags & kPullHardLinks) != 0;
     m.named = (flags & kPullNamed) != 0;
@@ -253,6 +255,17 @@ message::FileFailed parse_file_failed(Fields& in) {
     return m;
 }
 
+message::Unset parse_unset(Fields& in) {
+    Unset unset;
+    unset.what = static_cast<Belonging>(in.u8(kBelongings - 1));
+    unset.files = in.varint();
+    unset.directories = in.varint();
+    unset.links = in.varint();
+    unset.first = in.text(kMaxTextBytes);
+    unset.reason = in.text(kMaxTextBytes);
+    return {std::move(unset)};
+}
+
 message::Totals parse_totals(Fields& in) {
     message::Totals t;
     t.files = in.varint();
@@ -343,6 +356,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_pull(in);
         case MessageType::names:
             return message::Names{parse_path_list(in)};
+        case MessageType::unset:
+            return parse_unset(in);
         case MessageType::note:
             return message::Note{in.text(kMaxTextBytes)};
     }

@@ -24,6 +24,7 @@ enum class RecordType : std::uint8_t {
     piece = 3,
     gone = 4,
     done_in_nanoseconds = 5,
+    rights = 6,
     done = 7
 };
 
@@ -39,12 +40,18 @@ bool put(Writer& out, const record::Header& r) {
     return put_type(out, RecordType::header) && out.varint(r.version) && out.u64(r.transfer) &&
            out.u8(static_cast<std::uint8_t>(r.hash));
 }
-bool put(Writer& out, const record::Partial& r) {
-    bool ok = put_type(out, RecordType::partial) && out.varint(r.number) && out.varint(r.path.size());
-    for (const std::string& part : r.path) {
+bool put_path(Writer& out, const std::vector<std::string>& path) {
+    bool ok = out.varint(path.size());
+    for (const std::string& part : path) {
         ok = ok && out.varint(part.size()) && out.bytes(std::as_bytes(std::span(part)));
     }
     return ok;
+}
+bool put(Writer& out, const record::Partial& r) {
+    return put_type(out, RecordType::partial) && out.varint(r.number) && put_path(out, r.path);
+}
+bool put(Writer& out, const record::Rights& r) {
+    return put_type(out, RecordType::rights) && put_path(out, r.path) && out.varint(r.mode) && out.u8(r.lent ? 1 : 0);
 }
 bool put(Writer& out, const record::Piece& r) {
     return put_type(out, RecordType::piece) && out.varint(r.number) && out.varint(r.piece.offset) &&
@@ -94,6 +101,14 @@ std::optional<JournalRecord> parse_body(RecordType type, Fields& in) {
         }
         case RecordType::gone:
             return record::Gone{in.varint()};
+        case RecordType::rights: {
+            record::Rights r;
+            r.path = in.path();
+            in.require(r.path.empty() || check_path(r.path).ok());
+            r.mode = static_cast<std::uint32_t>(in.varint(07777));
+            r.lent = in.u8(1) != 0;
+            return r;
+        }
         case RecordType::done_in_nanoseconds:
         case RecordType::done: {
             record::Done r;
@@ -150,6 +165,15 @@ class Replay {
         if (!image_.has_header || r.digest.bytes().size() != digest_bytes(image_.header.hash)) return false;
         image_.partials.erase(r.path_key);
         image_.done[r.path_key] = r;
+        return true;
+    }
+    bool operator()(const record::Rights& r) {
+        if (!image_.has_header) return false;
+        if (r.lent) {
+            image_.rights[join_path(r.path)] = r.mode;
+        } else {
+            image_.rights.erase(join_path(r.path));
+        }
         return true;
     }
 

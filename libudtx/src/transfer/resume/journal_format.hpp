@@ -48,9 +48,16 @@ struct Done {
     FileTime mtime{};  ///< of the source
     Digest digest;     ///< the file's
 };
+/// The owner was given more rights to a directory than it has; or it has them no more.
+struct Rights {
+    std::vector<std::string> path;  ///< empty: the directory of the journal
+    std::uint32_t mode = 0;         ///< without them
+    bool lent = false;
+};
 }  // namespace record
 
-using JournalRecord = std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done>;
+using JournalRecord =
+    std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done, record::Rights>;
 
 /// Appends a record that will stand at `offset` of the journal.
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
@@ -66,11 +73,12 @@ struct JournalImage {
     };
     bool has_header = false;
     record::Header header;
-    std::unordered_map<std::uint64_t, Partial> partials;   // by path key
-    std::unordered_map<std::uint64_t, record::Done> done;  // by path key
-    std::uint64_t next_number = 0;                         ///< for the next Partial record
-    std::size_t valid_bytes = 0;                           ///< up to here every record is whole and makes sense
-    [[nodiscard]] bool empty() const noexcept { return partials.empty() && done.empty(); }
+    std::unordered_map<std::uint64_t, Partial> partials;    // by path key
+    std::unordered_map<std::uint64_t, record::Done> done;   // by path key
+    std::unordered_map<std::string, std::uint32_t> rights;  // modes of directories that are to be given back, by path
+    std::uint64_t next_number = 0;                          ///< for the next Partial record
+    std::size_t valid_bytes = 0;                            ///< up to here every record is whole and makes sense
+    [[nodiscard]] bool empty() const noexcept { return partials.empty() && done.empty() && rights.empty(); }
 };
 /// Reads up to the first record that is torn, altered or makes no sense; nothing after it is believed.
 [[nodiscard]] JournalImage parse_journal(std::span<const std::byte> bytes);

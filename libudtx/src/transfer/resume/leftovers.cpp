@@ -29,7 +29,7 @@ std::string child(const std::string& path, const std::string& name) { return pat
 
 std::string temporary_of(std::uint64_t transfer, const std::string& path) {
     const SplitName split = split_leaf(path);
-    return child(split.directory, temp_name(split.leaf, transfer ^ path_key(path)));
+    return child(split.directory, temp_name(transfer ^ path_key(path)));
 }
 
 std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -62,11 +63,6 @@ class ResumeJournal::Claim {
     Key key_;
 };
 
-std::string journal_name(std::uint64_t transfer) {
-    const std::string name = temp_name("", transfer);  // "..udtx-<16 digits>.part"
-    return name.substr(1, name.rfind('.') - 1) + ".journal";
-}
-
 ResumeJournal::ResumeJournal(ConfinedDir root, std::uint64_t transfer, std::unique_ptr<Claim> claim)
     : root_(std::move(root)), transfer_(transfer), claim_(std::move(claim)) {}
 
@@ -96,6 +92,7 @@ std::optional<ResumeJournal::Opened> ResumeJournal::Opening::attempt() {
     if (!why) return std::nullopt;
     if (!why->empty()) return Opened{nullptr, std::move(*why)};
     std::string note = journal_->load(hash_);
+    if (!journal_->unlocked_.empty()) note = journal_->unlocked_ + (note.empty() ? "" : "; " + note);
     return Opened{std::move(journal_), std::move(note)};
 }
 
@@ -107,7 +104,13 @@ std::optional<std::string> ResumeJournal::lock(bool wait) {
     if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
     if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
     if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
-    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) {
+    const int busy = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (busy != 0 && busy != EWOULDBLOCK && busy != EINTR) {
+        // Nobody has it: there are no locks to be had (a network file system without a lock service, for one).
+        unlocked_ = "this disk has no locks (" + std::generic_category().message(busy) +
+                    "): resume works, but do not run the same transfer twice at a time";
+    }
+    if (busy == 0 || !unlocked_.empty()) {
         // Whoever had it before may have removed it meanwhile.
         if (::fstat(fd_.get(), &st) == 0 && st.st_nlink > 0) return std::string();
     } else if (!wait) {
@@ -184,6 +187,14 @@ void ResumeJournal::add_gone(const std::string& path) {
     numbers_.erase(at);
 }
 
+void ResumeJournal::add_rights(const std::string& directory, std::uint32_t mode, bool lent) {
+    {
+        const std::lock_guard lock(mutex_);
+        add(record::Rights{split_path(directory), mode, lent});
+    }
+    if (lent) flush();
+}
+
 void ResumeJournal::flush() {
     const std::lock_guard lock(mutex_);
     if (pending_.empty() || broken_) return;
@@ -204,7 +215,7 @@ void ResumeJournal::remove() {
         const SplitName split = split_leaf(path);
         int ignored = 0;
         const UniqueFd directory = root_.open_directory(split.directory, ignored);
-        if (directory) ::unlinkat(directory.get(), temp_name(split.leaf, unique_for(path)).c_str(), 0);
+        if (directory) ::unlinkat(directory.get(), temp_name(unique_for(path)).c_str(), 0);
     }
     ::unlinkat(root_.fd(), journal_name(transfer_).c_str(), 0);
 }

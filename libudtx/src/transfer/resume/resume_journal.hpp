@@ -22,8 +22,6 @@ namespace udtx::transfer {
 /// Beyond, nothing is added: what comes later is sent again by another run.
 inline constexpr std::size_t kMaxJournalBytes = 128U << 20U;
 
-[[nodiscard]] std::string journal_name(std::uint64_t transfer);
-
 class ResumeJournal {
   public:
     struct Opened {
@@ -46,6 +44,8 @@ class ResumeJournal {
     void add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces);
     void add_done(const record::Done& done);
     void add_gone(const std::string& path);
+    /// The owner's rights to a directory are about to be lent (`mode`: without them), or were given back. "": the root.
+    void add_rights(const std::string& directory, std::uint32_t mode, bool lent);
     /// Writes what was added since the last flush. Errors are kept to ourselves: they cost a later run some blocks.
     void flush();
     /// Another run would find something here.
@@ -66,6 +66,7 @@ class ResumeJournal {
     std::uint64_t transfer_;
     std::unique_ptr<Claim> claim_;
     UniqueFd fd_;
+    std::string unlocked_;  // why there is no lock, if so
     JournalImage earlier_;
 
     mutable std::mutex mutex_;  // guards what follows

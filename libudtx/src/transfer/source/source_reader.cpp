@@ -11,6 +11,7 @@
 
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
 #include "transfer/source/extent_cursor.hpp"
@@ -31,6 +32,12 @@ constexpr std::size_t kAskEarly = 256;
 constexpr std::size_t kAskAhead = 16384;
 // On a short path the receiver has spoken by then, and nothing is sent in vain.
 constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
+
+/// It has special bits that the receiver is not to set. Of a directory all but set-user-ID are kept.
+bool loses_bits(const ScannedEntry& entry, bool set_id) {
+    if (set_id || entry.type == EntryType::hard_link || entry.type == EntryType::symlink) return false;
+    return (entry.mode & (entry.type == EntryType::directory ? mode_bits::kSetUser : mode_bits::kSpecial)) != 0;
+}
 
 bool same_version(const struct stat& a, const struct stat& b) {
     return a.st_size == b.st_size && a.st_ino == b.st_ino && mtime_of(a) == mtime_of(b);
@@ -100,8 +107,7 @@ SourceReader::Wait SourceReader::take_next() {
 }
 
 void SourceReader::meet(const ScannedEntry& entry) {
-    const bool special = (entry.mode & 07000U) != 0 && entry.type != EntryType::hard_link;
-    if (options_.preserve && special && special_bits_++ == 0) first_special_ = entry.path;
+    if (options_.preserve && loses_bits(entry, options_.set_id)) special_bits_.add(entry.path);
     if (entry.type != EntryType::file || !sent_earlier(entry)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;
@@ -183,7 +189,10 @@ void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
     m.user = entry.user;
     m.group = entry.group;
     if (options_.attributes) {
-        const std::string trouble = read_attributes(fd, m.attributes);
+        OtherAttributes others_of;
+        const std::string trouble = read_attributes(fd, m.attributes, &others_of);
+        if (others_of.capability) capabilities_.add(entry.path);
+        if (others_of.access_list) access_lists_.add(entry.path);
         if (!trouble.empty()) report_.warn("'" + escape_name(entry.path) + "': " + trouble);
         m.has_attributes = trouble.empty();
     }
@@ -232,7 +241,7 @@ void SourceReader::announce(OpenFile& file) {
     message::Entry m;
     m.index = file.index = next_index_++;
     m.path = split_path(file.entry.path);
-    m.mode = static_cast<std::uint32_t>(file.before.st_mode) & 07777U;
+    m.mode = static_cast<std::uint32_t>(file.before.st_mode) & mode_bits::kAll;
     m.mtime = mtime_of(file.before);
     m.size = size;
     m.sparse = sparse;
@@ -390,17 +399,21 @@ void SourceReader::flush_digests(OpenFile& file) {
 }
 
 void SourceReader::finish() {
-    if (special_bits_ > 0) {
-        report_.warn("set-user-ID, set-group-ID and sticky bits are never kept: " + std::to_string(special_bits_) +
-                     (special_bits_ == 1 ? " entry has" : " entries have") + " one, first '" +
-                     escape_name(first_special_) + "'");
-    }
+    warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
+    warn_of(capabilities_, "capabilities are never kept");
+    warn_of(access_lists_, "access control lists are never kept");
     message::Finish m;
     m.entries = next_index_;
     m.data_bytes = data_bytes_;
     m.unsent = report_.unannounced();
     m.root = root_.finish();
     packer_.finish(m);
+}
+
+void SourceReader::warn_of(const LeftOut& left, const char* what) const {
+    if (left.count == 0) return;
+    report_.warn(what + (": " + std::to_string(left.count)) + (left.count == 1 ? " entry has" : " entries have") +
+                 " one, first '" + escape_name(left.first) + "'");
 }
 
 void SourceReader::fail(const std::string& path, FileStatus status, int error_number) {

@@ -38,6 +38,7 @@ struct ReadOptions {
     bool tell_plan = false;     ///< the receiver asked for the dry run, and is told
     SentNames* sent = nullptr;  ///< of all connections; outlives the reader
     bool hard_links = false;    ///< other names of a file come as such
+    bool set_id = false;        ///< special bits of files are kept
 };
 
 class SourceReader {
@@ -55,6 +56,14 @@ class SourceReader {
 
   private:
     struct OpenFile;
+    /// Entries with something that is never sent.
+    struct LeftOut {
+        std::uint64_t count = 0;
+        std::string first{};
+        void add(const std::string& path) {
+            if (count++ == 0) first = path;
+        }
+    };
     /// An entry, and the query about it if it was asked already.
     struct Candidate {
         ScannedEntry entry;
@@ -89,6 +98,7 @@ class SourceReader {
     void plan_unread(const ScannedEntry& entry, const RemoteHolding& holding);
     void plan_file(ScannedEntry entry, RemoteHolding holding);
     void plan_changed(const ScannedEntry& entry, std::uint8_t changes);
+    void warn_of(const LeftOut& left, const char* what) const;
 
     // --- what the receiver has already
     /// Takes what the scanner has found, until so many are waiting.
@@ -159,8 +169,9 @@ class SourceReader {
     std::unordered_set<std::uint64_t> planned_;  // of a dry run with hard_links: files that would be sent, by path key
     std::uint64_t next_index_ = 0;
     std::uint64_t data_bytes_ = 0;
-    std::uint64_t special_bits_ = 0;  // entries that have them
-    std::string first_special_;
+    LeftOut special_bits_;  // entries that have them and are not to keep them ...
+    LeftOut capabilities_;  // ... and files that ...
+    LeftOut access_lists_;  // ... and entries that have these
     std::atomic<std::uint64_t> skip_{UINT64_MAX};
 };
 

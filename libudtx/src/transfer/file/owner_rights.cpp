@@ -1,0 +1,60 @@
+#include "transfer/file/owner_rights.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "os/unique_fd.hpp"
+#include "transfer/file/mode_bits.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+bool bars_owner(const struct stat& st) {
+    return (st.st_mode & mode_bits::kOwner) != mode_bits::kOwner && st.st_uid == ::geteuid();
+}
+
+}  // namespace
+
+int open_up_directory(int parent, const std::string& name, std::uint32_t& before, const BeforeOpening& about_to) {
+#ifdef O_PATH
+    constexpr int kAccess = O_PATH;  // works without the right to read
+#else
+    constexpr int kAccess = O_RDONLY;
+#endif
+    const UniqueFd fd(::openat(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat st = {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return errno;
+    before = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
+    if (!bars_owner(st)) return 0;
+    about_to(before);
+    const auto wanted = static_cast<mode_t>(before | mode_bits::kOwner);
+#ifdef O_PATH
+    // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
+    const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
+    if (::chmod(by_descriptor.c_str(), wanted) == 0) return 0;
+    const int error = errno;
+    // Where there is no /proc: it can be opened if it may be read.
+    const UniqueFd readable(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return readable && ::fchmod(readable.get(), wanted) == 0 ? 0 : error;
+#else
+    return ::fchmod(fd.get(), wanted) == 0 ? 0 : errno;
+#endif
+}
+
+std::optional<std::uint32_t> open_up(int directory) {
+    struct stat st = {};
+    if (::fstat(directory, &st) != 0 || !bars_owner(st)) return std::nullopt;
+    const auto before = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
+    if (::fchmod(directory, static_cast<mode_t>(before | mode_bits::kOwner)) != 0) return std::nullopt;
+    return before;
+}
+
+BriefRights::~BriefRights() {
+    if (before_) static_cast<void>(::fchmod(directory_, static_cast<mode_t>(*before_)));
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,71 @@
+#include "transfer/landing/lent_rights.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "transfer/file/belongings.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/file/owner_rights.hpp"
+
+namespace udtx::transfer {
+
+LentRights::LentRights(const ConfinedDir& root, ResumeJournal* journal) : root_(root), journal_(journal) {
+    if (journal_ == nullptr) return;
+    for (const auto& [directory, mode] : journal_->earlier().rights) owed_.emplace(directory, mode);
+}
+
+bool LentRights::is_barred(const Error& error) noexcept { return error.system_error == EACCES; }
+
+bool LentRights::lend(const std::string& directory) {
+    // Of the root only by descriptor: what is above it is not ours.
+    if (directory.empty()) {
+        const auto before = open_up(root_.fd());
+        if (before) owe(directory, *before);
+        return before.has_value();
+    }
+    const SplitName split = split_leaf(directory);
+    int error = 0;
+    UniqueFd parent = root_.open_directory(split.directory, error);
+    const bool opened_above = !parent && error == EACCES && lend(split.directory);
+    if (opened_above) parent = root_.open_directory(split.directory, error);
+    if (!parent) return false;
+    bool opened = false;
+    std::uint32_t before = 0;
+    const auto about_to = [&](std::uint32_t mode) {
+        opened = true;
+        owe(directory, mode);
+    };
+    return (open_up_directory(parent.get(), split.leaf, before, about_to) == 0 && opened) || opened_above;
+}
+
+void LentRights::owe(const std::string& directory, std::uint32_t mode) {
+    // An earlier run may have opened it up and been killed: what it had then is what counts.
+    const bool added = owed_.emplace(directory, mode).second;
+    if (added && journal_ != nullptr) journal_->add_rights(directory, mode, true);
+}
+
+std::optional<std::uint32_t> LentRights::owed(const std::string& directory) const {
+    const auto at = owed_.find(directory);
+    return at == owed_.end() ? std::nullopt : std::optional(at->second);
+}
+
+void LentRights::settled(const std::string& directory) {
+    const auto at = owed_.find(directory);
+    if (at == owed_.end()) return;
+    if (journal_ != nullptr) journal_->add_rights(directory, at->second, false);
+    owed_.erase(at);
+}
+
+void LentRights::give_back(const std::function<void(const std::string&, int)>& failed) {
+    while (!owed_.empty()) {
+        const auto [directory, mode] = *owed_.begin();
+        int error = 0;
+        const UniqueFd fd = root_.open_directory(directory, error);
+        if (fd) error = set_mode(fd.get(), mode);
+        // One that was deleted meanwhile, or replaced, needs nothing.
+        if (error != 0 && error != ENOENT && !is_barrier(error)) failed(directory, error);
+        settled(directory);
+    }
+}
+
+}  // namespace udtx::transfer

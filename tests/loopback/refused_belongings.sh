@@ -1,0 +1,55 @@
+# What belongs to a file beside its data (owner, mode, times, attributes, other names) and cannot be set never costs the
+# data: all of it is delivered, what is missing is named once a kind with a count at both ends, and the code is 23. The
+# disk's refusals are made by strace, which lets the receiver's system calls fail.
+. "$(dirname "$0")/lib.sh"
+need_strace
+make_key
+
+mkdir -p "$work/src/sub"
+for i in $(seq 40); do echo "content $i" >"$work/src/f$i"; done
+head -c 3000000 /dev/urandom >"$work/src/sub/big"
+ln "$work/src/f1" "$work/src/other-name"
+ln -s f2 "$work/src/link"
+chmod 640 "$work/src/f3"
+touch -d 2001-02-03 "$work/src/sub" "$work/src/f4"
+with_attributes=
+if setfattr -n user.note -v 1 "$work/src/f5" 2>/dev/null || python3 -c \
+    "import os, sys; os.setxattr(sys.argv[1], 'user.note', b'1')" "$work/src/f5" 2>/dev/null; then
+    with_attributes=yes
+fi
+
+# refuse CALLS ERROR FLAGS WHAT COUNT: WHAT of so many entries is named, and nothing else is missing.
+refuse() {
+    local calls=$1 error=$2 flags=$3 what=$4 count=$5
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+    recv_meets "$calls" "$error"
+    start_recv r --one-off --json --dir "$work/dst" --psk-file "$work/psk"
+    # shellcheck disable=SC2086
+    expect 23 "$send" $flags --json --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/"
+    wait_for 23 "$receiver"
+    diff -r --no-dereference "$work/src" "$work/dst" || fail "$calls $error: data is missing"
+    said "$what"
+    grep -q "$what" "$work/r.log" || fail "$calls $error: the receiver does not say '$what'"
+    for end in last r; do
+        grep -q '"failed_count":0' "$work/$end.out" || fail "$calls $error: $end counts failed entries"
+        grep -q "\"unset\":\[{\"what\":\"$count" "$work/$end.out" || fail "$calls $error: $end: no $count"
+    done
+}
+
+# 41 files and two names of one, the directory; one file has an attribute.
+refuse fchmod,fchmodat EPERM -p "mode of .* could not be set, first '.*': Operation not permitted" mode
+refuse utimensat EPERM -p "modification time of 4[0-9] entries could not be set, first '.*': Operation not permitted" time
+refuse utimensat ENOSYS "" "modification time of 42 files could not be set, first '.*': Function not implemented" time
+refuse linkat EPERM -aH "another name could not be made of 1 file, which came as copies, first '.*': Operation not" hard_link
+if [ "$(id -u)" -eq 0 ]; then
+    chown 12345:12345 "$work/src"/f? "$work/src/sub"
+    refuse fchown EINVAL --owner "owner of 11 entries could not be set, first '.*': Invalid argument" owner
+    refuse fchown ENOSYS --owner "owner of 11 entries could not be set, first '.*': Function not implemented" owner
+    chown 0:0 "$work/src"/f? "$work/src/sub"
+fi
+if [ -n "$with_attributes" ]; then
+    for error in ENOSPC E2BIG ERANGE EOPNOTSUPP EPERM; do
+        refuse fsetxattr $error -X "extended attributes of 1 file could not be set, first 'f5'" attributes
+    done
+fi

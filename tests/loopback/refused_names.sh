@@ -1,0 +1,70 @@
+# Disks that do not take every name: what they refuse fails by name, however much of it there is, and the rest arrives.
+# What they do take arrives, too: names of temporary files ask for no more than the shortest.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+python=/usr/bin/python3
+"$python" -c 'import fusepy' 2>/dev/null || "$python" -c 'import fuse' 2>/dev/null || skip "no fusepy for python3"
+[ -w /dev/fuse ] || skip "no /dev/fuse"
+make_key
+
+# mount_kind KIND: at $work/KIND
+mount_kind() {
+    mkdir -p "$work/$1.backing" "$work/$1"
+    "$python" "$here/refusing_fs.py" "$1" "$work/$1.backing" "$work/$1" >"$work/$1.fs.log" 2>&1 &
+    receivers+=("$!")
+    local _
+    for _ in $(seq 100); do
+        mountpoint -q "$work/$1" && return 0
+        kill -0 "${receivers[-1]}" 2>/dev/null || skip "FUSE cannot be mounted: $(tail -n 1 "$work/$1.fs.log")"
+        sleep 0.05
+    done
+    skip "FUSE cannot be mounted here"
+}
+
+# --- fifty names with a colon, a directory with one and a link, and twenty good files after them
+mount_kind windows
+mkdir -p "$work/src/a" "$work/src/b:dir/sub" "$work/src/c"
+for i in $(seq 50); do echo "$i" >"$work/src/a/bad:$i"; done
+for i in $(seq 40); do echo "$i" >"$work/src/b:dir/sub/f$i"; done
+for i in $(seq 20); do echo "$i" >"$work/src/c/good$i"; done
+ln -s c "$work/src/a/link:name"
+head -c 3000000 /dev/urandom >"$work/src/c/big"
+start_recv windows --json --dir "$work/windows" --psk-file "$work/psk"
+expect 23 "$send" -v --json --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/"
+diff -r "$work/src/c" "$work/windows/c" || fail "good files are missing"
+[ "$(json_field "$work/last.out" failed_count)" -eq 93 ] || fail "not 50 files, 42 in and with the directory, and a link"
+[ "$(json_field "$work/last.out" files)" -eq 21 ] || fail "not 21 files"
+said "bad:[0-9]+': Invalid argument"
+[ -z "$(find "$work/windows.backing" -name '*.part')" ] || fail "something was left behind"
+
+# --- the longest names that these disks take
+for kind in text short; do
+    mount_kind "$kind"
+    mkdir "$work/$kind.src"
+    bytes=143
+    [ "$kind" = short ] || bytes=255
+    name=$(printf 'x'; for _ in $(seq $((bytes / 2))); do printf 'ä'; done)
+    [ "$(printf %s "$name" | wc -c)" -eq $bytes ] || fail "the name is not as long as it should be"
+    head -c 2500000 /dev/urandom >"$work/$kind.src/$name"
+    echo small >"$work/$kind.src/${name%ää}y"
+    ln -s nowhere "$work/$kind.src/${name%ä}l"
+    ln "$work/$kind.src/$name" "$work/$kind.src/${name%ä}h"
+    start_recv "$kind" --dir "$work/$kind" --psk-file "$work/psk"
+    expect 0 "$send" -a --psk-file "$work/psk" "$work/$kind.src/" "udtx://127.0.0.1:$port/"
+    diff -r --no-dereference "$work/$kind.src" "$work/$kind" || fail "$kind: something is missing"
+done
+
+# --- a disk that knows neither links nor modes nor attributes: all data arrives
+mount_kind plain
+mkdir "$work/plain.src"
+echo one >"$work/plain.src/f"
+chmod 640 "$work/plain.src/f"
+ln "$work/plain.src/f" "$work/plain.src/g"
+ln -s f "$work/plain.src/l"
+"$python" -c "import os, sys; os.setxattr(sys.argv[1], 'user.note', b'1')" "$work/plain.src/f" 2>/dev/null || true
+start_recv plain --dir "$work/plain" --psk-file "$work/psk"
+expect 23 "$send" -a --psk-file "$work/psk" "$work/plain.src/" "udtx://127.0.0.1:$port/"
+[ "$(cat "$work/plain/f")$(cat "$work/plain/g")" = oneone ] || fail "data is missing"
+said "cannot make link 'l': Operation not permitted"
+said "another name could not be made of 1 file, which came as copies, first '[fg]'"
+said "mode of [0-9]+ files? could not be set"

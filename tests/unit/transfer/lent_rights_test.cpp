@@ -1,0 +1,124 @@
+#include "transfer/landing/lent_rights.hpp"
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "as_ordinary_user.hpp"
+#include "test/catch.hpp"
+#include "tree_writer_rig.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+void bar(const fs::path& directory) { REQUIRE(::chmod(directory.c_str(), 0555) == 0); }
+
+std::unique_ptr<ResumeJournal> journal_in(const TemporaryDirectory& temp) {
+    auto opened =
+        ResumeJournal::open(ConfinedDir::open(temp.path().string()).value(), 5, HashAlgorithm::xxh3_128, [] {});
+    REQUIRE(opened.journal);
+    return std::move(opened.journal);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "directories that were not sent and bar their owner take files, links and directories, and are barred again") {
+    TreeWriterRig rig;
+    const AsOrdinaryUser user(rig.temp.path());
+    rig.writer.reset();
+    rig.open();
+    fs::create_directories(rig.temp / "a/b");
+    test::write_file(rig.temp / "a/b/old", "old");
+    bar(rig.temp / "a/b");
+    bar(rig.temp / "a");
+    bar(rig.temp.path());
+    rig.file("f", "x");
+    rig.file("a/b/f", "x");
+    rig.file("a/b/old", "new");
+    rig.entry(EntryType::symlink, "a/l", 0, "x");
+    rig.entry(EntryType::hard_link, "a/h", 0, "a/b/f");
+    rig.entry(EntryType::directory, "a/d");
+    SECTION("to the end") { static_cast<void>(rig.writer->finish()); }
+    SECTION("given up") { rig.writer->abandon(); }
+    CHECK(rig.failed.empty());
+    CHECK(mode_of(rig.temp.path()) == 0555U);
+    CHECK(mode_of(rig.temp / "a") == 0555U);
+    CHECK(mode_of(rig.temp / "a/b") == 0555U);
+    CHECK(read_file(rig.temp / "a/b/old") == "new");
+    CHECK(read_file(rig.temp / "f") == "x");
+    for (const char* name : {"", "a", "a/b"}) ::chmod((rig.temp / name).c_str(), 0755);
+}
+
+TEST_CASE("what bars its owner and is in the way goes") {
+    TemporaryDirectory temp;
+    const AsOrdinaryUser user(temp.path());
+    fs::create_directories(temp / "sent/f/deep");
+    fs::create_directories(temp / "sent/gone/deep");
+    test::write_file(temp / "sent/f/deep/x", "x");
+    test::write_file(temp / "sent/gone/deep/x", "x");
+    for (const char* name : {"sent/f/deep", "sent/f", "sent/gone/deep", "sent/gone", "sent"}) bar(temp / name);
+    TreeWriterOptions options;
+    options.erase = true;
+    TreeWriterCallbacks callbacks;
+    std::string failed;
+    callbacks.delivered = [](const Commit&) {};
+    callbacks.failed = [&](std::uint64_t, const std::string&, const Error& error) { failed = error.message; };
+    callbacks.fatal = [&](const Error& error) { failed = error.message; };
+    {
+        TreeWriter writer(ConfinedDir::open(temp.path().string()).value(), options, callbacks);
+        message::Entry directory;
+        directory.type = EntryType::directory;
+        directory.path = {"sent"};
+        directory.mode = 0555;
+        writer.begin_entry(directory);
+        message::Entry link;
+        link.index = 1;
+        link.type = EntryType::symlink;
+        link.path = {"sent", "f"};
+        link.target = "x";
+        writer.begin_entry(link);
+        static_cast<void>(writer.finish());
+    }
+    CHECK(failed.empty());
+    CHECK(fs::is_symlink(temp / "sent/f"));
+    CHECK_FALSE(fs::exists(temp / "sent/gone"));
+    CHECK(mode_of(temp / "sent") == 0555U);
+    ::chmod((temp / "sent").c_str(), 0755);
+}
+
+TEST_CASE("what a killed run lent, the next one gives back") {
+    TemporaryDirectory temp;
+    const AsOrdinaryUser user(temp.path());
+    fs::create_directories(temp / "a/b");
+    bar(temp / "a/b");
+    bar(temp / "a");
+    {
+        const auto journal = journal_in(temp);
+        const auto root = ConfinedDir::open(temp.path().string());
+        LentRights lent(*root, journal.get());
+        CHECK(lent.lend("a/b"));
+        CHECK(lent.lend("a"));
+        CHECK(mode_of(temp / "a/b") == 0755U);
+        CHECK_FALSE(lent.lend("a"));  // that was not what barred the way
+    }
+    {
+        const auto journal = journal_in(temp);
+        const auto root = ConfinedDir::open(temp.path().string());
+        LentRights lent(*root, journal.get());
+        CHECK(lent.owed("a") == 0555U);
+        lent.owe("a", 0755);
+        CHECK(lent.owed("a") == 0555U);
+        lent.give_back([](const std::string&, int) { FAIL("could not be given back"); });
+        CHECK(mode_of(temp / "a/b") == 0555U);
+        CHECK(mode_of(temp / "a") == 0555U);
+    }
+    CHECK(journal_in(temp)->earlier().rights.empty());
+    for (const char* name : {"a", "a/b"}) ::chmod((temp / name).c_str(), 0755);
+}
