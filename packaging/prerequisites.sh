@@ -98,5 +98,8 @@ need_test_tools() {
     have_command iperf3 || missing+=(iperf3)
     PATH=$PATH:/usr/sbin have_command sshd || missing+=(openssh-server)
     have_command ssh || missing+=(openssh-client)
+    have_command strace || missing+=(strace)
+    /usr/bin/python3 -c 'import fusepy' 2>/dev/null || /usr/bin/python3 -c 'import fuse' 2>/dev/null ||
+        missing+=(python3-fusepy)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }

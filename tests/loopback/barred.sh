@@ -67,12 +67,15 @@ for how in INT KILL; do
         wait "$receiver" 2>/dev/null || true
         start_recv r --dir "$work/dst" --psk-file "$work/psk"
         url=udtx://127.0.0.1:$port
-        expect 0 "$send" --psk-file "$work/psk" "$work/flat/" "$url/a/b"
-        cmp "$work/flat/big" "$work/dst/a/b/big"
     else
         kill -INT "$sender"
     fi
     wait "$sender" 2>/dev/null || true
     closed() { [ "$(mode a/b)" = 555 ]; }
-    until_true 10 closed
+    [ $how = KILL ] || until_true 10 closed
+    expect 0 "$send" --json --psk-file "$work/psk" "$work/flat/" "$url/a/b"
+    [ "$(json_field "$work/last.out" resumed_bytes)" -gt 1000000 ] || fail "$how: nothing was resumed"
+    cmp "$work/flat/big" "$work/dst/a/b/big"
+    closed || fail "$how: the directory has mode $(mode a/b)"
 done
+[ -z "$(find "$work/dst" -name '.udtx-*')" ] || fail "something was left: $(find "$work/dst" -name '.udtx-*')"

@@ -30,6 +30,11 @@ for error in ENOSYS ENOLCK EOPNOTSUPP EINVAL; do
     fi
     [ -z "$(find "$work/dst" -name '*udtx*')" ] || fail "$error: something was left behind"
 done
-# A lock that another process has is still one.
-unset -v recv
+
+# Senders that share a rate know each other by their numbers then.
 recv=$bin/udtx-recv
+start_recv shared --one-off --dir "$work/dst" --psk-file "$work/psk"
+head -c 200000 /dev/urandom >"$work/data"
+expect 0 strace -D -f -qq -o /dev/null -e trace=flock -e inject=flock:error=ENOSYS \
+    "$send" --json --host-rate 16M --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
+[ "$(json_field "$work/last.out" files)" -eq 1 ] || fail "the file was not sent"

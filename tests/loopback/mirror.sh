@@ -148,4 +148,4 @@ printf 'surely another' | dd of="$work/long" bs=1 seek=9 conv=notrunc status=non
 copy 0 "$work/long" "udtx://127.0.0.1:$port/"
 is skipped 1
 ! cmp -s "$work/long" "$work/dst/long" || fail "the receiver let a long file be overwritten"
-[ -z "$(find "$work/dst" -name '.*.udtx-*.part')" ] || fail "a temporary file is left"
+[ -z "$(find "$work/dst" -name '.udtx-*.part')" ] || fail "a temporary file is left"

@@ -29,11 +29,13 @@ for i in $(seq 40); do echo "$i" >"$work/src/b:dir/sub/f$i"; done
 for i in $(seq 20); do echo "$i" >"$work/src/c/good$i"; done
 ln -s c "$work/src/a/link:name"
 head -c 3000000 /dev/urandom >"$work/src/c/big"
+head -c 9000000 /dev/urandom >"$work/src/a/bad:big"
 start_recv windows --json --dir "$work/windows" --psk-file "$work/psk"
 expect 23 "$send" -v --json --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/"
 diff -r "$work/src/c" "$work/windows/c" || fail "good files are missing"
-[ "$(json_field "$work/last.out" failed_count)" -eq 93 ] || fail "not 50 files, 42 in and with the directory, and a link"
+[ "$(json_field "$work/last.out" failed_count)" -eq 94 ] || fail "not 51 files, 42 in and with the directory, and a link"
 [ "$(json_field "$work/last.out" files)" -eq 21 ] || fail "not 21 files"
+[ "$(json_field "$work/last.out" sent_bytes)" -lt 9000000 ] || fail "a large file was written whose name is refused"
 said "bad:[0-9]+': Invalid argument"
 [ -z "$(find "$work/windows.backing" -name '*.part')" ] || fail "something was left behind"
 

@@ -32,6 +32,17 @@ constexpr std::size_t kCopyBlock = 256U << 10U;
 constexpr int kCreate = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 constexpr int kReopen = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
+// With what makes it a temporary name, fewer than the fewest that a disk takes.
+constexpr std::size_t kTrialBytes = 96;
+
+/// At most so many bytes, and whole characters if it is UTF-8.
+std::string beginning_of(const std::string& name, std::size_t bytes) {
+    const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U; };
+    if (name.size() <= bytes) return name;
+    while (bytes > 0 && is_inside(bytes)) --bytes;
+    return name.substr(0, bytes);
+}
+
 /// What the umask left of the mode, without the right to write that was only lent.
 int take_owner_write(int fd) {
     struct stat st = {};
@@ -94,6 +105,21 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
 
 Error TempFile::error(const char* what, int error_number) const {
     return io_error(what, directory_.empty() ? name_ : directory_ + '/' + name_, error_number);
+}
+
+Result<void> TempFile::try_name(const ConfinedDir& root) const {
+    int failed = 0;
+    const UniqueFd directory = root.open_directory(directory_, failed);
+    if (!directory) return error("cannot create", failed);
+    struct stat st = {};
+    if (::fstatat(directory.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return {};
+    if (errno != ENOENT) return error("cannot create", errno);
+    const std::string trial = "." + beginning_of(name_, kTrialBytes) + temporary_;
+    if (::renameat(directory.get(), temporary_.c_str(), directory.get(), trial.c_str()) != 0 ||
+        ::renameat(directory.get(), trial.c_str(), directory.get(), temporary_.c_str()) != 0) {
+        return error("cannot create", errno);
+    }
+    return {};
 }
 
 Result<void> TempFile::reserve(std::uint64_t bytes) {

@@ -40,6 +40,9 @@ class TempFile {
     TempFile(TempFile&&) noexcept = default;
     TempFile& operator=(TempFile&&) noexcept = default;
 
+    /// Before all of a large file is sent in vain: the disk takes the characters and the length of its name, as far as
+    /// that can be told without using it.
+    Result<void> try_name(const ConfinedDir& root) const;
     /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
     Result<void> reserve(std::uint64_t bytes);
     /// Makes a part without data of a continued file read as zeros.

@@ -234,6 +234,8 @@ Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
     const std::uint64_t unique = resume_ ? resume_->unique_for(file.path) : options_.unique + index;
     if (resume_ && resume_->has_partial(file.path)) {
         if (auto adopted = TempFile::adopt(root_, file.path, unique)) {
+            // It is there already; to give it its name takes the right to write.
+            static_cast<void>(lent_.lend(split_leaf(file.path).directory));
             file.file.emplace(std::move(adopted).value());
             return {};
         }
@@ -245,7 +247,7 @@ Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
                               [&] { return TempFile::create(root_, file.path, unique, file.attributes, existing); });
     if (!created) return created.error();
     file.file.emplace(std::move(created).value());
-    return {};
+    return file.size > kPieceBytes ? file.file->try_name(root_) : Result<void>();
 }
 
 void TreeWriter::limit_open_files() {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -215,8 +216,11 @@ void ResumeJournal::remove() {
         const SplitName split = split_leaf(path);
         int ignored = 0;
         const UniqueFd directory = root_.open_directory(split.directory, ignored);
-        if (directory) ::unlinkat(directory.get(), temp_name(unique_for(path)).c_str(), 0);
+        if (!directory) continue;
+        const BriefRights rights(directory.get());
+        ::unlinkat(directory.get(), temp_name(unique_for(path)).c_str(), 0);
     }
+    const BriefRights rights(root_.fd());
     ::unlinkat(root_.fd(), journal_name(transfer_).c_str(), 0);
 }
 
