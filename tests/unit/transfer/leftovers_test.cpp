@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -21,7 +22,7 @@ using namespace udtx::transfer;
 namespace {
 
 struct Rig {
-    Rig() { fs::create_directories(temp.path() / "d"); }
+    Rig() { std::filesystem::create_directories(temp.path() / "d"); }
     [[nodiscard]] ConfinedDir root() const { return ConfinedDir::open(temp.path().string()).value(); }
     /// A journal that knows of a temporary file of d/file, which is there.
     [[nodiscard]] std::unique_ptr<ResumeJournal> journal(std::uint64_t transfer) const {
