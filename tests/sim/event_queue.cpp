@@ -10,9 +10,9 @@ std::optional<Instant> EventQueue::next() const noexcept {
     return heap_.front().at;
 }
 
-void EventQueue::schedule(Instant at, EventSink& sink, std::uint64_t tag) {
-    heap_.push_back({std::max(at, now_), order_++, &sink, tag});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+void EventQueue::schedule(Instant at, std::uint64_t turn, EventSink& sink, std::uint64_t tag) {
+    heap_.push_back({std::max(at, now_), turn, &sink, tag});
+    std::push_heap(heap_.begin(), heap_.end(), Later());
 }
 
 void EventQueue::call_at(Instant at, std::function<void()> action) {
@@ -27,7 +27,7 @@ void EventQueue::on_due(Instant /*now*/, std::uint64_t tag) {
 
 bool EventQueue::step() {
     if (heap_.empty()) return false;
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later());
     const Entry entry = heap_.back();
     heap_.pop_back();
     now_ = entry.at;

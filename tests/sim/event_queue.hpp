@@ -27,7 +27,10 @@ class EventQueue final : EventSink {
     [[nodiscard]] std::optional<Instant> next() const noexcept;
 
     /// Events of equal time come in the order in which they were scheduled. A time in the past counts as now.
-    void schedule(Instant at, EventSink& sink, std::uint64_t tag);
+    void schedule(Instant at, EventSink& sink, std::uint64_t tag) { schedule(at, take_turn(), sink, tag); }
+    /// The same in two steps: what is scheduled later, but before it is due, may keep the turn that it took.
+    [[nodiscard]] std::uint64_t take_turn() noexcept { return order_++; }
+    void schedule(Instant at, std::uint64_t turn, EventSink& sink, std::uint64_t tag);
     void call_at(Instant at, std::function<void()> action);
 
     /// Runs the next event; false when there is none.
@@ -42,9 +45,11 @@ class EventQueue final : EventSink {
         EventSink* sink;
         std::uint64_t tag;
     };
-    static bool later(const Entry& a, const Entry& b) noexcept {
-        return a.at != b.at ? a.at > b.at : a.order > b.order;
-    }
+    struct Later {
+        bool operator()(const Entry& a, const Entry& b) const noexcept {
+            return a.at != b.at ? a.at > b.at : a.order > b.order;
+        }
+    };
     void on_due(Instant now, std::uint64_t tag) override;
 
     Instant now_ = kStart;

@@ -6,6 +6,9 @@
 namespace udtx::sim {
 namespace {
 
+/// The tag of the first packet of those that keep the order.
+constexpr std::uint64_t kFirst = UINT64_MAX;
+
 /// Line time of `bytes`; integer arithmetic, so that it is the same everywhere.
 Duration line_time(std::uint64_t bytes, std::uint64_t bits_per_second) noexcept {
     if (bits_per_second == 0) return Duration::zero();
@@ -130,20 +133,38 @@ void Link::flip_bits(Packet& packet) {
 }
 
 void Link::put_in_flight(Instant arrival, PacketPtr packet) {
-    std::uint64_t slot = in_flight_.size();
+    arrival = std::max(arrival, events_.now());
+    if (in_order_.empty() || arrival >= in_order_.back().arrival) {
+        in_order_.push_back({arrival, events_.take_turn(), std::move(packet)});
+        if (in_order_.size() == 1) schedule_first();
+        return;
+    }
+    std::uint64_t slot = overtaking_.size();
     if (free_slots_.empty()) {
-        in_flight_.push_back(std::move(packet));
+        overtaking_.push_back(std::move(packet));
     } else {
         slot = free_slots_.back();
         free_slots_.pop_back();
-        in_flight_[static_cast<std::size_t>(slot)] = std::move(packet);
+        overtaking_[static_cast<std::size_t>(slot)] = std::move(packet);
     }
     events_.schedule(arrival, *this, slot);
 }
 
+void Link::schedule_first() { events_.schedule(in_order_.front().arrival, in_order_.front().turn, *this, kFirst); }
+
+PacketPtr Link::take_due(std::uint64_t tag) {
+    if (tag != kFirst) {
+        free_slots_.push_back(tag);
+        return std::move(overtaking_[static_cast<std::size_t>(tag)]);
+    }
+    PacketPtr packet = std::move(in_order_.front().packet);
+    in_order_.pop_front();
+    if (!in_order_.empty()) schedule_first();
+    return packet;
+}
+
 void Link::on_due(Instant now, std::uint64_t tag) {
-    PacketPtr packet = std::move(in_flight_[static_cast<std::size_t>(tag)]);
-    free_slots_.push_back(tag);
+    PacketPtr packet = take_due(tag);
     ++counters_.delivered;
     counters_.delivered_bytes += packet->data.size();
     receiver_->on_packet(now, std::move(packet));

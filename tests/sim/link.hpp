@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <utility>
@@ -95,6 +96,8 @@ class Link final : EventSink {
     void count_drop(Fate fate) noexcept;
     void flip_bits(Packet& packet);
     void put_in_flight(Instant arrival, PacketPtr packet);
+    void schedule_first();
+    [[nodiscard]] PacketPtr take_due(std::uint64_t tag);
     void integrate_queue(Instant now) noexcept;
     void on_due(Instant now, std::uint64_t tag) override;
 
@@ -110,7 +113,14 @@ class Link final : EventSink {
     Instant last_departure_ = kStart;
     Instant last_arrival_ = kStart;  // of jittered packets
     bool bad_state_ = false;
-    std::vector<PacketPtr> in_flight_;
+    /// Those that keep the order, of which only the first is among the events: they may be thousands.
+    struct Waiting {
+        Instant arrival;
+        std::uint64_t turn;
+        PacketPtr packet;
+    };
+    std::deque<Waiting> in_order_;
+    std::vector<PacketPtr> overtaking_;  // by the tag of their event
     std::vector<std::uint64_t> free_slots_;
 };
 
