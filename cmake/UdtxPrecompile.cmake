@@ -1,7 +1,6 @@
-# A CI machine builds everything from nothing, and much of that time goes into headers that hundreds of sources read:
-# with UDTX_PRECOMPILE they are read once (builds with a sanitizer, and all of .ci/run). Without it, which is how
-# developers and the linter compile and what is installed, they are read source by source, so that a missing include
-# shows.
+# Who builds everything from nothing spends much of that time on headers that hundreds of sources read: with
+# UDTX_PRECOMPILE, which ./dev sets, they are read once. Without it, which is how the linter compiles, they are read
+# source by source, so that a missing include shows.
 set(UDTX_STANDARD_HEADERS
     <algorithm> <array> <atomic> <chrono> <cmath> <cstddef> <cstdint> <cstring> <deque> <functional> <map> <memory>
     <mutex> <optional> <span> <string> <string_view> <system_error> <tuple> <unordered_map> <utility> <variant> <vector>)

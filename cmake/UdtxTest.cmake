@@ -1,9 +1,24 @@
-# udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>] [COMPUTES])
+# How many of a run's slots a test takes (./dev has six a processor): it computes for long, as most do, or it waits.
+set(UDTX_SLOTS_COMPUTES 4 CACHE INTERNAL "")
+set(UDTX_SLOTS_USUAL 3 CACHE INTERNAL "")
+set(UDTX_SLOTS_WAITS 1 CACHE INTERNAL "")
+
+# udtx_add_computing(<name> <test> [arguments...]): a ctest entry of a test that computes. What waits for real time to pass
+# goes first on its processor.
+function(udtx_add_computing name test)
+    add_test(NAME ${name} COMMAND nice -n 10 $<TARGET_FILE:${test}> ${ARGN})
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${UDTX_SLOTS_COMPUTES} TIMEOUT 600
+        ENVIRONMENT_MODIFICATION "${UDTX_COMPUTING_TEST}")
+endfunction()
+
+# udtx_add_test(<name> SOURCES <files...> [LIBS <targets...>] [LABELS <labels...>] [TIMEOUT <seconds>] [COMPUTES] [WHOLE])
 # One executable of Catch2 cases and one ctest entry of the same name. COMPUTES: it does so for long, and is optimised in
 # builds with sanitizers, too; what it has of a template may be what the linker keeps of it. Nor does it look for uses of
 # a stack that is gone, which takes two thirds of a simulation's time: the other tests do, and those of the tools.
+# WHOLE: the cases tagged [whole] run at their full size or not at all (UDTX_WHOLE_ONLY), as an entry <name>_whole of
+# their own, which ctest reports as skipped in builds that leave them out.
 function(udtx_add_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "TIMEOUT" "SOURCES;LIBS;LABELS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS")
     if(NOT UDTX_BUILD_TESTS)
         return()
     endif()
@@ -20,11 +35,19 @@ function(udtx_add_test name)
         target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
     endif()
     udtx_precompile_as(${name} ${like})
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
-    if(arg_COMPUTES)
-        set_tests_properties(${name} PROPERTIES ENVIRONMENT_MODIFICATION "${UDTX_COMPUTING_TEST}")
+    set(others "")
+    if(arg_WHOLE)
+        set(others "~[whole]")
+        udtx_add_computing(${name}_whole ${name} "[whole]")
+        set_tests_properties(${name}_whole PROPERTIES LABELS "${arg_LABELS}" SKIP_REGULAR_EXPRESSION "SKIPPED: ")
     endif()
+    if(arg_COMPUTES)
+        udtx_add_computing(${name} ${name} ${others})
+    else()
+        add_test(NAME ${name} COMMAND ${name} ${others})
+        set_tests_properties(${name} PROPERTIES PROCESSORS ${UDTX_SLOTS_USUAL})
+    endif()
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()
 
 # udtx_add_fuzz(<name> SOURCES <files...> [LIBS <targets...>] [CORPUS <directory>])
@@ -37,7 +60,9 @@ function(udtx_add_fuzz name)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
     elseif(UDTX_BUILD_TESTS)
-        add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/fuzz_replay_main.cpp)
+        add_executable(${name} ${arg_SOURCES})
+        target_link_libraries(${name} PRIVATE udtx_fuzz_replay)
+        target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
         add_test(NAME ${name} COMMAND ${name} ${arg_CORPUS})
         set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
     else()

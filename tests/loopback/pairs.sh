@@ -8,6 +8,8 @@ skip() {
     exit 77
 }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null || skip "needs python3, 3.8 or newer"
+# What measures the spacing of packets comes first on its processor; whoever may not say so has no namespaces either.
+chrt -f -p 1 $$ >/dev/null 2>&1 || renice -n -15 $$ >/dev/null 2>&1 || true
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export PYTHONDONTWRITEBYTECODE=1

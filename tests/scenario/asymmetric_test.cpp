@@ -32,16 +32,16 @@ Figures over(ReturnLine back, const char* cc = "udtx", Duration from = 12s, Dura
 
 }  // namespace
 
-TEST_CASE("asymmetric: 64 kbit/s back for 100 Mbit/s") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("asymmetric: 64 kbit/s back for 100 Mbit/s", "[whole]") {
+    UDTX_WHOLE_ONLY();
     const Figures f = over({.bits_per_second = 64'000});
     CHECK(f.used > 0.97);
     CHECK(f.back_bps < 0.85 * 64'000);
     CHECK(f.queue_back < 50ms);
 }
 
-TEST_CASE("asymmetric: 16 kbit/s back for 100 Mbit/s") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("asymmetric: 16 kbit/s back for 100 Mbit/s", "[whole]") {
+    UDTX_WHOLE_ONLY();
     const Figures f = over({.bits_per_second = 16'000});
     CHECK(f.used > 0.95);
     CHECK(f.back_bps < 0.85 * 16'000);

@@ -44,8 +44,8 @@ TEST_CASE("udtx with jitter that keeps the order: fills the line and keeps the q
     }
 }
 
-TEST_CASE("udtx with jitter that keeps the order: two flows share the line") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx with jitter that keeps the order: two flows share the line", "[whole]") {
+    UDTX_WHOLE_ONLY();
     auto setup = line({100, 3ms, 0.0, 0.0}, some_seeds(1)[0]);
     setup.flows.push_back({.cc = "udtx", .start = 3s});
     FlowRig rig(setup);

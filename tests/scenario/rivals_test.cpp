@@ -101,8 +101,8 @@ TEST_CASE("udtx beside one TCP BBR: keeps its share") {
 TEST_CASE("udtx beside one BBRv3: keeps its share") { check_share_beside("bbr", 1.0); }
 
 // A known limit: the drops that BBRv3 makes in a short queue and does not mind are congestion to udtx.
-TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[whole]") {
+    UDTX_WHOLE_ONLY();
     const Spread part = share_beside("bbr", 0.5);
     CHECK(part.least > 0.06);
     CHECK(part.most < 0.70);
@@ -115,8 +115,8 @@ TEST_CASE("udtx beside one BBR on a short way: knows it by its pauses") {
     CHECK(share_of_short_way("bbr", 40ms).least > 0.15);
 }
 
-TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx beside one CUBIC on a short way: grows like Reno where that is faster", "[whole]") {
+    UDTX_WHOLE_ONLY();
     // Reached: 0.52 to 0.54; before, 0.24 to 0.29.
     const Spread part = share_of_short_way("cubic", 20ms);
     CHECK(part.least > 0.40);
@@ -128,8 +128,8 @@ TEST_CASE("udtx beside one CUBIC: keeps its share, and leaves the other its own"
     check_share_beside("cubic", 1.0);
 }
 
-TEST_CASE("udtx beside CUBIC: three of its kind leave it a living") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx beside CUBIC: three of its kind leave it a living", "[whole]") {
+    UDTX_WHOLE_ONLY();
     std::vector<double> others;
     for (const std::uint64_t seed : some_seeds(5)) {
         FlowRig rig(line(

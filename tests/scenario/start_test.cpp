@@ -54,8 +54,8 @@ TEST_CASE("the first data are a train, although a small packet went before: the 
 
 // A batch that is put aside between its stamp and the line has the delay of a queue, and what it missed leaves in one
 // burst: 10 ms of it, where others' queues begin at 7. One of these six starts went on with a quarter of the line.
-TEST_CASE("a sender that is put aside while it starts does not take that for others on the line") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("a sender that is put aside while it starts does not take that for others on the line", "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         FlowRigSetup setup;
         setup.name = "late at the start";
@@ -72,9 +72,9 @@ TEST_CASE("a sender that is put aside while it starts does not take that for oth
 
 // The first train passes a line faster by 15 and 30 % than the one after it. That makes a queue, and losses where the
 // buffer is short, but nobody else is there: a fifth of C, as beside others, took up to 6 s to become the line again.
-TEST_CASE(
-    "a train that told of too fast a line does not cost the start: what arrives tells that nobody else is there") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("a train that told of too fast a line does not cost the start: what arrives tells that nobody else is there",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const std::uint64_t told : {575'000'000U, 650'000'000U}) {
         for (const std::uint64_t queue : {1'250'000U, 6'250'000U}) {
             FlowRigSetup setup;

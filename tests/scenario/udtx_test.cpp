@@ -46,8 +46,9 @@ TEST_CASE("udtx alone: a buffer of three packets and random loss, and no trial t
     }
 }
 
-TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet to the last acknowledgement",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const auto& [loss, most] : {std::pair{0.0, 9.0}, {0.01, 9.3}}) {
         auto setup = line(200, 100ms, 1.0, some_seeds(1)[0]);
         setup.flows[0].bytes = 200'000'000;
@@ -60,8 +61,9 @@ TEST_CASE("udtx alone: 200 MB over 200 Mbit/s and 100 ms, from the first packet 
     }
 }
 
-TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line faster than stamps tell cost it",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     // 800 Mbit/s: the window may hold fewer packets than call forth an ACK. 10 Gbit/s: 1.2 us a packet.
     for (const auto& [mbps, length, least_share] :
          {std::tuple{800U, Duration(1s), 0.9}, {10'000U, Duration(250ms), 0.8}}) {
@@ -74,8 +76,8 @@ TEST_CASE("udtx alone on short lines: neither ACKs that come late nor a line fas
     }
 }
 
-TEST_CASE("udtx alone on busy machines: threads that always run late do not cost the line") {
-    if (size_scale() < 1.0) return;
+TEST_CASE("udtx alone on busy machines: threads that always run late do not cost the line", "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const auto& [most, least_share] : {std::pair<Duration, double>{2ms, 0.9}, {4ms, 0.85}}) {
         auto setup = line(200, 100ms, 1.0, some_seeds(1)[0]);
         setup.noise = {.late = 1.0, .interrupted = 0.002, .most = most};

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -111,5 +112,14 @@ struct BulkOptions {
 
 /// 1 in plain builds, less under sanitizers: scales the sizes of long scenarios.
 [[nodiscard]] double size_scale() noexcept;
+
+/// First line of a case tagged [whole]: at a smaller size it would say nothing, and is left out. The line that is
+/// printed makes ctest report it as skipped.
+#define UDTX_WHOLE_ONLY()                                                                                       \
+    if (::udtx::sim::size_scale() < 1.0) {                                                                      \
+        std::puts("SKIPPED: this case takes an optimised build without assertions or sanitizers (./dev test)"); \
+        return;                                                                                                 \
+    }                                                                                                           \
+    static_cast<void>(0)
 
 }  // namespace udtx::sim
