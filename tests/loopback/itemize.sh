@@ -2,7 +2,7 @@
 . "$(dirname "$0")/lib.sh"
 make_key
 src=$work/src
-mkdir -p "$src/old" "$src/new" "$work/dst"
+mkdir -p "$src/old" "$work/dst"
 for f in same longer later mode old/inside; do printf 'content of %s' "$f" >"$src/$f"; done
 printf 'one' >"$src/rot"
 ln -s same "$src/link"
@@ -12,6 +12,7 @@ start_recv r --allow-delete --allow-read --dir "$work/dst" --psk-file "$work/psk
 url=udtx://127.0.0.1:$port
 expect 0 "$send" -a --psk-file "$work/psk" "$src/" "$url/t"
 to=$work/dst/t
+mkdir "$src/new"
 printf 'more content of it' >"$src/longer"
 touch -d '2001-02-03' "$src/later"
 chmod 600 "$src/mode"
