@@ -1,5 +1,7 @@
 #include "common/transport.hpp"
 
+#include <exception>
+#include <system_error>
 #include <utility>
 
 #include "io/path_plan.hpp"
@@ -31,15 +33,24 @@ Transport::Transport(std::unique_ptr<io::EndpointDeps> deps, const TransportConf
 Transport::~Transport() { stop(Duration::zero()); }
 
 void Transport::start() {
-    thread_ = std::thread([this] {
-        {
+    const auto run = [this] {
+        try {
             const std::lock_guard lock(mutex_);
             thread_time_.emplace();
+        } catch (const std::exception&) {
+            // Nobody will know what it needs.
         }
         driver_.run();
         const std::lock_guard lock(mutex_);
         thread_time_.reset();
-    });
+    };
+    try {
+        thread_ = std::thread(run);
+    } catch (const std::system_error& failed) {
+        throw std::system_error(failed.code(),
+                                "no protocol thread (a higher limit of processes may help: ulimit -u, "
+                                "the pids cgroup)");
+    }
 }
 
 Duration Transport::thread_time() const {

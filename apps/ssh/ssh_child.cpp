@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -110,7 +111,7 @@ SshChild::SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_wri
       stop_write_(std::move(stop_write)),
       callbacks_(std::move(callbacks)),
       tcp_(pid),
-      reader_([this] { read_until_stopped(); }) {}
+      reader_([this] { read_all(); }) {}
 
 SshChild::~SshChild() { static_cast<void>(finish(std::chrono::milliseconds(0))); }
 
@@ -142,6 +143,18 @@ bool SshChild::gone() {
     if (status_ || reap(std::chrono::milliseconds(0))) return true;
     const std::lock_guard lock(mutex_);
     return at_end_;
+}
+
+void SshChild::read_all() {
+    try {
+        read_until_stopped();
+    } catch (const std::exception&) {  // no memory for a line: as if it had ended
+        {
+            const std::lock_guard lock(mutex_);
+            at_end_ = true;
+        }
+        callbacks_.news();
+    }
 }
 
 void SshChild::read_until_stopped() {

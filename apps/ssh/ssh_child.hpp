@@ -53,6 +53,8 @@ class SshChild {
         UniqueFd in, out, err;  // our ends
     };
     SshChild(pid_t pid, Pipes pipes, UniqueFd stop_read, UniqueFd stop_write, Callbacks callbacks);
+    /// The reader's thread.
+    void read_all();
     void read_until_stopped();
     [[nodiscard]] bool reap(std::chrono::milliseconds patience);
 

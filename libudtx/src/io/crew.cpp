@@ -1,12 +1,20 @@
 #include "io/crew.hpp"
 
+#include <exception>
+#include <system_error>
 #include <utility>
 
 namespace udtx::io {
 
 Crew::Crew(std::size_t lanes, Work work) : work_(std::move(work)) {
+    threads_.reserve(lanes);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-        threads_.emplace_back([this, lane] { run(lane); });
+        try {
+            threads_.emplace_back([this, lane] { run(lane); });
+        } catch (const std::system_error&) {
+            if (threads_.empty()) throw;
+            return;
+        }
     }
 }
 
@@ -36,7 +44,11 @@ void Crew::run(std::size_t lane) {
     while (!ended_) {
         const std::uint64_t seen = calls_;  // a call during the work that finds nothing is not slept through
         lock.unlock();
-        while (work_(lane)) {
+        try {
+            while (work_(lane)) {
+            }
+        } catch (const std::exception&) {
+            // No memory to tell of it; the next call finds what is left.
         }
         lock.lock();
         called_.wait(lock, [&] { return ended_ || calls_ != seen; });

@@ -18,6 +18,7 @@ class Crew {
     /// Does one piece; false when there was none.
     using Work = std::function<bool(std::size_t lane)>;
 
+    /// Fewer lanes where there are no more threads to be had; std::system_error: there is not one.
     Crew(std::size_t lanes, Work work);
     /// Waits for the pieces that are under way.
     ~Crew();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -114,23 +115,29 @@ void Driver::Impl::run_context() {
 
 void Driver::Impl::start_lanes() {
     if (lane_count_ == 0 || !socket_) return;
-    lanes_ = std::make_unique<Lanes>(
-        *socket_, lane_count_, kMaxBatchBytes,
-        Lanes::Calls{.room =
-                         [this] {
-                             asio::post(context_, [this] {
-                                 waiting_room_ = false;
-                                 turn();
-                             });
-                         },
-                     .not_sent =
-                         [this](const proto::Transmit& refused, const SendResult& why) {
-                             asio::post(context_, [this, refused, why] {
-                                 on_not_sent(refused, why);
-                                 schedule_turn();
-                             });
-                         },
-                     .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
+    // Without a thread for any of them the protocol thread does it all.
+    try {
+        lanes_ = std::make_unique<Lanes>(
+            *socket_, lane_count_, kMaxBatchBytes,
+            Lanes::Calls{
+                .room =
+                    [this] {
+                        asio::post(context_, [this] {
+                            waiting_room_ = false;
+                            turn();
+                        });
+                    },
+                .not_sent =
+                    [this](const proto::Transmit& refused, const SendResult& why) {
+                        asio::post(context_, [this, refused, why] {
+                            on_not_sent(refused, why);
+                            schedule_turn();
+                        });
+                    },
+                .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
+    } catch (const std::system_error&) {
+        lanes_.reset();
+    }
 }
 
 void Driver::Impl::stop() {

@@ -154,13 +154,14 @@ TEST_CASE("the end of a task waits for its step and for no other") {
     DiskPool pool;
     pool.grow(2);
     std::promise<void> go;
+    const std::shared_future<void> may_go = go.get_future().share();
     std::atomic<bool> begun{false};
     std::atomic<bool> ended{false};
     DiskTask stuck(
         pool,
         [&] {
             begun = true;
-            go.get_future().wait();
+            may_go.wait();
             ended = true;
             return DiskStep::again();
         },
