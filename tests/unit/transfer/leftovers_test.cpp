@@ -26,8 +26,8 @@ struct Rig {
     [[nodiscard]] ConfinedDir root() const { return ConfinedDir::open(temp.path().string()).value(); }
     /// A journal that knows of a temporary file of d/file, which is there.
     [[nodiscard]] std::unique_ptr<ResumeJournal> journal(std::uint64_t transfer) const {
-        auto opened =
-            ResumeJournal::open(root().make_subdirectory("").value(), transfer, HashAlgorithm::xxh3_128, [] {});
+        ResumeJournal::Opening opening(root().make_subdirectory("").value(), transfer, HashAlgorithm::xxh3_128, [] {});
+        auto opened = std::move(*opening.attempt());
         REQUIRE(opened.journal);
         opened.journal->begin_partial("d/file");
         opened.journal->flush();

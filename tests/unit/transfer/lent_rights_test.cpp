@@ -20,8 +20,8 @@ namespace {
 void bar(const fs::path& directory) { REQUIRE(::chmod(directory.c_str(), 0555) == 0); }
 
 std::unique_ptr<ResumeJournal> journal_in(const TemporaryDirectory& temp) {
-    auto opened =
-        ResumeJournal::open(ConfinedDir::open(temp.path().string()).value(), 5, HashAlgorithm::xxh3_128, [] {});
+    ResumeJournal::Opening opening(ConfinedDir::open(temp.path().string()).value(), 5, HashAlgorithm::xxh3_128, [] {});
+    auto opened = std::move(*opening.attempt());
     REQUIRE(opened.journal);
     return std::move(opened.journal);
 }
