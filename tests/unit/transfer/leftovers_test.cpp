@@ -83,6 +83,21 @@ TEST_CASE("temporary files without a journal stay while a transfer is under way 
     CHECK(rig.clean().removed == 1);
 }
 
+TEST_CASE("directories that were opened up get back what only the journal knows") {
+    Rig rig;
+    const bool by_age = GENERATE(false, true);
+    auto journal = rig.journal(7);
+    journal->add_rights("d", 0555, true);
+    journal.reset();
+    if (by_age) {
+        CHECK(remove_old_journals(rig.root(), rig.names(""), 0) == 1);
+    } else {
+        CHECK(rig.clean().removed == 2);
+    }
+    using std::filesystem::perms;
+    CHECK((std::filesystem::status(rig.temp.path() / "d").permissions() & perms::owner_write) == perms::none);
+}
+
 TEST_CASE("old journals go when another transfer comes to their directory") {
     Rig rig;
     auto journal = rig.journal(7);

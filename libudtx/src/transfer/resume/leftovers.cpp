@@ -5,13 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <thread>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/journal_format.hpp"
@@ -55,8 +58,21 @@ struct OpenJournal {
     UniqueFd fd;
     struct stat st = {};
     std::uint64_t transfer = 0;
-    std::vector<std::string> temporaries;  ///< paths below its directory
+    std::vector<std::string> temporaries;                   ///< paths below its directory
+    std::unordered_map<std::string, std::uint32_t> rights;  ///< modes that directories are to get back
 };
+
+/// What only the journal still knows.
+void give_back_rights(const ConfinedDir& root, const OpenJournal& journal) {
+    std::vector<std::pair<std::string, std::uint32_t>> owed(journal.rights.begin(), journal.rights.end());
+    // What is in a directory before it: it may bar the way then.
+    std::sort(owed.begin(), owed.end(), std::greater<>());
+    for (const auto& [directory, mode] : owed) {
+        int error = 0;
+        const UniqueFd fd = root.open_directory(directory, error);
+        if (fd) static_cast<void>(set_mode(fd.get(), mode));
+    }
+}
 
 OpenJournal open_journal(int directory, const std::string& name) {
     OpenJournal out;
@@ -74,6 +90,7 @@ OpenJournal open_journal(int directory, const std::string& name) {
     if (!whole && !busy) return out;
     out.state = busy ? OpenJournal::State::busy : OpenJournal::State::free;
     out.transfer = image.header.transfer;
+    out.rights = image.rights;
     for (const auto& [key, partial] : image.partials) {
         out.temporaries.push_back(temporary_of(out.transfer, partial.path));
     }
@@ -157,6 +174,10 @@ class Cleaner {
         if (!why.empty()) return keep(path, why);
         // The temporary files first: what is left of them when this is cut off is found by the next one.
         for (const std::string& temporary : journal.temporaries) remove_at(child(directory, temporary));
+        if (!options_.dry_run) {
+            const auto root = base_.subdirectory(directory);
+            if (root) give_back_rights(*root, journal);
+        }
         remove(parent, name, path, journal.st);
     }
 
@@ -230,6 +251,7 @@ std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::
                 ::unlinkat(parent.get(), split.leaf.c_str(), 0);
             }
         }
+        give_back_rights(root, journal);
         if (::unlinkat(root.fd(), name.c_str(), 0) == 0) ++removed;
     }
     return removed;
