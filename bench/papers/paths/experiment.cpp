@@ -9,10 +9,10 @@
 
 #include "../cell.hpp"
 #include "ns3_host.hpp"
-#include "paths/apps.hpp"
 #include "paths/lines.hpp"
 #include "sim/crypto_kit.hpp"
 #include "sim/event_queue.hpp"
+#include "sim/path_apps.hpp"
 #include "sim/prng.hpp"
 
 namespace udtx::papers::paths {
@@ -39,8 +39,8 @@ class Experiment {
     Cell cell_;
     sim::CryptoKit crypto_;
     Lines lines_;
-    std::shared_ptr<PathSender> sender_;
-    std::shared_ptr<MeteredReceiver> receiver_;
+    std::shared_ptr<sim::PathSender> sender_;
+    std::shared_ptr<sim::MeteredReceiver> receiver_;
     ns3::Ptr<Ns3Host> client_;
     ns3::Ptr<Ns3Host> server_;
     std::size_t looks_ = 0;
@@ -67,8 +67,8 @@ Experiment::Experiment(const Cell& cell) : cell_(cell), lines_(cell), seen_path_
     }
     const auto first = paths.front();
     paths.erase(paths.begin());
-    sender_ = std::make_shared<PathSender>(std::move(paths));
-    receiver_ = std::make_shared<MeteredReceiver>(virtual_now());
+    sender_ = std::make_shared<sim::PathSender>(std::move(paths));
+    receiver_ = std::make_shared<sim::MeteredReceiver>(virtual_now());
 
     const auto host = [](sim::HostSetup setup, std::vector<Address> addresses, std::function<void(Ns3Host&)> start) {
         setup.address = addresses.front();
@@ -181,7 +181,7 @@ void Experiment::finish() {
         throw std::runtime_error("the connection did not live to the end");
     }
     const ConnectionStats end = stats();
-    const ReorderMeter& meter = receiver_->meter();
+    const sim::ReorderMeter& meter = receiver_->meter();
     run_.mean_send_queue /= static_cast<double>(std::max<std::size_t>(looks_, 1));
     run_.max_receive_queue = packets(static_cast<double>(meter.most_held()));
     run_.mean_receive_queue = packets(meter.mean_held());

@@ -1,10 +1,10 @@
-#include "papers/paths/reorder_meter.hpp"
+#include "sim/reorder_meter.hpp"
 
 #include "test/catch.hpp"
 
 using namespace std::chrono_literals;
 using udtx::Instant;
-using udtx::papers::paths::ReorderMeter;
+using udtx::sim::ReorderMeter;
 
 namespace {
 constexpr Instant kStart{1h};

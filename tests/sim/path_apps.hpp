@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "paths/reorder_meter.hpp"
 #include "sim/apps.hpp"
+#include "sim/reorder_meter.hpp"
 
-namespace udtx::papers::paths {
+namespace udtx::sim {
 
 /// Sends without end, in order, and opens further paths as soon as the connection is up.
-class PathSender final : public sim::App {
+class PathSender final : public App {
   public:
     explicit PathSender(std::vector<proto::PathAddresses> more);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -21,11 +21,11 @@ class PathSender final : public sim::App {
   private:
     std::vector<proto::PathAddresses> more_;
     std::vector<Instant> revivals_;
-    sim::Sender sender_;
+    Sender sender_;
 };
 
 /// Checks what comes and measures how long it waited for its turn.
-class MeteredReceiver final : public sim::App {
+class MeteredReceiver final : public App {
   public:
     explicit MeteredReceiver(Instant start) : meter_(start) {}
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
@@ -38,8 +38,8 @@ class MeteredReceiver final : public sim::App {
     [[nodiscard]] const ReorderMeter& meter() const noexcept { return meter_; }
 
   private:
-    sim::Receiver receiver_;
+    Receiver receiver_;
     ReorderMeter meter_;
 };
 
-}  // namespace udtx::papers::paths
+}  // namespace udtx::sim

@@ -1,9 +1,9 @@
-#include "paths/apps.hpp"
+#include "sim/path_apps.hpp"
 
 #include <stdexcept>
 #include <variant>
 
-namespace udtx::papers::paths {
+namespace udtx::sim {
 namespace {
 
 constexpr std::uint64_t kEndless = 1ULL << 40U;  // bytes: more than any run moves
@@ -30,4 +30,4 @@ void MeteredReceiver::on_tick(Instant now, proto::Connection& connection) {
     meter_.update(now, connection.stats().stream_bytes_received, receiver_.received());
 }
 
-}  // namespace udtx::papers::paths
+}  // namespace udtx::sim

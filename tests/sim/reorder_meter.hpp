@@ -1,5 +1,5 @@
 // What a receiver of an ordered stream has to hold, and for how long, from two counts: bytes that have arrived and
-// bytes that were handed over in order. Needs nothing of ns-3.
+// bytes that were handed over in order.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "udtx/time.hpp"
 
-namespace udtx::papers::paths {
+namespace udtx::sim {
 
 class ReorderMeter {
   public:
@@ -43,4 +43,4 @@ class ReorderMeter {
     std::deque<Waiting> waiting_;
 };
 
-}  // namespace udtx::papers::paths
+}  // namespace udtx::sim

@@ -1,8 +1,8 @@
-#include "paths/reorder_meter.hpp"
+#include "sim/reorder_meter.hpp"
 
 #include <algorithm>
 
-namespace udtx::papers::paths {
+namespace udtx::sim {
 
 void ReorderMeter::update(Instant now, std::uint64_t received, std::uint64_t in_order) {
     held_seconds_ += static_cast<double>(held()) * to_seconds(now - last_);
@@ -37,4 +37,4 @@ double ReorderMeter::mean_wait_s() const noexcept {
     return in_order_ > 0 ? held_seconds_ / static_cast<double>(in_order_) : 0.0;
 }
 
-}  // namespace udtx::papers::paths
+}  // namespace udtx::sim
