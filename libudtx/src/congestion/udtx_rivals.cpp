@@ -15,7 +15,8 @@ constexpr double kErratic = 4.0;                            // q_h within a seco
 constexpr double kErraticPatience = 5.0;                    // s
 constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
 constexpr double kTellingPackets = 200.0;                   // by which MTR follows a line that has become slower
-constexpr double kTellingTime = 1.5;                        // s, at most: who is starved sends few
+constexpr double kTellingTime = 1.5;                        // s, at most: who is starved by rivals sends few
+constexpr double kRivalQueue = 4.0;                         // base RTTs: what fills a longer one need not be one
 constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
 constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: is what was left to others taken?
 constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
@@ -74,9 +75,11 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     // Newcomers of our own kind that start one after another make as long a queue, but one that comes and goes.
     if (delay_.range() > kErratic * half_delay() && passed < std::max(kErraticPatience, 2.0 * patience)) return;
     // What is done about a queue shows only when what was sent after it has passed the queue; that the line has become
-    // slower, only when pairs have.
+    // slower, only when pairs have. What fills the queue without end minds nothing, and competing with it only adds to
+    // the queue.
     const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
-    const double pairs = std::min(packets, kTellingTime);
+    const bool rival = delay_.queue() <= kRivalQueue * delay_.base_rtt();
+    const double pairs = rival ? std::min(packets, kTellingTime) : packets;
     if (passed >= std::max(patience, pairs) + delay_.queue() && !alone()) begin_competing(now, rtt);
 }
 
