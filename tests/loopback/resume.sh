@@ -37,7 +37,7 @@ resumed() { json_field "$work/last.out" resumed_bytes; }
 same_tree() { diff -r "$work/src" "$work/dst" || fail "the trees differ"; }  # also: nothing was left behind
 part() { find "$work/dst" -name '.*.part'; }
 # What is on its disk of what the receiver has got: it reserves space without giving it to the file's size.
-written() { find "$work/dst" -type f \( -name '.big.*' -o -name big -o -name 'f*' \) -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+written() { find "$work/dst" -type f \( -name '.udtx-*.part' -o -name big -o -name 'f*' \) -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
 has_written() { [ "$(written)" -ge "$1" ]; }
 # A record of a piece takes some 37 bytes.
 journal_has() { [ "$(find "$work/dst" -name '*.journal' -size "+${1}c" | wc -l)" -gt 0 ]; }
