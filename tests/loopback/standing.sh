@@ -34,7 +34,7 @@ head -c 30000000 /dev/urandom >"$work/src/zbig"
 mkdir "$work/new"
 echo 4 >"$work/src/new4"
 # cut NAME PID: interrupts the side that dialled when the file has begun to come.
-begun() { [ -n "$(find "$1" -name '.*zbig*' -size +0 | head -n 1)" ]; }
+begun() { [ -n "$(find "$1" -name '.*.part' -size +0 | head -n 1)" ]; }
 for options in "" "-a" "--overwrite never"; do
     rm -f "$work"/{dst,got}/.*udtx* "$work"/{dst,got}/new4
     # shellcheck disable=SC2086
