@@ -23,7 +23,7 @@ void define_doctor(CLI::App& app, DoctorCommand& command, bool dials) {
     app.add_option("--pin", command.pin, "As for a transfer")->type_name("KEY|FILE");
     app.add_option("-l,--rate", command.rate,
                    "Measure the path with up to so many bits a second (default: 5 % of what packet pairs show of it, "
-                   "or 500 kbit/s)")
+                   "500 kbit/s to 5 Mbit/s)")
         ->type_name("RATE");
     command.ssh.add_to(app);
     app.add_option("HOST", command.hosts,

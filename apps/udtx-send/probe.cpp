@@ -27,6 +27,7 @@ namespace {
 
 constexpr Duration kProbeTime = std::chrono::seconds(4);
 constexpr Rate kGentle = Rate::bits_per_second(500e3);
+constexpr Rate kMostGentle = Rate::bits_per_second(5e6);  // a shaper lets pairs through faster than what follows
 constexpr double kGentleShare = 0.05;
 constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
 
@@ -71,7 +72,7 @@ class Carried {
 void keep_gentle(DialHandler& dial, const ConnectionStats& stats) {
     Rate line;
     for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
-    dial.set_max_rate(std::max(kGentle, line * kGentleShare));
+    dial.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
 }
 
 /// While bytes are on their way: looks at the line, and ends on a signal.
@@ -207,7 +208,8 @@ std::vector<std::string> describe(const PathProbe& probe) {
     lines.push_back("reached: " + format_rate(probe.reached) + " (" + format_byte_rate(probe.reached) + "), " +
                     probe.stats->congestion + ", " + probe.stats->cipher);
     if (probe.gentle) {
-        lines.push_back("kept to 5 % of what packet pairs show of the line, or 500 kbit/s: --rate R measures up to R");
+        lines.push_back(
+            "kept to 5 % of what packet pairs show of the line, 500 kbit/s to 5 Mbit/s: --rate R measures up to R");
     } else if (const std::string line = limit_line(probe.limits); !line.empty()) {
         lines.push_back(line);
     }

@@ -26,7 +26,7 @@ struct PathProbe {
 };
 enum class ProbeLoad {
     full,    ///< what the line takes, up to --rate
-    gentle,  ///< without --rate a twentieth of what packet pairs show of it, or 500 kbit/s
+    gentle,  ///< without --rate a twentieth of what packet pairs show of it, 500 kbit/s to 5 Mbit/s
 };
 /// To a receiver that listens; over ssh to one that is started for it.
 [[nodiscard]] PathProbe probe_path(const SendRun& run, ProbeLoad load);

@@ -28,3 +28,14 @@ start_recv r --one-off --dir "$work/dst" --psk-file "$work/psk"
 expect 0 "$send" --json --policy low --cc cubic --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
 [ "$(json_field "$work/last.out" cc)" = '"low"' ] || fail "cc is $(json_field "$work/last.out" cc), not low"
+
+# A probe keeps to it, in what it says as well; the doctor, whom nobody gave a rate, takes little.
+reached() { sed -nE 's/.*"reached_bps":([0-9.e+]+).*/\1/p' "$1"; }
+start_recv measured --dir "$work/dst" --psk-file "$work/psk"
+"$send" doctor --json --dir "$work" --psk-file "$work/psk" "127.0.0.1:$port" >"$work/doctor.json" 2>"$work/doctor.err" &
+doctor=$!
+receivers+=("$doctor")
+expect 0 "$send" --probe-only --json --rate 200M --psk-file "$work/psk" "udtx://127.0.0.1:$port/"
+awk -v r="$(reached "$work/last.out")" 'BEGIN { exit !(r > 0 && r <= 200e6) }' || fail "a probe of 200 Mbit/s: $(cat "$work/last.out")"
+wait_for 0 "$doctor"
+awk -v r="$(reached "$work/doctor.json")" 'BEGIN { exit !(r > 0 && r <= 5e6) }' || fail "the doctor fills the line: $(cat "$work/doctor.json")"
