@@ -1,0 +1,44 @@
+"""What of rsync and udtx differs on purpose."""
+
+
+def below(path, roots):
+    return path is not None and any(path == root or path.startswith(root + b"/") for root in roots)
+
+
+def kinds_meet(case):
+    """Paths that are a directory in one source and something else in another."""
+    kinds = {}
+    for tree in case.placed:
+        for path, node in tree.items():
+            kinds.setdefault(path, set()).add(node.kind == "dir")
+    return [path for path, found in kinds.items() if len(found) > 1]
+
+
+# What differs on purpose: a reason, and a rule over an outcome and one path (None: the exit codes).
+ALLOWED = {
+    "sources without anything to send": (
+        "a source that is empty may be a disk that is not mounted: nothing is deleted, and the run says so",
+        lambda o, path, rsync, udtx: o.case.delete and "the sources are empty" in o.said and
+        (path is None or udtx == o.before.get(path))),
+    "a directory whose name is a file's in an earlier source": (
+        "the file has been sent when the later source is looked at; rsync sorts all names first and takes the directory",
+        lambda o, path, rsync, udtx: o.udtx_code == 23 and kinds_meet(o.case) and
+        (path is None or below(path, kinds_meet(o.case)))),
+    "no directory in the place of a file that is not to be overwritten": (
+        "udtx leaves the file as it is; rsync --ignore-existing sets its time and fails below it",
+        lambda o, path, rsync, udtx: "never" in o.case.udtx and (
+            path is None or (o.before.get(path, ("dir",))[0] != "dir" and udtx == o.before[path] and
+                             any(path in t and t[path].kind == "dir" for t in o.case.placed)))),
+    "the journal of a transfer that was not complete": (
+        "the same command continues; it goes with the run that delivers all",
+        lambda o, path, rsync, udtx: path is not None and path.startswith(b".udtx-") and path.endswith(b".journal") and
+        o.udtx_code != 0),
+    "nothing is deleted after errors": (
+        "rsync deletes unless a directory could not be read, udtx only if everything arrived",
+        lambda o, path, rsync, udtx: o.case.delete and o.udtx_code == 23 and path is not None and rsync is None and
+        udtx == o.before.get(path)),
+    "a listed name that begins with # or ;": (
+        "with -0 a list has no comments, so that it can name every file; rsync skips such names",
+        lambda o, path, rsync, udtx: o.case.file_list is not None and
+        below(path, [n.rstrip(b"/.") for n in o.case.file_list if n[:1] in (b"#", b";")])),
+}

@@ -1,0 +1,85 @@
+"""What is sent, onto what, with which options: all from one seed."""
+import os
+import random
+
+from trees import Node, random_destination, random_tree
+
+PATTERNS = [b"*.o", b"core", b"a", b"/a", b"b/", b"/b/", b"d/***", b"**/c", b"c/**", b"a*", b"*e*", b"[a-d]", b"[!a-d]",
+            b"a/b", b"/a/b", b"*/b", b"star*", b"star\\*", b"q?", b"br[[]ab]c", b".*", b"keep.me", b"*", b"*/", b"README",
+            b"**", b"b/*", b"- c", b"+ a", b"[[:upper:]]*", b"x y", b"d/**/a", b"/*/a", b"/**/b"]
+
+
+class Case:
+    """What is sent, onto what, and how."""
+
+    def __init__(self, seed):
+        rng = self.rng = random.Random(seed)
+        self.seed = seed
+        self.pull = rng.random() < 0.35
+        several = rng.random() < 0.3
+        self.trees = [random_tree(rng) for _ in range(rng.choice([2, 2, 3]) if several else 1)]
+        # "dir/" or "dir"; of several, some have the same last name.
+        self.form = rng.choice(["contents", "contents", "directory"] if not several else
+                               ["contents", "directory", "same", "mixed"])
+        self.file_list = None
+        self.delete = self.hard = False
+        # By default rsync leaves out the nanoseconds.
+        self.udtx, self.rsync = [], ["-t", "--modify-window=-1"]
+        self.choose_options(rng, several)
+        self.names = [b"s%d" % i for i in range(len(self.trees))]
+        if self.form == "same":
+            self.names = [b"p%d/same" % i for i in range(len(self.trees))]
+        self.slash = [self.form == "contents" or (self.form == "mixed" and i % 2 == 0)
+                      for i in range(len(self.trees))]
+        placed = [tree if slash else {os.path.join(os.path.basename(name), p): n for p, n in tree.items()}
+                  for tree, name, slash in zip(self.trees, self.names, self.slash)]
+        self.placed = [{p: (n if n.other is None else tree[n.other]) for p, n in there.items()}
+                       for there, tree in zip(placed, self.trees)]
+        self.destination = random_destination(rng, self.placed)
+
+    def both(self, udtx, rsync=None):
+        self.udtx += udtx
+        self.rsync += udtx if rsync is None else rsync
+
+    def choose_options(self, rng, several):
+        listed = not several and self.form == "contents" and rng.random() < 0.25
+        into = not listed or rng.random() < 0.4
+        if into:
+            self.rsync += ["-r"]
+        links = rng.choice(["keep", "keep", "keep", "safe", "none"])
+        if links == "keep":
+            self.both(rng.choice([[], ["--links"]]), ["-l"])
+        elif links == "safe":
+            self.both(["--safe-links"], ["-l", "--safe-links"])
+        else:
+            self.both(["--no-links"], [])
+        if listed:
+            self.file_list = self.some_names(rng)
+            if into:
+                self.udtx += ["-r"]
+        elif rng.random() < 0.6:
+            self.delete = True
+            self.both(["--delete"])
+        compare = rng.random()
+        if compare < 0.15:
+            self.both(["-c"])
+        elif compare < 0.25:
+            self.both(["--overwrite", "always"], ["-I"])
+        elif compare < 0.4:
+            self.both(["--overwrite", "never"], ["--ignore-existing"])
+        # rsync 3.5 fails by itself with -H and several sources that have names in common.
+        if not several and rng.random() < 0.15:
+            self.hard = True
+            self.both(["-H"])
+        for _ in range(rng.choice([0, 0, 0, 1, 2, 4])):
+            pattern = rng.choice(PATTERNS)
+            self.both([rng.choice(["--exclude", "--exclude", "--include"]), pattern])
+        self.pattern_file = [rng.choice(PATTERNS) for _ in range(3)] if rng.random() < 0.15 else None
+
+    def some_names(self, rng):
+        paths = sorted(self.trees[0])
+        out = []
+        for path in rng.sample(paths, min(len(paths), rng.randrange(1, 6))):
+            suffix = rng.choice([b"", b"", b"/", b"/."]) if self.trees[0][path].kind == "dir" else b""
+            out.append(path + suffix)
+        return out or [b"."]
