@@ -44,6 +44,9 @@ void check_bounds(const Message& message) {
     if (const auto* names = std::get_if<message::Names>(&message)) {
         require(names->names.size() <= kMaxListItems, "lists of names are bounded");
     }
+    if (const auto* unsent = std::get_if<message::Unsent>(&message)) {
+        require(unsent->paths.size() <= kMaxListItems, "lists of names are bounded");
+    }
     if (const auto* digests = std::get_if<message::Digests>(&message)) {
         require(digests->digests.size() <= kMaxListItems, "digest lists are bounded");
     }

@@ -9,8 +9,9 @@ done
 mkdir "$work/dst" "$work/both"
 cp -r "$work/b/." "$work/both/"
 cp -r "$work/a/." "$work/both/"
-start_recv r --dir "$work/dst" --psk-file "$work/psk"
-url=udtx://127.0.0.1:$port
+start_recv r --allow-read --dir "$work" --psk-file "$work/psk"
+base=udtx://127.0.0.1:$port
+url=$base/dst
 copy() { expect 0 "$send" --json --psk-file "$work/psk" "$@"; }
 
 copy --receipt "$work/receipt" "$work/a/" "$work/b/" "$url/t"
@@ -22,6 +23,15 @@ copy "$work/a/" "$work/b/" "$url/t"
 
 copy "$work/a/" "$work/a/." "$url/self"
 diff -r "$work/a" "$work/dst/self" || fail "a source and itself"
+# Sources of one name: the same rule, pushed and fetched.
+mkdir "$work/named"
+copy "$work/a/d" "$work/b/d" "$work/a/big" "$work/b/big" "$url/named"
+said "2 names in common: the first one's went"
+diff -r "$work/both/d" "$work/dst/named/d" || fail "two directories of one name do not become one"
+cmp "$work/a/big" "$work/dst/named/big" || fail "of two files of one name the first did not go"
+expect 0 "$recv" --psk-file "$work/psk" "$base/a/d" "$base/b/d" "$base/a/big" "$base/b/big" "$work/named"
+diff -r "$work/dst/named" "$work/named" || fail "fetched, sources of one name are something else"
+
 expect 0 "$send" -n --psk-file "$work/psk" "$work/a/" "$work/b/" "$url/dry"
 [ "$(grep -c ' big$' "$work/last.out")" -eq 1 ] || fail "a dry run lists a name twice"
 

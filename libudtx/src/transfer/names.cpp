@@ -102,7 +102,10 @@ std::string hex(std::uint64_t number) {
 
 }  // namespace
 
-bool is_transfer_file(std::string_view name) {
+bool is_transfer_file(std::string_view given) {
+    // A file system that folds case may have them in capitals.
+    const std::string small = in_lower_case(given);
+    const std::string_view name = small;
     const std::size_t mark = name.rfind(kMark);
     if (mark == std::string_view::npos || name.front() != '.') return false;
     const std::string_view rest = name.substr(mark + kMark.size());
@@ -114,6 +117,22 @@ bool is_transfer_file(std::string_view name) {
 std::string temp_name(std::uint64_t unique) { return std::string(kMark) + hex(unique) + ".part"; }
 
 std::string journal_name(std::uint64_t transfer) { return std::string(kMark) + hex(transfer) + ".journal"; }
+
+std::string in_lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+    }
+    return out;
+}
+
+std::string path_in(const std::string& directory, const std::string& leaf) {
+    return directory.empty() ? leaf : directory + '/' + leaf;
+}
+
+std::uint64_t key_of(std::initializer_list<std::uint64_t> numbers) noexcept {
+    return short_hash(std::as_bytes(std::span(numbers.begin(), numbers.size())));
+}
 
 std::uint64_t path_key(std::string_view path) noexcept { return short_hash(std::as_bytes(std::span(path))); }
 

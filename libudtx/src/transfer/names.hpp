@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,14 @@ inline constexpr std::size_t kMaxDepth = 128;
 /// Of a resume journal: ".udtx-<16 hex digits>.journal".
 [[nodiscard]] std::string journal_name(std::uint64_t transfer);
 /// A temporary file or a journal, by its name; also one of an older version, ".NAME.udtx-<16 hex digits>.part".
-[[nodiscard]] bool is_transfer_file(std::string_view name);
+[[nodiscard]] bool is_transfer_file(std::string_view given);
+/// The letters of ASCII.
+[[nodiscard]] std::string in_lower_case(std::string_view text);
+/// Of an entry of a directory; an empty one is the top.
+[[nodiscard]] std::string path_in(const std::string& directory, const std::string& leaf);
 /// A path in eight bytes of its XXH3-128: in sets of very many names, and in the journal's Done records.
 [[nodiscard]] std::uint64_t path_key(std::string_view path) noexcept;
+/// Several numbers in eight bytes, likewise.
+[[nodiscard]] std::uint64_t key_of(std::initializer_list<std::uint64_t> numbers) noexcept;
 
 }  // namespace udtx::transfer

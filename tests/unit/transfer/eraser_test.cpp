@@ -89,3 +89,17 @@ TEST_CASE("more rules than a sender may have break the protocol") {
     for (std::size_t i = 0; i <= kMaxFilterRules; ++i) many.rules.push_back({false, "r" + std::to_string(i)});
     CHECK(rig.eraser->add(many).error().code == ErrorCode::protocol);
 }
+
+TEST_CASE("what the sender has and does not send stays, whatever it is here, and is not what a source holds") {
+    Rig rig;
+    rig.eraser->keep("sent/kept", false);
+    rig.eraser->keep_unsent("sent/gone");
+    rig.eraser->keep_unsent("sent/old");
+    REQUIRE(rig.eraser->run().ok());
+    CHECK(rig.erased == std::set<std::string>{"sent/inside", "sent/inside/gone", "sent/link"});
+    CHECK(rig.there("sent/gone"));
+    CHECK(rig.there("sent/old/deep/gone"));
+    Rig empty;
+    empty.eraser->keep_unsent("sent/gone");
+    CHECK_FALSE(empty.eraser->run().ok());
+}

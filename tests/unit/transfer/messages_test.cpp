@@ -86,6 +86,7 @@ std::vector<Message> samples() {
             sample_pull(),
             message::Names{{"a/b", "c\n"}},
             message::Unset{{Belonging::time, 60, 2, 1, "a/b", "Invalid argument"}},
+            message::Unsent{{"a/fifo", "link"}},
             message::FileFailed{7, 4, "d/name", "no room"},
             message::Delivered{{5, 1, 0, 99999, 100000, 2}},
             message::Confirm{{1, 2, 3, 4, 5, 6, 7, 8, 9}, digest_of(4, 16)},

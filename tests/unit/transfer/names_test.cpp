@@ -48,3 +48,9 @@ TEST_CASE("names of transfers are short, ASCII and lower case, and are known aga
     CHECK_FALSE(is_transfer_file(".udtx-0000000000000ab.part"));
     CHECK_FALSE(is_transfer_file(".f.udtx-00000000000000ab.journal"));
 }
+
+TEST_CASE("files of transfers are known in capitals, too") {
+    CHECK(is_transfer_file(".udtx-0123456789abcdef.part"));
+    CHECK(is_transfer_file(".UDTX-0123456789ABCDEF.JOURNAL"));
+    CHECK_FALSE(is_transfer_file("UDTX-0123456789ABCDEF.PART"));
+}

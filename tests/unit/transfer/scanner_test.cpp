@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
@@ -171,22 +173,55 @@ TEST_CASE("excluded directories are not looked into, and links that lead out can
     CHECK(leads_out("a/l", "/etc"));
     CHECK(leads_out("a/l", "../b/../../c"));
     CHECK_FALSE(leads_out("a/b/l", "../../c"));
+    // A name on the way may be a link itself.
+    CHECK(leads_out("a/l", "b/../c"));
+    CHECK(leads_out("a/l", "b/.."));
+    CHECK_FALSE(leads_out("a/b/l", "./.././../c"));
 }
 
-TEST_CASE("sources that are missing or collide are named") {
+TEST_CASE("sources that are missing are named") {
     const TemporaryDirectory temp;
-    fs::create_directories(temp / "a");
-    fs::create_directories(temp / "b");
-    write_file(temp / "a/x", "1");
-    write_file(temp / "b/x", "2");
     CHECK_FALSE(open_sources({}).ok());
     auto missing = open_sources({(temp / "none").string()});
     REQUIRE_FALSE(missing.ok());
     CHECK(missing.error().code == ErrorCode::file_io);
     CHECK(missing.error().message.find("none") != std::string::npos);
-    auto doubled = open_sources({(temp / "a/x").string(), (temp / "b/x").string()});
-    REQUIRE_FALSE(doubled.ok());
-    CHECK(doubled.error().code == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("of two sources of one name the first file goes, and directories become one") {
+    const TemporaryDirectory temp;
+    for (const char* side : {"a", "b"}) {
+        fs::create_directories(temp / side / "d" / (std::string("of-") + side));
+        write_file(temp / side / "x", side);
+        write_file(temp / side / "d/both", side);
+    }
+    const Scan scan({(temp / "a/x").string(), (temp / "b/x").string(), (temp / "a/d").string(),
+                     (temp / "b/d/").string(), (temp / "b/d").string()});
+    CHECK(scan.entries.at("x").root == 0);
+    CHECK(scan.entries.at("d/both").root == 2);
+    CHECK(scan.entries.count("d/of-a") + scan.entries.count("d/of-b") == 2);
+    CHECK(std::count(scan.order.begin(), scan.order.end(), "d") == 1);
+    REQUIRE(scan.report.outcome().warnings.size() == 1);
+    CHECK(scan.report.outcome().warnings.front().find("2 names in common") != std::string::npos);
+    CHECK(scan.report.outcome().failed_count == 0);
+}
+
+TEST_CASE("what is left out is named where the receiver is to leave it alone") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "t/no");
+    write_file(temp / "t/no/below", "x");
+    write_file(temp / "t/file", "x");
+    fs::create_symlink("file", temp / "t/link");
+    REQUIRE(::mkfifo((temp / "t/fifo").c_str(), 0600) == 0);
+    ScanOptions options;
+    options.links = LinkChoice::skip;
+    REQUIRE(options.rules.add({false, "no"}).ok());
+    CHECK(Scan({(temp / "t/").string()}, options).entries.size() == 1);
+    options.name_unsent = true;
+    const Scan scan({(temp / "t/").string()}, options);
+    CHECK(scan.entries.size() == 4);
+    for (const char* name : {"link", "fifo", "no"}) CHECK(scan.entries.at(name).unsent);
+    CHECK_FALSE(scan.entries.at("file").unsent);
 }
 
 TEST_CASE("a source that is neither file, directory nor link is refused by name") {

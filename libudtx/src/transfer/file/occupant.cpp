@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -45,11 +46,15 @@ bool is_link_to(const ConfinedDir& root, const std::string& path, const std::str
     return n >= 0 && std::string_view(now.data(), static_cast<std::size_t>(n)) == target;
 }
 
+bool same_state(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && mtime_of(a) == mtime_of(b) &&
+           a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
 bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other) {
     const Place one(root, path);
     const Place two(root, other);
-    return one.found && two.found && S_ISREG(one.st.st_mode) && one.st.st_dev == two.st.st_dev &&
-           one.st.st_ino == two.st.st_ino;
+    return one.found && two.found && S_ISREG(one.st.st_mode) && same_state(one.st, two.st);
 }
 
 }  // namespace udtx::transfer

@@ -1,6 +1,8 @@
 // What stands under a name where something is to come.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 
@@ -20,6 +22,8 @@ enum class Occupant : std::uint8_t {
 [[nodiscard]] Occupant occupant_of(const ConfinedDir& root, const std::string& path);
 /// A symbolic link that leads there.
 [[nodiscard]] bool is_link_to(const ConfinedDir& root, const std::string& path, const std::string& target);
+/// One file, as it was. The inode number alone says little where one file system shows several others.
+[[nodiscard]] bool same_state(const struct stat& a, const struct stat& b);
 /// Two names of one regular file.
 [[nodiscard]] bool is_same_file(const ConfinedDir& root, const std::string& path, const std::string& other);
 

@@ -104,6 +104,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* query = std::get_if<message::Query>(&message)) return handle(*query);
     if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
     if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
+    if (const auto* unsent = std::get_if<message::Unsent>(&message)) return handle(*unsent);
     if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
     if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
@@ -263,6 +264,20 @@ Result<void> ReceiveJob::handle(const message::Rules& m) {
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
     queue_.push(op::Rules{m}, cost);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Unsent& m) {
+    if (!offer_->erase) return broken("names for a deletion that was not offered");
+    message::Unsent unsent;
+    std::size_t cost = sizeof m;
+    for (const std::string& path : m.paths) {
+        std::vector<std::string> components = split_path(path);
+        if (auto checked = check_path(components); !checked) return checked;
+        unsent.paths.push_back(join_path(renamed(std::move(components))));
+        cost += sizeof(std::string) + unsent.paths.back().size();
+    }
+    queue_.push(op::Unsent{std::move(unsent)}, cost);
     return {};
 }
 

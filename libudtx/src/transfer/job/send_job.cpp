@@ -135,6 +135,7 @@ void SendJob::start_tasks() {
     if (options_.sent != nullptr) options_.sent->begin_connection();
     auto rules = this->rules();
     const bool hard_links = options_.scan.hard_links;
+    options_.scan.name_unsent = options_.erase;
     scanner_.emplace(roots_, scanned_, report_, std::move(options_.scan));
     reader_.emplace(roots_,
                     ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,

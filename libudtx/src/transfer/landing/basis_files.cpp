@@ -22,11 +22,6 @@ constexpr std::size_t kMaxBlocks = 1U << 20U;
 constexpr std::size_t kFileCost = 8;
 constexpr int kReadOnly = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-bool same_state(const struct stat& a, const struct stat& b) {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && mtime_of(a) == mtime_of(b) &&
-           a.st_ctim.tv_sec == b.st_ctim.tv_sec && a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
-}
-
 /// Blocks of the two versions that lie in the same place and are equally long.
 std::uint64_t common_blocks(std::uint64_t old_size, std::uint64_t new_size) {
     if (old_size == new_size) return (new_size + kPieceBytes - 1) / kPieceBytes;

@@ -96,10 +96,13 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
 }
 
-int rename_one(Commit& commit, Directories& directories) {
+int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
     if (fd < 0 || commit.temporary.empty()) return error;
+    const auto there = claims.take(fd, commit.directory, commit.name);
+    commit.taken = !there;
+    if (commit.taken) return EEXIST;
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
     if (commit.keep_existing) {
@@ -108,6 +111,7 @@ int rename_one(Commit& commit, Directories& directories) {
     } else {
         error = ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
     }
+    if (error == 0) claims.note_made(fd, commit.directory, commit.name, *there);
     // Two names of one file: a rename leaves both.
     if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);
     return commit.skipped ? 0 : error;
@@ -121,14 +125,15 @@ void remove_temporary(const Commit& commit, Directories& directories) {
 
 }  // namespace
 
-void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const CommitCallbacks& callbacks) {
+void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
+                  const CommitCallbacks& callbacks) {
     std::vector<std::optional<int>> errors(batch.size());
     sync_contents(root, batch, errors);
 
     Directories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (errors[i]) continue;
-        if (const int error = rename_one(batch[i], directories); error != 0) errors[i] = error;
+        if (const int error = rename_one(batch[i], directories, claims); error != 0) errors[i] = error;
     }
     const int sync_error = directories.sync();
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -138,7 +143,9 @@ void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const Com
             continue;
         }
         if (errors[i]) remove_temporary(commit, directories);
-        callbacks.failed(commit, io_error("cannot finish", commit.path(), errors[i].value_or(sync_error)));
+        callbacks.failed(commit, commit.taken
+                                     ? falls_together(commit.path())
+                                     : io_error("cannot finish", commit.path(), errors[i].value_or(sync_error)));
     }
     callbacks.batch_over();
 }

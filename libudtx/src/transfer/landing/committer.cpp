@@ -21,8 +21,9 @@ constexpr std::uint64_t kLargeFile = 8U << 20U;
 
 }  // namespace
 
-Committer::Committer(const ConfinedDir& root, CommitCallbacks callbacks)
+Committer::Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbacks callbacks)
     : root_(root),
+      claims_(claims),
       callbacks_(std::move(callbacks)),
       task_(
           disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
@@ -84,7 +85,7 @@ DiskStep Committer::step() {
     busy_ = true;
     changed_.notify_all();
     lock.unlock();
-    commit_batch(root_, batch, callbacks_);
+    commit_batch(root_, claims_, batch, callbacks_);
     batch.clear();
     lock.lock();
     busy_ = false;

@@ -14,6 +14,7 @@
 
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/entry_claims.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/journal_format.hpp"
 
@@ -33,6 +34,7 @@ struct Commit {
     bool keep_existing = false;          ///< what stands under the name stays ...
     bool kept = false;                   ///< it was there, as a journal proves
     bool skipped = false;                ///< ... and something did
+    bool taken = false;                  ///< to the file system the name is that of something else that came
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 
@@ -44,12 +46,13 @@ struct CommitCallbacks {
 };
 
 /// Syncs contents, renames, syncs directories; only then reports as delivered. Temporary files of failed commits go.
-void commit_batch(const ConfinedDir& root, std::vector<Commit>& batch, const CommitCallbacks& callbacks);
+void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
+                  const CommitCallbacks& callbacks);
 
 class Committer {
   public:
-    /// `root` outlives the committer.
-    Committer(const ConfinedDir& root, CommitCallbacks callbacks);
+    /// `root` and `claims` outlive the committer.
+    Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbacks callbacks);
     /// Commits what was submitted.
     ~Committer();
     Committer(const Committer&) = delete;
@@ -68,6 +71,7 @@ class Committer {
     void check_well() const;
 
     const ConfinedDir& root_;
+    EntryClaims& claims_;
     CommitCallbacks callbacks_;
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -1,14 +1,15 @@
 // --delete at the receiver: takes away what the sender does not have, in the directories that were sent.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/landing/entry_claims.hpp"
+#include "transfer/landing/folded_names.hpp"
 #include "transfer/landing/name_set.hpp"
 #include "transfer/source/filter_rules.hpp"
 
@@ -29,9 +30,13 @@ class Eraser {
   public:
     /// `root` outlives it.
     Eraser(const ConfinedDir& root, bool dry_run, EraseCallbacks callbacks);
+    /// `claims` says of what is there that it came in this run; outlives it.
+    Eraser(const ConfinedDir& root, bool dry_run, EntryClaims& claims, EraseCallbacks callbacks);
 
     /// Every name that the sender has; of a directory, that all in it is named too.
     void keep(const std::string& path, bool directory);
+    /// A name that the sender has and does not send.
+    void keep_unsent(const std::string& path);
     /// protocol: more rules than one sender may have.
     Result<void> add(const message::Rules& rules);
     /// Takes away what is in a directory that the sender has something else for. False: some of it stays.
@@ -41,22 +46,36 @@ class Eraser {
     Result<void> run();
 
   private:
-    void look_through(const std::string& directory);
+    /// The names that a directory was sent under: several, where they are one for the file system.
+    using Spellings = std::vector<std::string>;
+    void note(const std::string& path);
+    void look_through(const Spellings& spellings);
+    void look_through(int fd, const Spellings& spellings, const std::vector<ListedEntry>& listed,
+                      const OtherwiseRead* otherwise);
+    /// Of an entry that stays: what is in it is looked through if it is a directory at both ends.
+    void go_into(const Spellings& sent);
     /// True: it is gone.
     bool remove(int parent, const std::string& name, const std::string& path, std::size_t depth);
     bool remove_content(int parent, const std::string& name, const std::string& path, std::size_t depth);
-    [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, const struct stat& st) const;
+    [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, bool directory) const;
+    /// What came in this run, whatever its name reads now.
+    [[nodiscard]] bool has_come(int parent, const std::string& name) const;
 
     const ConfinedDir& root_;
     bool dry_run_;
+    std::optional<EntryClaims> own_claims_;
+    EntryClaims& claims_;
     EraseCallbacks callbacks_;
     NameSet names_;
     NameSet directories_;  // of them, those that are directories at the sender
+    FoldedNames folded_;   // of them, those that may read otherwise
     FilterRules rules_;
+    FilterRules small_rules_;        // the same in lower case
+    bool folds_ = false;             // where the work is now
     bool contents_ = false;          // of the destination itself
     bool nothing_sent_ = true;       // but the directories that were asked for
     std::vector<std::string> tops_;  // directories sent, at the top of the destination
-    std::vector<std::string> waiting_;
+    std::vector<Spellings> waiting_;
 };
 
 }  // namespace udtx::transfer

@@ -39,7 +39,8 @@ class DryLanding final : public Landing {
                      links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
                      return !links.queue.closed();
                  }),
-          eraser_(root_, true,
+          claims_(root_),
+          eraser_(root_, true, claims_,
                   {[&links = links_](const std::string& path) { hand_over_erased(links, path); },
                    [&links = links_](const std::string& path, const Error& error) {
                        links.report.warn("'" + escape_name(path) + "': " + error.message);
@@ -72,7 +73,9 @@ class DryLanding final : public Landing {
             return has;
         };
         std::optional<Holding> has;
-        if (of_entry) {
+        if (falls_together_with_another(o.query, path, of_entry)) {
+            has = say(Holding::blocked);
+        } else if (of_entry) {
             has = say(holding_of(*latest_, path));
         } else if (is_blocked(path)) {
             has = say(Holding::blocked);
@@ -82,10 +85,15 @@ class DryLanding final : public Landing {
                 hand_over(links_, std::move(answer));
             });
         }
+        if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
         const bool is_directory = type == EntryType::directory;
         if (has == Holding::same && counts_ && !is_directory) count_unchanged(links_.report, type);
         if (has == Holding::exists && counts_) count_skipped(links_.report, type);
         if (!has) hashed_.emplace(path, changes);
+    }
+    void operator()(const op::Unsent& o) {
+        if (!erase_) return;
+        for (const std::string& path : o.unsent.paths) eraser_.keep_unsent(path);
     }
     void operator()(const op::Rules& o) {
         if (auto added = eraser_.add(o.rules); !added) fatal(added.error());
@@ -113,11 +121,18 @@ class DryLanding final : public Landing {
         if (there) return Holding::same;
         if (basis_.must_stay(path)) return Holding::exists;
         if (!directory && is_blocked(path)) return Holding::blocked;
-        if (entry.type != EntryType::hard_link || erase_) return Holding::nothing;
-        // Where its first name cannot be, this one leads nowhere.
-        const bool leads = clear_way(root_, entry.target, nullptr, Way::look).ok();
-        if (!leads) hand_over_failure(links_, kNoEntry, path, io_error("cannot make link", path, EPERM));
-        return leads ? Holding::nothing : Holding::blocked;
+        return Holding::nothing;
+    }
+    /// Two directories become one.
+    bool falls_together_with_another(const message::Query& query, const std::string& path, bool of_entry) {
+        if (of_entry && latest_->type == EntryType::directory && occupant_of(root_, path) == Occupant::directory) {
+            return false;
+        }
+        auto free = claims_.take(path);
+        const bool same = !free && !of_entry && basis_.is_same(path, query.size, query.mtime);
+        if (same) free = claims_.take(path, EntryClaims::For::keeping);
+        if (!free) hand_over_failure(links_, kNoEntry, path, free.error());
+        return !free;
     }
     /// In what that which stands there is not what the sender has, as far as a run would change it.
     std::uint8_t changes_of(EntryType type, const std::string& path, const message::Query& query) {
@@ -170,6 +185,7 @@ class DryLanding final : public Landing {
     bool counts_;
     HashAlgorithm hash_;
     BasisFiles basis_;
+    EntryClaims claims_;
     Eraser eraser_;
 };
 

@@ -29,6 +29,9 @@ struct Meta {
 struct Rules {
     message::Rules rules;
 };
+struct Unsent {
+    message::Unsent unsent;
+};
 struct KeepPieces {
     std::uint64_t index = 0;
     Extent extent;
@@ -51,7 +54,7 @@ struct Finish {
 }  // namespace op
 
 using ReceiveOp = std::variant<op::BeginEntry, op::WritePiece, op::CheckDigests, op::Query, op::Meta, op::Rules,
-                               op::KeepPieces, op::Hole, op::EndFile, op::StreamBytes, op::Finish>;
+                               op::Unsent, op::KeepPieces, op::Hole, op::EndFile, op::StreamBytes, op::Finish>;
 using ReceiveQueue = BoundedQueue<ReceiveOp>;
 
 }  // namespace udtx::transfer

@@ -192,7 +192,8 @@ class FileLanding final : public StreamLanding {
         };
         const auto failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
         const BriefRights rights_to(root_->fd());
-        commit_batch(*root_, batch, {delivered, failed});
+        EntryClaims claims(*root_);
+        commit_batch(*root_, claims, batch, {delivered, failed});
     }
 
     const std::string name_;

@@ -105,10 +105,13 @@ class TreeLanding final : public Landing {
     }
     void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
     void operator()(const op::Query& o) {
+        // What is not answered comes, and is looked at then.
+        if (!answering_) return;
         writer_->answer(o.query, [this](message::Answer answer) { tell(std::move(answer)); });
     }
     void operator()(const op::Meta& o) { writer_->set_meta(o.meta); }
     void operator()(const op::Rules& o) { writer_->add_rules(o.rules); }
+    void operator()(const op::Unsent& o) { writer_->note_unsent(o.unsent); }
     void operator()(const op::KeepPieces& o) { keeping_ = o; }
     void operator()(const op::Hole& o) { writer_->make_hole(o.index, o.extent); }
     void operator()(const op::EndFile& o) { writer_->end_file(o.end, o.pieces); }

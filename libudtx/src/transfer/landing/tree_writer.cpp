@@ -38,6 +38,7 @@ FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOption
 
 TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks)
     : root_(std::move(root)),
+      claims_(root_),
       options_(options),
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
@@ -51,7 +52,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     });
     if (options_.erase) {
         eraser_.emplace(
-            root_, false,
+            root_, false, claims_,
             EraseCallbacks{callbacks_.erased,
                            [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
                            [this] { return callbacks_.checked(0); },
@@ -73,7 +74,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
         commits.batch_over = [this] { resume_->flush_delivered(); };
     }
-    committer_ = std::make_unique<Committer>(root_, std::move(commits));
+    committer_ = std::make_unique<Committer>(root_, claims_, std::move(commits));
 }
 
 TreeWriter::~TreeWriter() { abandon(); }
@@ -105,6 +106,7 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
         if (parent) error = make_or_open_directory(parent.get(), split, entry, before);
         return error == 0 ? Result<void>() : io_error("cannot make directory", path, error);
     });
+    if (!made && made.error().system_error == EEXIST) return fail(entry.index, path, falls_together(path));
     if (!made && stays(made.error().system_error)) return callbacks_.skipped(entry.type);
     if (!made) return fail(entry.index, path, made.error());
     if (!options_.preserve) final_mode = lent_.owed(path).value_or(before);
@@ -127,12 +129,16 @@ int TreeWriter::make_or_open_directory(int parent, const SplitName& split, const
     const auto make = [&] {
         if (::mkdirat(parent, split.leaf.c_str(), static_cast<mode_t>(wanted | mode_bits::kOwner)) != 0) return errno;
         if ((wanted & mode_bits::kOwner) != mode_bits::kOwner) lent_.owe(path, wanted);
+        claims_.note_made_directory(parent, split.directory, split.leaf);
         return 0;
     };
     int error = make();
     if (error != EEXIST) return error;
     error = open_up_directory(parent, split.leaf, before, [&](std::uint32_t mode) { lent_.owe(path, mode); });
-    if (!is_barrier(error) || stays(error)) return error;
+    if (error == 0) claims_.take_directory(parent, split.directory, split.leaf);
+    if (!is_barrier(error)) return error;
+    if (!claims_.take(parent, split.directory, split.leaf)) return EEXIST;
+    if (stays(error)) return error;
     if (::unlinkat(parent, split.leaf.c_str(), 0) != 0) return errno;
     before = entry.mode;
     return make();
@@ -144,6 +150,7 @@ bool TreeWriter::stays(int error_number) const {
 
 Result<void> TreeWriter::make_way(const std::string& path) {
     if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return {};
+    if (auto free = claims_.take(path); !free) return free.error();
     // What bars the way is the directory that is to go, or the one it is in.
     const auto clear = [&] { return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear); };
     return lent_.with(split_leaf(path).directory, [&] { return lent_.with(path, clear); });
@@ -158,7 +165,11 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     const UniqueFd parent = root_.open_directory(split.directory, error);
     if (stays(error)) return callbacks_.skipped(entry.type);
     if (!parent) return fail(entry.index, path, io_error("cannot make link", path, error));
-    if (is_link_to(root_, path, entry.target)) return callbacks_.unchanged(entry.type);
+    if (const auto free = claims_.take(path); !free) return fail(entry.index, path, free.error());
+    if (is_link_to(root_, path, entry.target)) {
+        claims_.note_kept(path);
+        return callbacks_.unchanged(entry.type);
+    }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     const std::string temporary = temp_name(options_.unique + entry.index);
     const auto made = lent_.with(split.directory, [&]() -> Result<void> {
@@ -311,7 +322,8 @@ void TreeWriter::end_file(const message::FileEnd& end, std::uint64_t pieces) {
     const std::string& path = at->second.path;
     const bool skipped = end.status == FileStatus::skipped;
     // Counted when it was answered for.
-    if (skipped && (basis_.must_stay(path) || basis_.is_directory(path))) return forget(end.index);
+    const bool together = !together_.empty() && together_.count(path_key(path)) > 0;
+    if (skipped && (together || basis_.must_stay(path) || basis_.is_directory(path))) return forget(end.index);
     if (end.status != FileStatus::ok) {
         const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
         return drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
@@ -82,6 +83,8 @@ class TreeWriter {
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
     /// A file is read for an answer, piece by piece: reads one. False: there is no more of it.
     bool go_on_answering(const ReceiveResume::Reply& reply);
+    /// For the end: names that the sender has and does not send.
+    void note_unsent(const message::Unsent& unsent);
     /// Of the latest entry.
     void set_meta(const message::Meta& meta);
     /// For the end: what is not to be deleted.
@@ -179,6 +182,8 @@ class TreeWriter {
     void tell_lost_times();
 
     ConfinedDir root_;
+    EntryClaims claims_;
+    std::unordered_set<std::uint64_t> together_;  // files of which an answer said that they fall together with others
     TreeWriterOptions options_;
     TreeWriterCallbacks callbacks_;
     Hasher piece_hasher_;

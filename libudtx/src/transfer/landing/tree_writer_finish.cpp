@@ -194,7 +194,14 @@ void TreeWriter::add_rules(const message::Rules& rules) {
     if (auto added = eraser_->add(rules); !added) callbacks_.fatal(added.error());
 }
 
+void TreeWriter::note_unsent(const message::Unsent& unsent) {
+    if (!eraser_) return;
+    for (const std::string& path : unsent.paths) eraser_->keep_unsent(path);
+}
+
 void TreeWriter::erase() {
+    // What is there has come in this run.
+    if (!options_.occupied) return;
     if (auto erased = eraser_->run(); !erased) fail(kNoEntry, "--delete", erased.error());
 }
 

@@ -15,6 +15,13 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     if (!check_path(query.path)) return reply({query.number, Holding::nothing, 0, {}});
     const std::string path = join_path(query.path);
     if (eraser_) eraser_->keep(path, false);
+    auto free = claims_.take(path);
+    if (!free && basis_.is_same(path, query.size, query.mtime)) free = claims_.take(path, EntryClaims::For::keeping);
+    if (!free) {
+        together_.insert(path_key(path));
+        fail(kNoEntry, path, free.error());
+        return reply({query.number, Holding::blocked, 0, {}});
+    }
     const bool must_stay = basis_.must_stay(path);
     // What --delete has to take away first, it takes when the file has come.
     if (!must_stay && !eraser_ && basis_.is_directory(path)) {
@@ -29,6 +36,7 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
     if (known) return resume_->answer(query, reply);
     const auto has = basis_.answer(query, reply);
+    if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
     if (has == Holding::same) callbacks_.unchanged(EntryType::file);
     if (has == Holding::exists) callbacks_.skipped(EntryType::file);
 }
@@ -108,6 +116,7 @@ void TreeWriter::end_kept(std::uint64_t index) {
         lost_times_.look(fd.get(), file.path, file.attributes.mtime);
     }
     latest_kept_ = file.path;
+    claims_.note_kept(file.path);
     SplitName split = split_leaf(file.path);
     Commit commit;
     commit.index = index;

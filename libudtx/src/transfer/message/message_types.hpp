@@ -18,6 +18,7 @@ enum class MessageType : std::uint8_t {
     rules = 10,
     plan = 11,
     sources = 12,
+    unsent = 13,
     found = 14,
     accept = 16,
     file_failed = 17,

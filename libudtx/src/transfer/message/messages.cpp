@@ -175,6 +175,10 @@ bool put_body(Writer& out, const message::Erased& m) {
     return put_type(out, MessageType::erased) && put_list(out, m.paths);
 }
 
+bool put_body(Writer& out, const message::Unsent& m) {
+    return put_type(out, MessageType::unsent) && put_list(out, m.paths);
+}
+
 bool put_body(Writer& out, const message::Plan& m) {
     return put_type(out, MessageType::plan) && out.u8(static_cast<std::uint8_t>(m.entry.kind)) &&
            out.u8(static_cast<std::uint8_t>(m.entry.type)) && out.u8(m.entry.changes) &&

@@ -179,6 +179,10 @@ struct Query {
     std::uint64_t attributes = 0;  ///< attributes_key() of them
 };
 
+/// Names that the sender has and does not send: excluded, links or kinds that do not go. --delete leaves them alone.
+struct Unsent {
+    std::vector<std::string> paths;
+};
 /// Of a dry run that was asked for: what would become of one entry.
 struct Plan {
     PlannedEntry entry;
@@ -310,7 +314,7 @@ using Message =
                  message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
                  message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
-                 message::Names, message::Note, message::Found, message::Unset>;
+                 message::Names, message::Note, message::Found, message::Unset, message::Unsent>;
 
 /// Appends length-prefixed messages to one block of bytes.
 class MessageWriter {

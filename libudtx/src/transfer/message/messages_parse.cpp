@@ -326,6 +326,8 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_meta(in);
         case MessageType::rules:
             return parse_rules(in);
+        case MessageType::unsent:
+            return message::Unsent{parse_path_list(in)};
         case MessageType::accept:
             return message::Accept{in.varint()};
         case MessageType::file_failed:

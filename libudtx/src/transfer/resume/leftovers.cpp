@@ -28,11 +28,9 @@ constexpr std::int64_t kDay = 86'400;
 // Where locks are not to be had: no transfer leaves a file untouched for so long and then goes on.
 constexpr std::int64_t kSurelyIdle = kDay;
 
-std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
-
 std::string temporary_of(std::uint64_t transfer, const std::string& path) {
     const SplitName split = split_leaf(path);
-    return child(split.directory, temp_name(transfer ^ path_key(path)));
+    return path_in(split.directory, temp_name(transfer ^ path_key(path)));
 }
 
 std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
@@ -149,7 +147,7 @@ class Cleaner {
         for (const std::string& name : names) {
             struct stat st = {};
             if (::fstatat(here, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-            if (S_ISDIR(st.st_mode)) look_through(child(directory, name), depth + 1);
+            if (S_ISDIR(st.st_mode)) look_through(path_in(directory, name), depth + 1);
             if (is_transfer_file(name) && !is_journal(name)) clean_temporary(here, directory, name, st, use);
         }
         above_.pop_back();
@@ -159,21 +157,21 @@ class Cleaner {
 
     void clean_journal(int parent, const std::string& directory, const std::string& name) {
         const OpenJournal journal = open_journal(parent, name);
-        const std::string path = child(directory, name);
+        const std::string path = path_in(directory, name);
         std::string why;
         if (journal.state == OpenJournal::State::busy) why = "a transfer is under way";
         if (journal.state == OpenJournal::State::foreign) why = "it is no journal of this user's transfers";
         if (why.empty() && is_new(journal.st)) why = "it is too new";
         for (const std::string& temporary : journal.temporaries) {
             if (!why.empty()) {
-                spared_.insert(child(directory, temporary));
+                spared_.insert(path_in(directory, temporary));
             } else {
-                doomed_.insert(child(directory, temporary));
+                doomed_.insert(path_in(directory, temporary));
             }
         }
         if (!why.empty()) return keep(path, why);
         // The temporary files first: what is left of them when this is cut off is found by the next one.
-        for (const std::string& temporary : journal.temporaries) remove_at(child(directory, temporary));
+        for (const std::string& temporary : journal.temporaries) remove_at(path_in(directory, temporary));
         if (!options_.dry_run) {
             const auto root = base_.subdirectory(directory);
             if (root) give_back_rights(*root, journal);
@@ -183,7 +181,7 @@ class Cleaner {
 
     void clean_temporary(int parent, const std::string& directory, const std::string& name, const struct stat& st,
                          Use use) {
-        const std::string path = child(directory, name);
+        const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
         if (spared_.count(path) > 0) return keep(path, "its journal stays");
         if (!is_ours(st)) return keep(path, "it is no file of this user's transfers");

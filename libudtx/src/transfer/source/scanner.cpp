@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -18,12 +19,11 @@ namespace udtx::transfer {
 
 namespace {
 
-std::string child(const std::string& path, const std::string& name) { return path.empty() ? name : path + '/' + name; }
-
-/// Sources with names of their own differ in these.
+/// Sources may bring the same names: those of which only the content goes, and those of one name.
 bool may_meet(const std::vector<SourceRoot>& roots) {
-    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
-    return roots.size() > 1 && std::any_of(roots.begin(), roots.end(), contents);
+    std::set<std::string_view> leaves;
+    const auto meets = [&](const SourceRoot& root) { return root.leaf.empty() || !leaves.insert(root.leaf).second; };
+    return roots.size() > 1 && std::any_of(roots.begin(), roots.end(), meets);
 }
 
 }  // namespace
@@ -39,10 +39,14 @@ std::uint64_t expected_data_bytes(const struct stat& st) noexcept {
 bool leads_out(std::string_view path, std::string_view target) {
     if (target.empty() || target.front() == '/') return true;
     auto depth = static_cast<std::ptrdiff_t>(split_path(path).size()) - 1;
+    bool down = false;
     for (const std::string& part : split_path(target)) {
-        if (part == ".") continue;
-        depth += part == ".." ? -1 : 1;
-        if (depth < 0) return true;
+        if (part == "..") {
+            // Up again from a name that may be a link itself leads nobody knows where.
+            if (down || --depth < 0) return true;
+        } else if (part != ".") {
+            down = true;
+        }
     }
     return false;
 }
@@ -84,6 +88,11 @@ DiskStep Scanner::step() {
         stopped_ = stopped_ || queue_.closed();
     }
     levels_.clear();
+    if (brought_again_ > 0) {
+        report_.warn("several sources have " +
+                     (brought_again_ == 1 ? "a name" : std::to_string(brought_again_) + " names") +
+                     " in common: the first one's went, first '" + escape_name(first_again_) + "'");
+    }
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();
     return DiskStep::over();
@@ -125,7 +134,7 @@ void Scanner::walk_on() {
     }
     const std::string name = found->d_name;
     if (name == "." || name == "..") return;
-    visit(root_, ::dirfd(top.directory.get()), name, child(top.path, name), top.below);
+    visit(root_, ::dirfd(top.directory.get()), name, path_in(top.path, name), top.below);
 }
 
 void Scanner::begin_name(const Asked& asked) {
@@ -148,7 +157,7 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
     std::string path;
     for (std::size_t i = 0; i + 1 < components.size(); ++i) {
         const std::string directory = path;
-        path = child(path, components[i]);
+        path = path_in(path, components[i]);
         const auto [known, added] = parents_.try_emplace(path, false);
         if (added) {
             int error = 0;
@@ -169,7 +178,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     if (options_.only_finished && is_transfer_file(name)) return;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
-    if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return;
+    if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (auto checked = check_path(split_path(path)); !checked) {
         report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
         // What lies below is refused for the same reason, and counted one by one.
@@ -193,7 +202,8 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
         visit_file(st, std::move(entry));
     } else if (S_ISLNK(st.st_mode)) {
         visit_symlink(directory, name, std::move(entry));
-    } else {
+    } else if (!came_before(path)) {
+        leave_out(path);
         report_.warn("skipped " + std::string(special_kind(st.st_mode)) + " '" + escape_name(path) + "'");
     }
 }
@@ -202,10 +212,30 @@ TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
     return may_meet_ ? taken_.take(path, directory) : TakenNames::Holder::none;
 }
 
+bool Scanner::came_before(const std::string& path) {
+    if (holder_of(path, false) == TakenNames::Holder::none) return false;
+    // A list may name a file twice; that is nothing to tell.
+    if (!options_.names && brought_again_++ == 0) first_again_ = path;
+    return true;
+}
+
+void Scanner::leave_out(const std::string& path) {
+    if (!options_.name_unsent || !check_path(split_path(path))) return;
+    ScannedEntry entry;
+    entry.path = path;
+    entry.unsent = true;
+    const std::size_t cost = sizeof(ScannedEntry) + path.size();
+    if (!queue_.push(std::move(entry), cost)) stopped_ = true;
+}
+
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
-    if (holder_of(entry.path, false) != TakenNames::Holder::none) return;
+    if (came_before(entry.path)) return;
     if (options_.hard_links && st.st_nlink > 1) {
-        const auto [first, added] = linked_.try_emplace({st.st_dev, st.st_ino}, entry.path);
+        const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
+                          st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+        entry.linked = true;
+        entry.size = static_cast<std::uint64_t>(st.st_size);
+        const auto [first, added] = linked_.try_emplace(file, entry.path);
         if (!added) {
             entry.type = EntryType::hard_link;
             entry.target = first->second;
@@ -218,17 +248,22 @@ void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
 }
 
 void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {
-    if (options_.links == LinkChoice::skip) return report_.warn("skipped link '" + escape_name(entry.path) + "'");
+    if (came_before(entry.path)) return;
+    if (options_.links == LinkChoice::skip) {
+        leave_out(entry.path);
+        return report_.warn("skipped link '" + escape_name(entry.path) + "'");
+    }
     std::array<char, kMaxPathBytes + 1> target{};
     const ssize_t n = ::readlinkat(directory, name.c_str(), target.data(), target.size());
     if (n < 0 || static_cast<std::size_t>(n) > kMaxPathBytes) return fail(entry.path, n < 0 ? errno : ENAMETOOLONG);
     entry.type = EntryType::symlink;
     entry.target.assign(target.data(), static_cast<std::size_t>(n));
     if (options_.links == LinkChoice::safe && leads_out(entry.path, entry.target)) {
+        leave_out(entry.path);
         return report_.warn("skipped link '" + escape_name(entry.path) + "': it leads out of the tree, to '" +
                             escape_name(entry.target) + "'");
     }
-    if (holder_of(entry.path, false) == TakenNames::Holder::none) add(std::move(entry));
+    add(std::move(entry));
 }
 
 void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct ScannedEntry {
     std::string target;            ///< symlink; hard link: path of the entry that it is another name of
     std::uint32_t user = 0;
     std::uint32_t group = 0;
+    bool linked = false;  ///< other names of the file may follow as hard links
+    bool unsent = false;  ///< only its name goes
 };
 
 struct ScanOptions {
@@ -50,6 +53,7 @@ struct ScanOptions {
     std::optional<std::vector<std::string>> names;
     bool into_named = false;     ///< all that is in directories that are named
     bool only_finished = false;  ///< without journals and parts of transfers that are under way
+    bool name_unsent = false;    ///< what is left out is named: --delete leaves it alone
 };
 
 /// Bytes of memory that queued entries may take.
@@ -98,10 +102,14 @@ class Scanner {
     void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
     /// An earlier source, or line of the list, had that name.
     [[nodiscard]] TakenNames::Holder holder_of(const std::string& path, bool directory);
+    /// The same of what is no directory; counts those that had it.
+    [[nodiscard]] bool came_before(const std::string& path);
     void visit_symlink(int directory, const std::string& name, ScannedEntry entry);
     void visit_file(const struct stat& st, ScannedEntry entry);
     void descend(int directory, const std::string& name, const std::string& path, Into into);
     void add(ScannedEntry entry);
+    /// Found, and not to be sent; no failure.
+    void leave_out(const std::string& path);
     void fail(const std::string& path, int error_number);
     /// Nothing of a directory goes where a file has its name.
     void fail_hidden(const std::string& path);
@@ -113,13 +121,17 @@ class Scanner {
     std::vector<Level> levels_;
     const bool may_meet_;  // names can come twice
     TakenNames taken_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // first names, by device and inode
+    /// Device and inode say little where one file system shows several: times and size have to agree as well.
+    using Linked = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, time_t, long, time_t, long>;
+    std::map<Linked, std::string> linked_;              // first names
     std::map<std::string, bool, std::less<>> parents_;  // of names that were asked for: whether they were sent
     std::size_t next_root_ = 0;
     std::size_t root_ = 0;  // the present one
     std::vector<Asked> asked_;
     std::size_t next_asked_ = 0;
-    bool everything_ = false;  // that is there was asked for
+    bool everything_ = false;          // that is there was asked for
+    std::uint64_t brought_again_ = 0;  // names of an earlier source
+    std::string first_again_;
     bool stopped_ = false;
 };
 

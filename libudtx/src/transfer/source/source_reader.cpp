@@ -40,7 +40,8 @@ bool loses_bits(const ScannedEntry& entry, bool set_id) {
 }
 
 bool same_version(const struct stat& a, const struct stat& b) {
-    return a.st_size == b.st_size && a.st_ino == b.st_ino && mtime_of(a) == mtime_of(b);
+    // Of one descriptor: an inode number that changes meanwhile, as FUSE may have it, says nothing.
+    return a.st_size == b.st_size && mtime_of(a) == mtime_of(b);
 }
 
 }  // namespace
@@ -127,6 +128,7 @@ SourceReader::Wait SourceReader::wait_to_send() {
 
 void SourceReader::send(Candidate candidate) {
     ScannedEntry& entry = candidate.entry;
+    if (entry.type == EntryType::hard_link && !options_.dry_run) return send_hard_link(std::move(entry));
     if (entry.type != EntryType::file && !options_.dry_run) return send_unread(entry);
     if (!decided_) return begin_file(std::move(entry), {}, candidate.query);
     RemoteHolding holding =
@@ -138,6 +140,7 @@ void SourceReader::send(Candidate candidate) {
     if (same && !options_.dry_run && told) {
         return send_kept(entry, holding.has);
     }
+    if (holding.has == Holding::blocked || holding.has == Holding::exists) note_unreplaced(entry);
     if (holding.has == Holding::blocked) return count_unsent(entry);
     if (same || holding.has == Holding::exists) {
         count_unsent(entry);
@@ -179,6 +182,28 @@ void SourceReader::send_unread(const ScannedEntry& entry) {
     int ignored = 0;
     const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
     if (fd) send_meta(entry, fd.get(), Others::go);
+}
+
+void SourceReader::note_unreplaced(const ScannedEntry& entry) {
+    if (entry.linked) unreplaced_.try_emplace(path_key(entry.path));
+}
+
+void SourceReader::send_hard_link(ScannedEntry entry) {
+    for (;;) {
+        const auto first = unreplaced_.find(path_key(entry.target));
+        if (first == unreplaced_.end()) return send_unread(entry);
+        if (first->second.empty()) {
+            first->second = entry.path;
+            break;
+        }
+        entry.target = first->second;
+    }
+    entry.type = EntryType::file;
+    entry.target.clear();
+    // As any file, it is asked about first.
+    const std::uint64_t query = ask(entry);
+    met_ = std::chrono::steady_clock::now();
+    candidate_ = {std::move(entry), query};
 }
 
 void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
@@ -271,6 +296,7 @@ void SourceReader::end_file(FileStatus status) {
             note_standing(file.entry);
         }
     } else if (status == FileStatus::skipped) {
+        note_unreplaced(file.entry);
         if (file.holding.has == Holding::exists) note_standing(file.entry);
     } else {
         fail(file.entry.path, status, file.error);
@@ -399,6 +425,7 @@ void SourceReader::flush_digests(OpenFile& file) {
 }
 
 void SourceReader::finish() {
+    flush_unsent();
     warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
     warn_of(capabilities_, "capabilities are never kept");
     warn_of(access_lists_, "access control lists are never kept");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -82,6 +83,10 @@ class SourceReader {
     /// It is at the receiver, which does not count it as delivered by this connection.
     void note_standing(const ScannedEntry& entry);
     void send_unread(const ScannedEntry& entry);
+    /// Other names of a file go as links, unless the one that they lead to stays what it was at the receiver: then the
+    /// first of them is sent, and the others lead there.
+    void send_hard_link(ScannedEntry entry);
+    void note_unreplaced(const ScannedEntry& entry);
     /// ENTRY of a directory or a link.
     void announce_unread(const ScannedEntry& entry);
     void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query);
@@ -104,6 +109,8 @@ class SourceReader {
     /// Takes what the scanner has found, until so many are waiting.
     void look_ahead(std::size_t most);
     void look_at(ScannedEntry entry);
+    void note_unsent(std::string path);
+    void flush_unsent();
     [[nodiscard]] std::uint64_t ask(const ScannedEntry& entry);
     /// Whether the receiver has said what it has, if anything, of what the query is about. Files are asked about
     /// meanwhile.
@@ -167,11 +174,15 @@ class SourceReader {
     Hasher piece_hasher_;
     RootDigest root_;
     std::unordered_set<std::uint64_t> planned_;  // of a dry run with hard_links: files that would be sent, by path key
+    /// With hard_links: names that did not get their file, by path key, and what was sent in place of each.
+    std::unordered_map<std::uint64_t, std::string> unreplaced_;
     std::uint64_t next_index_ = 0;
     std::uint64_t data_bytes_ = 0;
-    LeftOut special_bits_;  // entries that have them and are not to keep them ...
-    LeftOut capabilities_;  // ... and files that ...
-    LeftOut access_lists_;  // ... and entries that have these
+    LeftOut special_bits_;    // entries that have them and are not to keep them ...
+    LeftOut capabilities_;    // ... and files that ...
+    LeftOut access_lists_;    // ... and entries that have these
+    message::Unsent unsent_;  // names to be told
+    std::size_t unsent_bytes_ = 0;
     std::atomic<std::uint64_t> skip_{UINT64_MAX};
 };
 

@@ -32,7 +32,22 @@ void SourceReader::look_ahead(std::size_t most) {
     }
 }
 
+void SourceReader::note_unsent(std::string path) {
+    unsent_bytes_ += path.size() + 2;
+    if (unsent_bytes_ > kMaxListedPathBytes || unsent_.paths.size() == kMaxListItems) {
+        flush_unsent();
+        unsent_bytes_ = path.size() + 2;
+    }
+    unsent_.paths.push_back(std::move(path));
+}
+
+void SourceReader::flush_unsent() {
+    if (!unsent_.paths.empty()) packer_.message(std::exchange(unsent_, {}));
+    unsent_bytes_ = 0;
+}
+
 void SourceReader::look_at(ScannedEntry entry) {
+    if (entry.unsent) return note_unsent(std::move(entry.path));
     std::optional<std::uint64_t> query;
     const bool file = entry.type == EntryType::file;
     // In a dry run the receiver is told what it is asked about; nothing else comes of it.

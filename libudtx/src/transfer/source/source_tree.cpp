@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -62,14 +61,9 @@ Result<SourceRoot> open_source(const std::string& given) {
 Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources) {
     if (sources.empty()) return Error{ErrorCode::invalid_argument, "nothing to send"};
     std::vector<SourceRoot> roots;
-    std::set<std::string> leaves;
     for (const std::string& source : sources) {
         auto root = open_source(source);
         if (!root) return root.error();
-        if (!root->leaf.empty() && !leaves.insert(root->leaf).second) {
-            return Error{ErrorCode::invalid_argument,
-                         "two sources would both arrive as '" + escape_name(root->leaf) + "': send them one by one"};
-        }
         roots.push_back(std::move(root).value());
     }
     return roots;
@@ -144,7 +138,6 @@ Result<void> make_stream(ConfinedSources& found) {
 Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::vector<std::string>& sources,
                                            bool stream) {
     ConfinedSources found;
-    std::set<std::string> leaves;
     SourceShape shape = SourceShape::several;
     for (const std::string& source : sources) {
         auto root = open_below(base, source, shape);
@@ -152,10 +145,6 @@ Result<ConfinedSources> open_sources_below(const ConfinedDir& base, const std::v
         if (!root) {
             found.missing.push_back({source, root.error().code, root.error().message});
             continue;
-        }
-        if (!root->leaf.empty() && !leaves.insert(root->leaf).second) {
-            return Error{ErrorCode::refused,
-                         "two sources would both arrive as '" + escape_name(root->leaf) + "': fetch them one by one"};
         }
         found.roots.push_back(std::move(root).value());
     }

@@ -23,8 +23,7 @@ struct SourceRoot {
 };
 
 /// Errors: nothing given, a source that is missing or neither file, directory nor link, or whose directory
-/// cannot be opened, two that would arrive under
-/// the same name.
+/// cannot be opened.
 [[nodiscard]] Result<std::vector<SourceRoot>> open_sources(const std::vector<std::string>& sources);
 
 /// What a receiver asked for, below a directory from which no path leads out.
@@ -34,7 +33,7 @@ struct ConfinedSources {
     SourceShape shape = SourceShape::several;
     UniqueFd stream;  ///< the one file, if it was asked for as a stream
 };
-/// refused: a source leads out of `base`, or two would arrive under the same name; file_io: there is none of them.
+/// refused: a source leads out of `base`; file_io: there is none of them.
 /// Symbolic links are not followed; one at the end of a path is itself the source.
 [[nodiscard]] Result<ConfinedSources> open_sources_below(const ConfinedDir& base,
                                                          const std::vector<std::string>& sources, bool stream);

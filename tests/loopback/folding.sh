@@ -1,0 +1,196 @@
+# File systems that make something else of names: what came is never deleted or replaced for its name reading otherwise,
+# of two names that are one there the second fails, and what is stale still goes.
+. "$(dirname "$0")/lib.sh"
+here=$(dirname "$0")
+python=
+for candidate in /usr/bin/python3 python3; do
+    if "$candidate" -c 'import fusepy' 2>/dev/null || "$candidate" -c 'import fuse; fuse.Operations' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -w /dev/fuse ] || skip "no /dev/fuse that can be used here"
+command -v fusermount >/dev/null || command -v fusermount3 >/dev/null || skip "no fusermount here"
+[ -n "$python" ] || skip "no python3-fusepy here"
+unmount() { fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" 2>/dev/null || umount "$1" 2>/dev/null || true; }
+unmount_all() {
+    local status=$? at
+    for at in "$work"/mount.*; do [ ! -d "$at" ] || unmount "$at"; done
+    [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
+    (exit "$status")
+    cleanup
+}
+trap unmount_all EXIT
+make_key
+
+# mount_rules RULES: sets $disk, and $below, what it shows.
+mount_rules() {
+    below=$work/below.$1
+    disk=$work/mount.$1
+    mkdir -p "$below" "$disk"
+    "$python" "$here/folding_fs.py" "$1" "$below" "$disk" 2>"$work/fs.log" &
+    receivers+=($!)
+    for _ in $(seq 200); do
+        ! mountpoint -q "$disk" || return 0
+        sleep 0.02
+    done
+    skip "FUSE cannot be mounted here: $(tail -n 1 "$work/fs.log")"
+}
+copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}"; }
+plan() { expect "$1" "$send" -n --psk-file "$work/psk" "${@:2}"; }
+is() { [ "$(json_field "$work/last.out" "$1")" = "$2" ] || fail "$rules: $1 is $(json_field "$work/last.out" "$1") instead of $2"; }
+holds() { [ "$(cat "$disk/$1" 2>/dev/null)" = "$2" ] || fail "$rules: $1 holds '$(cat "$disk/$1" 2>&1)' instead of '$2'"; }
+entries() { find "$disk/$1" -mindepth 1 | wc -l; }
+
+# check FIRST SECOND: two names that are one there.
+check() {
+    local first=$1 second=$2 s=$work/source.$rules
+    mkdir -p "$s/one/deep" "$s/two" "$s/pair" "$s/kinds"
+    # --- what an earlier run left under another name is brought up to date in its place, and stays
+    mkdir -p "$disk/one"
+    echo old >"$disk/one/$second"
+    echo x >"$disk/one/stale"
+    echo 1 >"$s/one/$first"
+    echo 2 >"$s/one/plain"
+    echo 3 >"$s/one/deep/$first"
+    plan 0 --delete "$s/one/" "$url/one"
+    [ "$(grep '^\*deleting ' "$work/last.out")" = "*deleting   stale" ] || fail "$rules: the dry run lists $(cat "$work/last.out")"
+    for run in 1 2; do
+        copy 0 --delete "$s/one/" "$url/one"
+        holds "one/$first" 1
+        holds one/plain 2
+        holds "one/deep/$first" 3
+        [ ! -e "$disk/one/stale" ] || fail "$rules: what is stale stays"
+        [ "$(entries one)" -eq 4 ] || fail "$rules: $(ls -R "$disk/one")"
+    done
+    is unchanged 3
+    # --- a directory of another spelling, with something stale in it
+    mv "$s/one/deep" "$s/one/swap"
+    mkdir "$s/one/d$second"
+    echo 4 >"$s/one/d$second/inner"
+    mkdir "$disk/one/d$first"
+    echo x >"$disk/one/d$first/old"
+    copy 0 --delete "$s/one/" "$url/one"
+    holds "one/d$second/inner" 4
+    [ ! -e "$disk/one/d$first/old" ] || fail "$rules: what is stale stays in a directory that reads otherwise"
+    holds "one/$first" 1
+    # --- without --delete, too: the name that came first keeps its content, the other one fails by name
+    echo first >"$s/pair/$first"
+    copy 0 "$s/pair/" "$url/pair"
+    echo 'the second' >"$s/pair/$second"
+    for run in 1 2; do
+        copy 23 "$s/pair/" "$url/pair"
+        said "is the same name as another"
+        is failed_count 1
+        [ "$(entries pair)" -eq 1 ] || [ -n "$(find "$disk/pair" -name '.udtx*')" ] || fail "$rules: $(ls "$disk/pair")"
+        holds "pair/$first" first
+    done
+    copy 23 "$s/pair/" "$url/fresh"
+    is files 1
+    is failed_count 1
+    copy 23 --overwrite never "$s/pair/" "$url/fresh"
+    is failed_count 1
+    # --- directories become one, but for files of theirs that fall together
+    mkdir "$s/two/$first" "$s/two/$second"
+    echo a >"$s/two/$first/a"
+    echo b >"$s/two/$second/b"
+    for run in 1 2; do
+        copy 0 --delete "$s/two/" "$url/two"
+        holds "two/$first/a" a
+        holds "two/$first/b" b
+        [ "$(entries two)" -eq 3 ] || fail "$rules: $(ls -R "$disk/two")"
+    done
+    echo c1 >"$s/two/$first/c"
+    echo c22 >"$s/two/$second/c"
+    copy 23 "$s/two/" "$url/two"
+    is failed_count 1
+    # --- a file and a directory, a link and a file: one of them stands, whole
+    echo file >"$s/kinds/$first"
+    mkdir "$s/kinds/$second"
+    echo inside >"$s/kinds/$second/x"
+    copy 23 --delete "$s/kinds/" "$url/kinds"
+    [ "$(cat "$disk/kinds/$first" 2>/dev/null)" = file ] || holds "kinds/$second/x" inside
+    rm -r "$s/kinds/$second"
+    ln -s elsewhere "$s/kinds/$second"
+    copy 23 "$s/kinds/" "$url/links"
+    is failed_count 1
+}
+
+for rules in fold,inodes fold small,inodes nfd,inodes nfd dots; do
+    mount_rules "$rules"
+    start_recv "recv.$rules" --allow-delete --dir "$disk" --psk-file "$work/psk"
+    url=udtx://127.0.0.1:$port
+    case $rules in
+        nfd*) check $'caf\xc3\xa9' $'cafe\xcc\x81' ;;
+        dots) check name name. ;;
+        *) check Name nAME ;;
+    esac
+    kill -KILL "$receiver"
+done
+
+# --- names that are excluded are excluded in whatever case they read there
+rules=large,inodes
+mount_rules "$rules"
+start_recv large --allow-delete --dir "$disk" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port
+mkdir "$work/s"
+for f in kept.log goes.txt stays.txt; do echo "$f" >"$work/s/$f"; done
+copy 0 "$work/s/" "$url/"
+rm "$work/s/goes.txt"
+copy 0 --delete --exclude '*.log' "$work/s/" "$url/"
+is deleted 1
+[ "$(ls "$below" | sort | tr '\n' ' ')" = "KEPT.LOG STAYS.TXT " ] || fail "$rules: $(ls "$below")"
+
+# --- different files that report one inode number are sent as what they are, from such a disk and to it
+mkdir "$work/files"
+for i in 1 2 3; do echo "content of $i" >"$work/files/$i"; done
+rules=twins
+mount_rules twins
+cp -r "$work/files/." "$below/"
+mkdir "$work/dst"
+start_recv twins --allow-delete --dir "$work" --psk-file "$work/psk"
+copy 0 -a "$disk/" "udtx://127.0.0.1:$port/dst"
+diff -r "$work/files" "$work/dst" || fail "files that share an inode number arrived as one"
+ln "$work/files/1" "$work/files/4"
+rm "$below"/*
+echo other >"$below/1"
+echo others >"$below/4"
+copy 0 -a "$work/files/" "udtx://127.0.0.1:$port/mount.twins"
+diff -r "$work/files" "$below" || fail "a name that shares an inode number was taken for a link"
+
+# --- real disks, where they can be mounted
+mount_image() {
+    disk=$work/mount.$1
+    mkdir "$disk"
+    truncate -s 64M "$work/image"
+    case $1 in
+        ntfs) mkfs.ntfs -F -Q "$work/image" >/dev/null 2>&1 && lowntfs-3g -o ignore_case "$work/image" "$disk" 2>/dev/null ;;
+        exfat) mkfs.exfat "$work/image" >/dev/null 2>&1 && loop=$(losetup -f --show "$work/image" 2>/dev/null) &&
+            mount.exfat-fuse "$loop" "$disk" >/dev/null 2>&1 ;;
+    esac
+}
+PATH=$PATH:/usr/sbin:/sbin
+for rules in ntfs exfat; do
+    if ! mount_image "$rules"; then
+        echo "not tried: $rules cannot be mounted here"
+        continue
+    fi
+    start_recv "$rules" --allow-delete --dir "$disk" --psk-file "$work/psk"
+    url=udtx://127.0.0.1:$port
+    mkdir -p "$work/disk.$rules"
+    echo 1 >"$work/disk.$rules/README"
+    echo 2 >"$work/disk.$rules/plain"
+    echo old >"$disk/readme"
+    echo x >"$disk/stale"
+    copy 0 --delete "$work/disk.$rules/" "$url/"
+    holds README 1
+    holds plain 2
+    [ ! -e "$disk/stale" ] || fail "$rules: what is stale stays"
+    echo 22 >"$work/disk.$rules/readMe"
+    copy 23 "$work/disk.$rules/" "$url/"
+    is failed_count 1
+    grep -qxE '1|22' "$disk/README" || fail "$rules: README holds '$(cat "$disk/README")'"
+    kill -KILL "$receiver"
+    unmount "$disk"
+    rm "$work/image"
+done
