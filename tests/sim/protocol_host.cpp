@@ -156,6 +156,7 @@ bool ProtocolHost::transmit(Instant now) {
     bool any = false;
     while (const auto t = endpoint_->poll_transmit(now, setup_.max_segments, buffer_)) {
         any = true;
+        ++counters_.batches_sent;
         const auto batch = std::span(buffer_).first(t->size);
         if (t->key) proto::seal_batch(*t, batch, *t->key->lanes.back());
         for (std::size_t at = 0; at < t->size; at += t->segment) {

@@ -34,6 +34,7 @@ class App : public proto::ConnectionHandler {
 struct HostCounters {
     std::uint64_t datagrams_sent = 0;
     std::uint64_t bytes_sent = 0;
+    std::uint64_t batches_sent = 0;  ///< system calls of a driver
     std::uint64_t datagrams_received = 0;
     std::uint64_t bytes_received = 0;
     friend bool operator==(const HostCounters&, const HostCounters&) = default;

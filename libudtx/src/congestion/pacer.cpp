@@ -10,6 +10,7 @@ void Pacer::size_bursts() {
     if (rate_.is_infinite()) return;
     line_burst_ = rate_.bytes_in(kBurst);
     burst_ = std::max(line_burst_, 2.0 * datagram_bytes_);
+    batch_ = line_burst_ >= std::max(kBatch, burst_) ? kBatch : 0.0;
     most_credit_ = std::max({kKeptBursts * line_burst_, rate_.bytes_in(kept_late_), burst_});
 }
 
@@ -37,14 +38,19 @@ void Pacer::set_rate(Instant now, Rate rate, std::uint32_t datagram_bytes) {
 
 std::uint64_t Pacer::budget(Instant now) const {
     if (rate_.is_infinite()) return kUnpaced;
-    const double credit = credit_at(now);
+    double credit = credit_at(now);
+    if (credit < batch_) credit = std::min(credit, begun_);
     return credit > 0.0 ? static_cast<std::uint64_t>(credit) : 0;
 }
 
 void Pacer::on_sent(Instant now, std::uint64_t bytes) {
     if (rate_.is_infinite()) return;
+    const auto sent = static_cast<double>(bytes);
+    const double credit = credit_at(now);
+    if (begun_ < sent) begun_ = credit >= batch_ ? batch_ : 0.0;
+    begun_ = std::max(begun_ - sent, 0.0);
     // The debt is bounded, so that a series of probes does not silence the path for long afterwards.
-    credit_ = std::max(credit_at(now) - static_cast<double>(bytes), -burst_);
+    credit_ = std::max(credit - sent, -burst_);
     credited_ = std::max(credited_, now);
 }
 
