@@ -17,6 +17,7 @@ unmount_all() {
     local status=$? at
     for at in "$work"/mount.*; do [ ! -d "$at" ] || unmount "$at"; done
     [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
+    set +e
     (exit "$status")
     cleanup
 }

@@ -116,7 +116,7 @@ TEST_CASE("sources are found below the directory and nowhere else") {
             CHECK(code_of(find({path})) == ErrorCode::file_io);
         }
         CHECK(code_of(find({"dir", "in/../dir"})) == ErrorCode::refused);
-        CHECK(code_of(find({"dir/file", "//dir//file"})) == ErrorCode::refused);  // the same name twice
+        CHECK(find({"dir/file", "//dir//file"}).ok());  // the same name twice
         const auto shape = [&](const char* path) {
             const auto found = find({path});
             return found ? found->shape : SourceShape::stream;

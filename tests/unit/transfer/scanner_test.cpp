@@ -195,8 +195,8 @@ TEST_CASE("of two sources of one name the first file goes, and directories becom
         write_file(temp / side / "x", side);
         write_file(temp / side / "d/both", side);
     }
-    const Scan scan({(temp / "a/x").string(), (temp / "b/x").string(), (temp / "a/d").string(),
-                     (temp / "b/d/").string(), (temp / "b/d").string()});
+    const Scan scan(
+        {(temp / "a/x").string(), (temp / "b/x").string(), (temp / "a/d").string(), (temp / "b/d").string()});
     CHECK(scan.entries.at("x").root == 0);
     CHECK(scan.entries.at("d/both").root == 2);
     CHECK(scan.entries.count("d/of-a") + scan.entries.count("d/of-b") == 2);
@@ -216,9 +216,9 @@ TEST_CASE("what is left out is named where the receiver is to leave it alone") {
     ScanOptions options;
     options.links = LinkChoice::skip;
     REQUIRE(options.rules.add({false, "no"}).ok());
-    CHECK(Scan({(temp / "t/").string()}, options).entries.size() == 1);
+    CHECK(Scan({(temp / "t/.").string()}, options).entries.size() == 1);
     options.name_unsent = true;
-    const Scan scan({(temp / "t/").string()}, options);
+    const Scan scan({(temp / "t/.").string()}, options);
     CHECK(scan.entries.size() == 4);
     for (const char* name : {"link", "fifo", "no"}) CHECK(scan.entries.at(name).unsent);
     CHECK_FALSE(scan.entries.at("file").unsent);
