@@ -48,24 +48,32 @@ std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
     return remote->gone() ? std::optional(remote->ended_early()) : std::nullopt;
 }
 
-/// What the line carries: no more than left, whatever a late acknowledgement makes of the moment.
+/// What the line carries: no more than left, whatever a late acknowledgement makes of the moment. A look falls between
+/// two datagrams, so that a count of them between two looks may be one too many: the lower bound is told.
 class Carried {
   public:
     void sample(Instant at, const ConnectionStats& stats) {
         std::uint64_t sent = 0;
         std::uint64_t delivered = 0;
+        datagram_ = 0;
         for (const PathStats& path : stats.paths) {
             sent += path.sent_bytes;
             delivered += path.delivered_bytes;
+            datagram_ = std::max<std::uint64_t>(datagram_, path.datagram_bytes);
         }
         sent_.sample(at.time_since_epoch(), sent);
         delivered_.sample(at.time_since_epoch(), delivered);
     }
-    [[nodiscard]] Rate rate() const { return std::min(sent_.rate(), delivered_.rate()); }
+    [[nodiscard]] Rate rate() const {
+        const Rate one = Rate::bytes_per_second(static_cast<double>(datagram_) / to_seconds(kWindow));
+        return std::max(Rate(), std::min(sent_.rate(), delivered_.rate()) - one);
+    }
 
   private:
-    RateMeter sent_{std::chrono::seconds(2)};
-    RateMeter delivered_{std::chrono::seconds(2)};
+    static constexpr Duration kWindow = std::chrono::seconds(2);
+    RateMeter sent_{kWindow};
+    RateMeter delivered_{kWindow};
+    std::uint64_t datagram_ = 0;
 };
 
 /// A twentieth of the line, as packet pairs show it.

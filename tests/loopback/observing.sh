@@ -81,7 +81,7 @@ start_recv changed --one-off --metrics 0 --dir "$work/dst" --psk-file "$work/psk
 "$send" --rate 1M --metrics :0 --json --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/" >"$work/changed.json" 2>"$work/last.err" &
 sender=$!
 receivers+=("$sender")
-under_way() { "$send" ctl "$sender" status 2>/dev/null | grep -q '"phase":"transfer"'; }
+under_way() { "$send" ctl "$sender" status 2>/dev/null | grep '"phase":"transfer"' | grep -q '"file":"data"'; }
 until_true 90 under_way
 path_is_there() {
     exec 8<>"/dev/tcp/127.0.0.1/$1"

@@ -1,6 +1,6 @@
 # A connection that dies by silence is dialled again, and the same run completes: by URL with a receiver that is killed and
-# started anew at the same port, over ssh with a receiver that is started anew. What is told meanwhile is one account: nothing
-# starts over, the silence is seen, and the verdict has its share.
+# started anew at the same port, over ssh, which says that the far end has died, with one that is started at once. What is told
+# meanwhile is one account: nothing starts over, the outage is seen, and the verdict has its share.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
@@ -28,7 +28,6 @@ went_on() {
     said "the connection is lost; reconnecting"
     said "reconnected [0-9]+ times?"
     for field in seconds bytes_done files_done bytes_total; do never_falls "$field"; done
-    said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
     said "limited by: .*outage [0-9]+ %"
     tail -n 1 "$work/send.out" >"$work/end.json"
     [ "$(json_field "$work/end.json" reconnects)" -ge 1 ] || fail "reconnects are not counted"
@@ -58,6 +57,7 @@ until_true 60 silent
 "$recv" --listen "127.0.0.1:$port" --allow-read --psk-file "$work/psk" --dir "$work/dst" 2>"$work/second.log" &
 receivers+=("$!")
 went_on "$work/file" "$work/dst/file"
+said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
 
 # The same when it is fetched: a third receiver at that port takes over from the second.
 receiver=$!
@@ -70,6 +70,7 @@ until_true 60 silent
 "$recv" --listen "127.0.0.1:$port" --allow-read --psk-file "$work/psk" --dir "$work/dst" 2>"$work/third.log" &
 receivers+=("$!")
 went_on "$work/file" "$arriving/file"
+said "no answer from .* for [0-9]+ s, trying again until --timeout, 12"
 arriving=$work/dst
 
 # Many files into a fresh directory: each counts once, and nothing was there before.
