@@ -58,7 +58,9 @@ class DeafFactory final : public crypto::HandshakeFactory {
 
 class Target {
   public:
-    Target() : endpoint_({.provider = &provider(), .handshakes = &factory_, .rng = &rng_, .reset_key = crypto::Secret{}}, TransportConfig{}) {
+    Target()
+        : endpoint_({.provider = &provider(), .handshakes = &factory_, .rng = &rng_, .reset_key = crypto::Secret{}},
+                    TransportConfig{}) {
         endpoint_.listen(kMaxConnections);
     }
 

@@ -5,8 +5,10 @@ make_key
 mkdir "$work/dst" "$work/got"
 # Holes count as little as the disk does: what matters is that it lasts.
 head -c 24000000 /dev/urandom >"$work/file"
-# On a machine that has other things to do; by itself it takes two.
-within=6000
+# Two seconds; three times that where all processors are taken.
+read -r load _ </proc/loadavg
+within=2000
+[ "${load%.*}" -lt "$(nproc)" ] || within=6000
 
 now() { date +%s%N; }
 arriving=$work/dst

@@ -152,7 +152,8 @@ void Driver::Impl::note_refusals(Instant now) {
         for (const auto& [key, entry] : entries_) {
             // That the lines to a peer are down may pass; that its port is closed will not.
             if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
-            if (entry->connected || entry->refused) continue;
+            // Whoever answers is there, whatever somebody on the way says.
+            if (entry->connected || entry->refused || entry->connection->heard()) continue;
             // All the ways are among the alternatives, unless there is but one.
             const auto& ways = entry->connection->setup().alternatives;
             const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
@@ -175,6 +176,10 @@ void Driver::Impl::note_refusals(Instant now) {
 void Driver::Impl::end_refused(Instant now) {
     std::vector<EntryPtr> over;
     for (const auto& [key, entry] : entries_) {
+        if (entry->refused && entry->connection->heard()) {
+            entry->refused.reset();
+            --refused_entries_;
+        }
         if (entry->refused && now - *entry->refused >= options_.refused_grace) over.push_back(entry);
     }
     for (const EntryPtr& entry : over) {

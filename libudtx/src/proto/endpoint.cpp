@@ -50,15 +50,18 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
     } else {
         std::rotate(ways.begin(), ways.begin() + 1, ways.end());  // the first one comes last, for its second turn
     }
-    dialled_.push_back(fresh_id());
-    return add(now, {.role = Role::client,
-                     .local = dialled_.back(),
-                     .remote = original,
-                     .original = original,
-                     .local_address = first.local,
-                     .remote_address = first.remote,
-                     .path = first.options,
-                     .alternatives = std::move(ways)});
+    const ConnectionId local = fresh_id();
+    dialled_.reserve(dialled_.size() + 1);
+    auto connection = add(now, {.role = Role::client,
+                                .local = local,
+                                .remote = original,
+                                .original = original,
+                                .local_address = first.local,
+                                .remote_address = first.remote,
+                                .path = first.options,
+                                .alternatives = std::move(ways)});
+    dialled_.push_back(local);
+    return connection;
 }
 
 std::shared_ptr<Connection> Endpoint::accept() {

@@ -59,6 +59,18 @@ void DiskPool::enqueue(DiskTask& task) {
     changed_.notify_one();
 }
 
+void DiskPool::lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noexcept {
+    task.wakes_ = std::chrono::steady_clock::now() + time;
+    try {
+        sleeping_.emplace(task.wakes_, &task);
+    } catch (const std::bad_alloc&) {
+        return enqueue(task);  // it finds out that it was too early
+    }
+    task.sleeps_ = true;
+    // Whoever keeps the time has to look at it anew.
+    if (sleeping_.begin()->second == &task) changed_.notify_all();
+}
+
 void DiskPool::wake_sleepers(Time now) {
     while (!sleeping_.empty() && sleeping_.begin()->first <= now) enqueue(*sleeping_.begin()->second);
 }
@@ -98,11 +110,7 @@ void DiskPool::run() {
         if (!task->over_ && (task->woken_ || step.then == DiskStep::Then::again)) {
             enqueue(*task);
         } else if (!task->over_ && step.at_most != std::chrono::milliseconds::max()) {
-            task->wakes_ = std::chrono::steady_clock::now() + step.at_most;
-            sleeping_.emplace(task->wakes_, task);
-            task->sleeps_ = true;
-            // Whoever keeps the time has to look at it anew.
-            if (sleeping_.begin()->second == task) changed_.notify_all();
+            lay_to_sleep(*task, step.at_most);
         }
         // Under the lock: whoever waits for it destroys the task.
         task->stepped_.notify_all();

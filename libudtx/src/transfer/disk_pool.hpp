@@ -39,6 +39,7 @@ class DiskPool {
     void run();
     /// The next task that is ready. Waits for one; null: the pool ends.
     [[nodiscard]] DiskTask* next(std::unique_lock<std::mutex>& lock);
+    void lay_to_sleep(DiskTask& task, std::chrono::milliseconds time) noexcept;
     void wake_sleepers(Time now);
     void enqueue(DiskTask& task);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/committer.hpp"
 
 namespace udtx::transfer {
@@ -93,6 +94,7 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     // One without that, too: what comes to that name in between is another program's.
     struct stat st = {};
     if (::fstatat(directory, to, &st, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+    if (errno != ENOENT) return errno;
     return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
 }
 
@@ -105,12 +107,17 @@ int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
     if (commit.taken) return EEXIST;
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
-    if (commit.keep_existing) {
-        error = rename_without_replacing(fd, from, to);
-        commit.skipped = error == EEXIST;
-    } else {
-        error = ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
+    const auto rename = [&] {
+        if (commit.keep_existing) return rename_without_replacing(fd, from, to);
+        return ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
+    };
+    error = rename();
+    if (error == EACCES) {
+        // Another transfer had opened the directory up, and has given back what it had.
+        const BriefRights rights(fd);
+        error = rename();
     }
+    commit.skipped = commit.keep_existing && error == EEXIST;
     if (error == 0) claims.note_made(fd, commit.directory, commit.name, *there);
     // Two names of one file: a rename leaves both.
     if (commit.skipped || commit.type == EntryType::hard_link) ::unlinkat(fd, from, 0);

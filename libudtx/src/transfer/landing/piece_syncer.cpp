@@ -15,6 +15,7 @@ constexpr std::uint64_t kMaxPendingBytes = 24U << 20U;
 
 PieceSyncer::PieceSyncer(ResumeJournal& journal)
     : journal_(journal),
+      max_batches_(descriptor_share()),
       task_(
           disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
 
@@ -28,8 +29,10 @@ PieceSyncer::~PieceSyncer() {
 
 void PieceSyncer::submit(Batch batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock,
-                  [&] { return broken_ || pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes; });
+    changed_.wait(lock, [&] {
+        const bool room = pending_bytes_ == 0 || pending_bytes_ + batch.bytes <= kMaxPendingBytes;
+        return broken_ || (room && queue_.size() < max_batches_);
+    });
     check_well();
     pending_bytes_ += batch.bytes;
     queue_.push_back(std::move(batch));

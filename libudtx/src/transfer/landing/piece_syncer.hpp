@@ -44,6 +44,7 @@ class PieceSyncer {
     void check_well() const;
 
     ResumeJournal& journal_;
+    const std::size_t max_batches_;  // each has a descriptor
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Batch> queue_;

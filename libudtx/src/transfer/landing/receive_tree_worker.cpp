@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transfer/close_codes.hpp"
+#include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
@@ -77,7 +78,10 @@ class TreeLanding final : public Landing {
     TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const WorkerLinks& links)
         : base_(base), offer_(std::move(offer)), rights_(rights), links_(links) {}
     ~TreeLanding() override {
-        if (!writer_) return;
+        if (!writer_) {
+            if (root_ && root_mode_) static_cast<void>(set_mode(root_->fd(), *root_mode_));
+            return;
+        }
         writer_->abandon();
         tell_written();
     }

@@ -359,20 +359,29 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     committer_->submit(std::move(commit));
 }
 
-void TreeWriter::abandon() noexcept try {
-    for (auto& [index, file] : files_) {
-        go_on(file);
-        if (file.file && !may_continue(file)) file.file->remove(root_);
-    }
+void TreeWriter::abandon() noexcept {
+    // What fails for want of memory, or of a committer, is left as after a kill; the rest is done all the same.
+    const auto attempt = [](const auto& step) {
+        try {
+            step();
+        } catch (const std::exception&) {
+        }
+    };
+    attempt([this] {
+        for (auto& [index, file] : files_) {
+            go_on(file);
+            if (file.file && !may_continue(file)) file.file->remove(root_);
+        }
+    });
     files_.clear();
     open_files_ = {};
-    if (committer_) committer_->flush();
-    count_standing_links();
-    restore_directories();
-    tell_lost_times();
-    close_journal(false);
-} catch (const std::exception&) {
-    // Out of memory: the rest is left as after a kill.
+    attempt([this] {
+        if (committer_) committer_->flush();
+    });
+    attempt([this] { count_standing_links(); });
+    attempt([this] { restore_directories(); });
+    attempt([this] { tell_lost_times(); });
+    attempt([this] { close_journal(false); });
 }
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {

@@ -176,7 +176,8 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     int error = 0;
     const UniqueFd from = root_.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
     if (!from) return fail(entry.index, path, io_error("cannot read for its other name", path, error));
-    auto file = TempFile::create(root_, path, options_.unique + entry.index, attributes);
+    auto file = lent_.with(split_leaf(path).directory,
+                           [&] { return TempFile::create(root_, path, options_.unique + entry.index, attributes); });
     if (!file) return fail(entry.index, path, file.error());
     Result<void> copied = file->copy_from(from.get(), {0, size});
     if (copied) copied = file->complete(size, attributes, unset_of(path));

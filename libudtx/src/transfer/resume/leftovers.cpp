@@ -41,18 +41,23 @@ std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t
 
 enum class Use { none, some, unknown };
 
-Use use_of(int directory) {
-    if (::flock(directory, LOCK_EX | LOCK_NB) == 0) {
-        ::flock(directory, LOCK_UN);
-        return Use::none;
-    }
+/// As long as the descriptor is open, if nobody has it.
+Use lock(int fd) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return Use::none;
     return errno == EWOULDBLOCK ? Use::some : Use::unknown;
+}
+
+Use use_of(int directory) {
+    const Use use = lock(directory);
+    if (use == Use::none) ::flock(directory, LOCK_UN);
+    return use;
 }
 
 /// A journal that was opened and, if nobody has it, locked.
 struct OpenJournal {
     enum class State { free, busy, foreign };
     State state = State::foreign;
+    bool unlocked = false;  ///< there are no locks: whether somebody has it goes by age
     UniqueFd fd;
     struct stat st = {};
     std::uint64_t transfer = 0;
@@ -78,7 +83,9 @@ OpenJournal open_journal(int directory, const std::string& name) {
     if (!out.fd || ::fstat(out.fd.get(), &out.st) != 0 || !is_ours(out.st)) return out;
     const auto size = static_cast<std::uint64_t>(out.st.st_size);
     if (size > kMaxJournalBytes) return out;
-    const bool busy = ::flock(out.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const Use use = lock(out.fd.get());
+    const bool busy = use == Use::some;
+    out.unlocked = use == Use::unknown;
     std::vector<std::byte> bytes(static_cast<std::size_t>(size));
     std::size_t count = 0;
     if (read_all_at(out.fd.get(), bytes, 0, count) != 0) return out;
@@ -93,6 +100,20 @@ OpenJournal open_journal(int directory, const std::string& name) {
         out.temporaries.push_back(temporary_of(out.transfer, partial.path));
     }
     return out;
+}
+
+/// Of the journal and its temporary files, since one of them was last used.
+std::int64_t idle_for(const ConfinedDir& root, const OpenJournal& journal) {
+    std::int64_t least = age_of(journal.st);
+    for (const std::string& temporary : journal.temporaries) {
+        const SplitName split = split_leaf(temporary);
+        int error = 0;
+        const UniqueFd parent = root.open_directory(split.directory, error);
+        struct stat st = {};
+        const bool there = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+        if (there) least = std::min(least, age_of(st));
+    }
+    return least;
 }
 
 class Cleaner {
@@ -139,8 +160,6 @@ class Cleaner {
         if (error != 0) return fail(directory, io_error("cannot look into", directory, error));
         const int here = fd.get();
         above_.push_back(std::move(fd));
-        // After the names were read: whoever begins now makes others.
-        const Use use = use_here();
         for (const std::string& name : names) {
             if (is_journal(name)) clean_journal(here, directory, name);
         }
@@ -148,7 +167,7 @@ class Cleaner {
             struct stat st = {};
             if (::fstatat(here, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
             if (S_ISDIR(st.st_mode)) look_through(path_in(directory, name), depth + 1);
-            if (is_transfer_file(name) && !is_journal(name)) clean_temporary(here, directory, name, st, use);
+            if (is_transfer_file(name) && !is_journal(name)) clean_temporary(here, directory, name, st);
         }
         above_.pop_back();
     }
@@ -161,7 +180,10 @@ class Cleaner {
         std::string why;
         if (journal.state == OpenJournal::State::busy) why = "a transfer is under way";
         if (journal.state == OpenJournal::State::foreign) why = "it is no journal of this user's transfers";
-        if (why.empty() && is_new(journal.st)) why = "it is too new";
+        const auto root = base_.subdirectory(directory);
+        if (why.empty() && !root) why = root.error().message;
+        const bool maybe_used = why.empty() && journal.unlocked && idle_for(*root, journal) < kSurelyIdle;
+        if (why.empty() && (maybe_used || is_new(journal.st))) why = "it is too new";
         for (const std::string& temporary : journal.temporaries) {
             if (!why.empty()) {
                 spared_.insert(path_in(directory, temporary));
@@ -172,19 +194,17 @@ class Cleaner {
         if (!why.empty()) return keep(path, why);
         // The temporary files first: what is left of them when this is cut off is found by the next one.
         for (const std::string& temporary : journal.temporaries) remove_at(path_in(directory, temporary));
-        if (!options_.dry_run) {
-            const auto root = base_.subdirectory(directory);
-            if (root) give_back_rights(*root, journal);
-        }
+        if (!options_.dry_run) give_back_rights(*root, journal);
         remove(parent, name, path, journal.st);
     }
 
-    void clean_temporary(int parent, const std::string& directory, const std::string& name, const struct stat& st,
-                         Use use) {
+    void clean_temporary(int parent, const std::string& directory, const std::string& name, const struct stat& st) {
         const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
         if (spared_.count(path) > 0) return keep(path, "its journal stays");
         if (!is_ours(st)) return keep(path, "it is no file of this user's transfers");
+        // As late as can be: whoever begins a file holds the directory before.
+        const Use use = use_here();
         if (use == Use::some) return keep(path, "a transfer is under way");
         if (is_new(st) || (use == Use::unknown && age_of(st) < kSurelyIdle)) return keep(path, "it is too new");
         remove(parent, name, path, st);
@@ -241,6 +261,7 @@ std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::
         if (::fstatat(root.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || age_of(st) < days * kDay) continue;
         const OpenJournal journal = open_journal(root.fd(), name);
         if (journal.state != OpenJournal::State::free) continue;
+        if (journal.unlocked && idle_for(root, journal) < days * kDay) continue;
         for (const std::string& temporary : journal.temporaries) {
             const SplitName split = split_leaf(temporary);
             int error = 0;
