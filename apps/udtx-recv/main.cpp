@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <system_error>
 
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
@@ -111,6 +112,10 @@ int main(int argc, char** argv) {
             return static_cast<int>(run_ctl(log, "udtx-recv", {arguments.begin() + 1, arguments.end()}));
         }
         return static_cast<int>(receive(terminal, standard, arguments));
+    } catch (const std::system_error& e) {
+        // A thread that the system does not give: no fault of ours.
+        std::cerr << "udtx-recv: " << e.what() << '\n';
+        return static_cast<int>(ExitCode::network);
     } catch (const std::exception& e) {
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);

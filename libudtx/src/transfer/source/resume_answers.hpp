@@ -21,8 +21,11 @@ struct RemoteHolding {
 
 class ResumeAnswers {
   public:
-    /// `news`: whoever waits for something should look again. Before the first use.
-    void call(std::function<void()> news) { news_ = std::move(news); }
+    /// `news`: whoever waits for something should look again. Before the disk task's first step.
+    void call(std::function<void()> news) {
+        const std::lock_guard lock(mutex_);
+        news_ = std::move(news);
+    }
 
     // --- protocol thread
     void decide(const message::Resume& resume);
@@ -51,11 +54,14 @@ class ResumeAnswers {
         bool complete = false;
     };
     void tell() const {
-        if (news_) news_();
+        std::unique_lock lock(mutex_);
+        const std::function<void()> news = news_;
+        lock.unlock();
+        if (news) news();
     }
 
-    std::function<void()> news_;
     mutable std::mutex mutex_;
+    std::function<void()> news_;
     std::optional<bool> active_;
     bool announce_all_ = false;
     std::unordered_map<std::uint64_t, Slot> open_;  // asked and not taken
