@@ -68,6 +68,6 @@ wait_for 0 "$receiver"
 if [ -d "$group" ]; then
     echo 3 >"$group/pids.max"
     expect 10 "${start[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/pids" --psk-file "$work/psk"
-    said "cannot start|no thread"
+    said "cannot start|no (protocol )?thread"
     rmdir "$group" || true
 fi
