@@ -27,26 +27,26 @@ class Folding(Operations):
         self.rules = rules
         self.root = root
 
-    def same(self, name):
-        """Equal for names that are one here."""
+    def plain(self, name):
+        """Without what is never kept."""
         if "nfd" in self.rules:
             name = unicodedata.normalize("NFD", name)
         if "dots" in self.rules:
             name = name.rstrip(". ") or name
         if "short" in self.rules and ".udtx-" not in name:
             name = name[:12]
+        return name
+
+    def same(self, name):
+        """Equal for names that are one here."""
+        name = self.plain(name)
         if {"fold", "small", "large"} & self.rules:
             name = name.casefold()
         return name
 
     def written(self, name):
         """What a new name becomes."""
-        if "nfd" in self.rules:
-            name = unicodedata.normalize("NFD", name)
-        if "dots" in self.rules:
-            name = name.rstrip(". ") or name
-        if "short" in self.rules and ".udtx-" not in name:
-            name = name[:12]
+        name = self.plain(name)
         if "small" in self.rules:
             name = name.lower()
         if "large" in self.rules:
