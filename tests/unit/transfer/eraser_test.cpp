@@ -1,5 +1,6 @@
 #include "transfer/landing/eraser.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -37,6 +38,13 @@ struct Rig {
     std::optional<Eraser> eraser;
 };
 
+Result<void> run(Eraser& eraser) {
+    auto begun = eraser.begin();
+    while (begun && eraser.go_on()) {
+    }
+    return begun;
+}
+
 }  // namespace
 
 TEST_CASE("what the sender does not have goes, below the directories that it sent, and nothing else") {
@@ -44,7 +52,7 @@ TEST_CASE("what the sender does not have goes, below the directories that it sen
     rig.eraser->keep("sent/kept", false);
     rig.eraser->keep("sent/inside", true);
     REQUIRE(rig.eraser->add({false, {{false, "*.keep"}}}).ok());
-    REQUIRE(rig.eraser->run().ok());
+    REQUIRE(run(*rig.eraser).ok());
     CHECK(rig.erased ==
           std::set<std::string>{"sent/gone", "sent/inside/gone", "sent/link", "sent/old/deep", "sent/old/deep/gone"});
     CHECK(rig.failed.empty());
@@ -58,7 +66,7 @@ TEST_CASE("what the sender does not have goes, below the directories that it sen
 TEST_CASE("a dry run names the same and takes nothing away") {
     Rig rig(true);
     rig.eraser->keep("sent/kept", false);
-    REQUIRE(rig.eraser->run().ok());
+    REQUIRE(run(*rig.eraser).ok());
     CHECK(rig.erased.count("sent/inside") == 1);
     CHECK(rig.erased.count("sent/old/x.keep") == 1);
     CHECK(rig.there("sent/gone"));
@@ -68,7 +76,7 @@ TEST_CASE("a dry run names the same and takes nothing away") {
 TEST_CASE("a sender that has nothing deletes nothing") {
     SECTION("an empty directory") {
         Rig rig;
-        CHECK(rig.eraser->run().error().code == ErrorCode::refused);
+        CHECK(run(*rig.eraser).error().code == ErrorCode::refused);
         CHECK(rig.there("sent/gone"));
     }
     SECTION("the contents of one") {
@@ -78,9 +86,43 @@ TEST_CASE("a sender that has nothing deletes nothing") {
         std::size_t erased = 0;
         Eraser eraser(*root, false, {[&](const std::string&) { ++erased; }, [](const std::string&, const Error&) {}});
         REQUIRE(eraser.add({true, {}}).ok());
-        CHECK_FALSE(eraser.run().ok());
+        CHECK_FALSE(run(eraser).ok());
         CHECK(erased == 0);
     }
+}
+
+TEST_CASE("a deletion can rest after each entry, and a tree that is deleted is no exception") {
+    Rig rig;
+    for (const char* directory : {"sent/old", "sent/old/deep"}) {
+        for (int i = 0; i < 20; ++i) write_file(rig.temp / directory / ("more" + std::to_string(i)), "x");
+    }
+    rig.eraser->keep("sent/kept", false);
+    REQUIRE(rig.eraser->begin().ok());
+    std::size_t before = 0;
+    std::size_t most = 0;
+    while (rig.eraser->go_on()) {
+        most = std::max(most, rig.erased.size() - before);
+        before = rig.erased.size();
+    }
+    CHECK(most == 1);
+    CHECK(rig.erased.count("sent/old/deep") == 1);
+    CHECK_FALSE(rig.there("sent/old"));
+    CHECK_FALSE(rig.eraser->go_on());
+}
+
+TEST_CASE("a deletion that is stopped midway takes nothing more away") {
+    Rig rig;
+    bool more = true;
+    std::size_t erased = 0;
+    EraseCallbacks callbacks{[&](const std::string&) { more = ++erased < 2; }, [](const std::string&, const Error&) {},
+                             [&] { return more; }};
+    Eraser eraser(rig.root, false, callbacks);
+    eraser.keep("sent", true);
+    eraser.keep("sent/kept", false);
+    REQUIRE(run(eraser).ok());
+    CHECK(erased == 2);
+    CHECK_FALSE(eraser.clear("sent/inside"));
+    CHECK(erased == 2);
 }
 
 TEST_CASE("more rules than a sender may have break the protocol") {
@@ -95,11 +137,11 @@ TEST_CASE("what the sender has and does not send stays, whatever it is here, and
     rig.eraser->keep("sent/kept", false);
     rig.eraser->keep_unsent("sent/gone");
     rig.eraser->keep_unsent("sent/old");
-    REQUIRE(rig.eraser->run().ok());
+    REQUIRE(run(*rig.eraser).ok());
     CHECK(rig.erased == std::set<std::string>{"sent/inside", "sent/inside/gone", "sent/link"});
     CHECK(rig.there("sent/gone"));
     CHECK(rig.there("sent/old/deep/gone"));
     Rig empty;
     empty.eraser->keep_unsent("sent/gone");
-    CHECK_FALSE(empty.eraser->run().ok());
+    CHECK_FALSE(run(*empty.eraser).ok());
 }

@@ -54,7 +54,7 @@ TEST_CASE("a hundred entries that cannot be created do not keep the others from 
     for (int i = 0; i < 100; ++i) rig.entry(EntryType::symlink, "none/l" + std::to_string(i), 0, "x");
     for (int i = 0; i < 100; ++i) rig.entry(EntryType::directory, "none/d" + std::to_string(i));
     rig.file("good", "x");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK_FALSE(rig.fatal);
     CHECK(rig.failed.size() == 300);
     CHECK(read_file(rig.temp / "good") == "x");
@@ -69,7 +69,7 @@ TEST_CASE("special bits: of directories all but set-user-ID, of files only when 
         rig.entry(EntryType::directory, "there");
         rig.mode = 06755;
         rig.file("f", "x");
-        static_cast<void>(rig.writer->finish());
+        finish(*rig.writer);
         CHECK(mode_of(rig.temp / "new") == (set_id ? 07775U : 03775U));
         CHECK(mode_of(rig.temp / "there") == (set_id ? 07775U : 03775U));
         CHECK(mode_of(rig.temp / "f") == (set_id ? 06755U : 0755U));
@@ -84,7 +84,7 @@ TEST_CASE("without preserve a directory keeps the special bits that it has") {
     rig.mode = 0755;
     rig.entry(EntryType::directory, "d");
     rig.file("d/f", "x");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(mode_of(rig.temp / "d") == 02555U);
     ::chmod((rig.temp / "d").c_str(), 0755);
 }

@@ -45,7 +45,7 @@ TEST_CASE(
     rig.entry(EntryType::symlink, "a/l", 0, "x");
     rig.entry(EntryType::hard_link, "a/h", 0, "a/b/f");
     rig.entry(EntryType::directory, "a/d");
-    SECTION("to the end") { static_cast<void>(rig.writer->finish()); }
+    SECTION("to the end") { finish(*rig.writer); }
     SECTION("given up") { rig.writer->abandon(); }
     CHECK(rig.failed.empty());
     CHECK(mode_of(rig.temp.path()) == 0555U);
@@ -84,7 +84,7 @@ TEST_CASE("what bars its owner and is in the way goes") {
         link.path = {"sent", "f"};
         link.target = "x";
         writer.begin_entry(link);
-        static_cast<void>(writer.finish());
+        finish(writer);
     }
     CHECK(failed.empty());
     CHECK(fs::is_symlink(temp / "sent/f"));

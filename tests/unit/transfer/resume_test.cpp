@@ -10,6 +10,7 @@
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/resume_answers.hpp"
+#include "tree_writer_rig.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -132,7 +133,7 @@ TEST_CASE("a file that was cut off is continued from the pieces that are on disk
     run.send(2, 1);
     run.send(3);
     run.end({0, 0, 1, 0});
-    static_cast<void>(run.writer->finish());
+    finish(*run.writer);
     CHECK(run.delivered == std::vector<std::string>{"big"});
     CHECK(run.kept == 2 * kPieceBytes);
     const std::string text = file_text(temp / "big");
@@ -180,7 +181,7 @@ TEST_CASE("a name is free again when its file failed or has arrived") {
     run.begin();
     for (std::uint64_t i = 0; i < kPieces; ++i) run.send(i);
     run.end({0, 0, 0, 0});
-    static_cast<void>(run.writer->finish());
+    finish(*run.writer);
     CHECK(run.delivered.size() == 1);
     run.begin(kSize, 1);
     CHECK(run.failed == std::vector<std::string>{"big"});  // of the one that could not be read
@@ -232,7 +233,7 @@ TEST_CASE("a part that has become a hole reads as zeros when the file is continu
     digest.add(0, kPieceBytes, hash(content(0)));
     run.writer->check_digests({0, 0, {hash(content(0))}});
     run.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
-    static_cast<void>(run.writer->finish());
+    finish(*run.writer);
     const std::string text = file_text(temp / "big");
     REQUIRE(text.size() == kSize);
     CHECK(text.find_first_not_of('\0', kPieceBytes) == std::string::npos);

@@ -16,6 +16,12 @@ namespace udtx::transfer {
 
 using test::TemporaryDirectory;
 
+/// To the end.
+inline void finish(TreeWriter& writer) {
+    while (!writer.finish([] { return true; })) {
+    }
+}
+
 struct TreeWriterRig {
     explicit TreeWriterRig(bool keep = false, bool keep_set_id = false) : preserve(keep), set_id(keep_set_id) {
         open();

@@ -44,7 +44,7 @@ TEST_CASE("a tree is written, committed and reported") {
     rig.file("d/f", "content");
     rig.file("d/nothing", "");
     rig.entry(EntryType::symlink, "d/l", 0, "/etc/passwd");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(rig.failed.empty());
     CHECK(rig.delivered.size() == 5);
     CHECK(read_file(rig.temp / "d/f") == "content");
@@ -62,7 +62,7 @@ TEST_CASE("modes and times: exact with preserve, by the umask without, never set
         rig.entry(EntryType::directory, "d");
         rig.mode = 06757;
         rig.file("d/f", "x");
-        static_cast<void>(rig.writer->finish());
+        finish(*rig.writer);
         ::umask(old);
         struct stat st = {};
         REQUIRE(::stat((rig.temp / "d/f").c_str(), &st) == 0);
@@ -81,7 +81,7 @@ TEST_CASE("a read-only directory is filled before it is closed") {
     rig.entry(EntryType::directory, "d");
     rig.mode = 0444;
     rig.file("d/f", "x");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(rig.failed.empty());
     struct stat st = {};
     REQUIRE(::stat((rig.temp / "d").c_str(), &st) == 0);
@@ -105,7 +105,7 @@ TEST_CASE("a directory that bars its owner takes files, and is as barred afterwa
         if (interrupted) {
             rig.writer->abandon();
         } else {
-            static_cast<void>(rig.writer->finish());
+            finish(*rig.writer);
         }
         CHECK(mode_of(rig.temp / "d") == (preserve ? 0555U : 0511U));
         CHECK(mode_of(rig.temp / "d/f") == 0444U);
@@ -147,7 +147,7 @@ TEST_CASE("files whose rest is withheld do not use up the descriptors") {
             rig.writer->check_digests({i, 0, {Rig::hash(first), Rig::hash(second)}});
             rig.writer->end_file({i, FileStatus::ok, whole}, 2);
         }
-        static_cast<void>(rig.writer->finish());
+        finish(*rig.writer);
     }
     CHECK(rig.failed.empty());
     CHECK(rig.delivered.size() == kFiles);
@@ -202,7 +202,7 @@ TEST_CASE("altered, changed and incomplete files fail and keep what was there be
     const std::uint64_t incomplete = rig.entry(EntryType::file, "short", 3);
     rig.end(incomplete, "abc");
     rig.file("fine", "fine");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(rig.failed == std::vector<std::string>{"altered", "changed", "short"});
     CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::integrity, ErrorCode::partial, ErrorCode::protocol});
     for (const char* name : {"altered", "changed", "short"}) CHECK(read_file(rig.temp / name) == "before");
@@ -226,7 +226,7 @@ TEST_CASE("links and FIFOs in the way are replaced or refused, never followed") 
     // A link that comes with the transfer, and a file through it.
     rig.entry(EntryType::symlink, "sent", 0, outside.path().string());
     rig.file("sent/file", "escaped");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(read_file(outside / "canary") == "alive");
     CHECK(count_files(outside.path()) == 1);
     CHECK(read_file(rig.temp / "leaf") == "new");
@@ -246,7 +246,7 @@ TEST_CASE("a file takes the place of an empty directory, and not of one with som
     rig.file("empty", "x");
     rig.file("full", "x");
     rig.entry(EntryType::symlink, "full", 0, "empty");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(read_file(rig.temp / "empty") == "x");
     CHECK(rig.failed == std::vector<std::string>{"full", "full"});
     CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::refused, ErrorCode::refused});
@@ -268,7 +268,7 @@ TEST_CASE("a sparse file keeps its holes and its size") {
     FileDigest digest(HashAlgorithm::xxh3_128, m.size);
     digest.add(at, content.size(), Rig::hash(content));
     rig.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     struct stat st = {};
     REQUIRE(::stat((rig.temp / "sparse").c_str(), &st) == 0);
     CHECK(static_cast<std::uint64_t>(st.st_size) == m.size);
@@ -278,7 +278,7 @@ TEST_CASE("a sparse file keeps its holes and its size") {
 TEST_CASE("many small files are committed in groups and all arrive") {
     Rig rig;
     for (int i = 0; i < 3000; ++i) rig.file("f" + std::to_string(i), std::to_string(i));
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(rig.delivered.size() == 3000);
     CHECK(read_file(rig.temp / "f2999") == "2999");
     CHECK(count_files(rig.temp.path()) == 3000);

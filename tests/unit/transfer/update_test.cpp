@@ -9,6 +9,7 @@
 #include "test/temporary_directory.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
+#include "tree_writer_rig.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -103,7 +104,7 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
         rig.send(kPieceBytes, 1, block(1, 'x'));
         rig.writer->keep_pieces(0, {2 * kPieceBytes, 1000}, 2);
         rig.end({block(0, 'a'), block(1, 'x'), block(2, 'c')});
-        static_cast<void>(rig.writer->finish());
+        finish(*rig.writer);
         CHECK(rig.delivered == std::vector<std::string>{"f"});
         CHECK(read_file(rig.temp / "f") == block(0, 'a') + block(1, 'x') + block(2, 'c'));
         CHECK(count_files(rig.temp.path()) == 1);
@@ -119,7 +120,7 @@ TEST_CASE("of a changed file only the blocks that differ are needed") {
         digest.add(kPieceBytes, kPieceBytes, hash(block(1, 'b')));
         shorter.writer->check_digests({0, 0, {hash(block(1, 'b'))}});
         shorter.writer->end_file({0, FileStatus::ok, digest.finish()}, 1);
-        static_cast<void>(shorter.writer->finish());
+        finish(*shorter.writer);
         CHECK(read_file(shorter.temp / "f") == block(0, '\0') + block(1, 'b'));
     }
     SECTION("a block that was not answered is not to be left out") {
@@ -153,7 +154,7 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         rig.begin("f", 4, true);  // by a sender that does not ask
         rig.send(0, 0, "ours");
         rig.end({"ours"});
-        static_cast<void>(rig.writer->finish());
+        finish(*rig.writer);
         CHECK(rig.skipped == 2);
         CHECK(rig.ask("f/below", 6).has == Holding::exists);  // where f is a directory at the sender
         CHECK(rig.delivered.empty());
@@ -191,7 +192,7 @@ TEST_CASE("hard links are made when what they lead to has its name") {
     rig.begin("f", 4, true);
     rig.send(0, 0, "ours");
     rig.end({"ours"});
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(state_of(rig.temp / "twin").st_ino == state_of(rig.temp / "f").st_ino);
     CHECK(rig.delivered == std::vector<std::string>{"f", "twin"});
     CHECK(rig.failed == std::vector<std::string>{"lost", "lost"});
@@ -204,7 +205,7 @@ TEST_CASE("zeros become holes when they are to") {
     rig.begin("f", text.size(), true);
     rig.send(0, 0, text);
     rig.end({text});
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(read_file(rig.temp / "f") == text);
     CHECK(state_of(rig.temp / "f").st_blocks * 512 < 100'000);
 }

@@ -65,7 +65,7 @@ Result<void> Eraser::add(const message::Rules& rules) {
     return {};
 }
 
-Result<void> Eraser::run() {
+Result<void> Eraser::begin() {
     if (nothing_sent_ && (!contents_ || tops_.empty())) {
         return Error{ErrorCode::refused, "--delete: nothing is deleted, since the sources are empty"};
     }
@@ -77,12 +77,23 @@ Result<void> Eraser::run() {
     } else {
         for (const std::string& top : tops_) waiting_.push_back({top});
     }
-    while (!waiting_.empty() && callbacks_.go_on()) {
-        const Spellings next = std::move(waiting_.back());
-        waiting_.pop_back();
-        look_through(next);
-    }
     return {};
+}
+
+bool Eraser::go_on() {
+    if (!callbacks_.go_on()) return false;
+    if (!emptying_.empty()) {
+        empty_more();
+    } else if (looking_ && looking_->next < looking_->listed.size()) {
+        look_at_next(*looking_);
+    } else if (!waiting_.empty()) {
+        Spellings next = std::move(waiting_.back());
+        waiting_.pop_back();
+        look_through(std::move(next));
+    } else {
+        return false;
+    }
+    return true;
 }
 
 bool Eraser::clear(const std::string& path) {
@@ -90,7 +101,15 @@ bool Eraser::clear(const std::string& path) {
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     folds_ = claims_.may_fold(split.directory);
-    return parent && remove_content(parent.get(), split.leaf, path, 0);
+    if (!parent || !begin_emptying(parent.get(), split.leaf, "", path)) return false;
+    while (!emptying_.empty()) {
+        if (!callbacks_.go_on()) {
+            emptying_.clear();
+            return false;
+        }
+        empty_more();
+    }
+    return emptied_;
 }
 
 bool Eraser::is_protected(const std::string& name, const std::string& path, bool directory) const {
@@ -106,49 +125,48 @@ bool Eraser::has_come(int parent, const std::string& name) const {
     return (facts.is_directory() || facts.links <= 1) && claims_.holds(facts);
 }
 
-void Eraser::look_through(const Spellings& spellings) {
+void Eraser::look_through(Spellings spellings) {
+    looking_.reset();
     const std::string& directory = spellings.front();
     int error = 0;
-    const UniqueFd fd = root_.open_directory(directory, error);
+    UniqueFd fd = root_.open_directory(directory, error);
     // A dry run makes no directories.
     if (!fd && dry_run_) return;
     const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
     if (error != 0) return callbacks_.failed(directory, io_error("cannot look into", directory, error));
     folds_ = claims_.may_fold(directory);
-    std::vector<ListedEntry> listed = entries_of(fd.get(), names, Look::cached);
-    if (!folds_) return look_through(fd.get(), spellings, listed, nullptr);
-    OtherwiseRead otherwise = folded_.read_otherwise(fd.get(), spellings, listed);
-    if (!otherwise.all_numbered()) {
-        listed = entries_of(fd.get(), names, Look::fresh);
-        otherwise = folded_.read_otherwise(fd.get(), spellings, listed);
+    Looking found{std::move(spellings), std::move(fd), {}, {}};
+    found.listed = entries_of(found.fd.get(), names, Look::cached);
+    if (folds_) {
+        found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
+        if (!found.otherwise->all_numbered()) {
+            found.listed = entries_of(found.fd.get(), names, Look::fresh);
+            found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
+        }
+        for (const std::string& path : found.otherwise->doubtful()) go_into({path});
     }
-    look_through(fd.get(), spellings, listed, &otherwise);
+    looking_ = std::move(found);
 }
 
-void Eraser::look_through(int fd, const Spellings& spellings, const std::vector<ListedEntry>& listed,
-                          const OtherwiseRead* otherwise) {
-    const bool doubtful = otherwise != nullptr && !otherwise->doubtful().empty();
-    const bool erases = contents_ || !spellings.front().empty();
-    for (const ListedEntry& entry : listed) {
-        Spellings sent = otherwise != nullptr ? otherwise->names_of(entry) : Spellings();
-        for (const std::string& spelling : spellings) {
-            std::string path = path_in(spelling, entry.name);
-            if (names_.has(path)) sent.push_back(std::move(path));
-        }
-        const std::string path = path_in(spellings.front(), entry.name);
-        if (!sent.empty()) {
-            if (entry.facts.is_directory()) go_into(sent);
-        } else if (!erases || is_protected(entry.name, path, entry.facts.is_directory())) {
-            continue;
-        } else if (doubtful) {
-            callbacks_.failed(path, in_doubt(path, otherwise->doubtful().front()));
-        } else {
-            static_cast<void>(remove(fd, entry.name, path, 0));
-        }
-        if (!callbacks_.go_on()) return;
+void Eraser::look_at_next(Looking& directory) {
+    const ListedEntry& entry = directory.listed[directory.next++];
+    const bool doubtful = directory.otherwise && !directory.otherwise->doubtful().empty();
+    const bool erases = contents_ || !directory.spellings.front().empty();
+    Spellings sent = directory.otherwise ? directory.otherwise->names_of(entry) : Spellings();
+    for (const std::string& spelling : directory.spellings) {
+        std::string path = path_in(spelling, entry.name);
+        if (names_.has(path)) sent.push_back(std::move(path));
     }
-    if (!doubtful) return;
-    for (const std::string& path : otherwise->doubtful()) go_into({path});
+    const std::string path = path_in(directory.spellings.front(), entry.name);
+    if (!sent.empty()) {
+        if (entry.facts.is_directory()) go_into(sent);
+    } else if (!erases || is_protected(entry.name, path, entry.facts.is_directory())) {
+        return;
+    } else if (doubtful) {
+        callbacks_.failed(path, in_doubt(path, directory.otherwise->doubtful().front()));
+    } else {
+        static_cast<void>(remove(directory.fd.get(), entry.name, path));
+    }
 }
 
 void Eraser::go_into(const Spellings& sent) {
@@ -159,20 +177,22 @@ void Eraser::go_into(const Spellings& sent) {
     if (!directories.empty()) waiting_.push_back(std::move(directories));
 }
 
-bool Eraser::remove(int parent, const std::string& name, const std::string& path, std::size_t depth) {
+bool Eraser::remove(int parent, const std::string& name, const std::string& path) {
     struct stat st = {};
     if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return true;
-    const bool directory = S_ISDIR(st.st_mode);
     if (has_come(parent, name)) {
         callbacks_.failed(path, in_doubt(path, path));
         return false;
     }
-    if (directory && !remove_content(parent, name, path, depth)) return false;
-    const auto take_away = [&] {
+    return S_ISDIR(st.st_mode) ? begin_emptying(parent, name, name, path) : take_away(parent, name, path, false);
+}
+
+bool Eraser::take_away(int parent, const std::string& name, const std::string& path, bool directory) {
+    const auto attempt = [&] {
         return dry_run_ || ::unlinkat(parent, name.c_str(), directory ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
     };
-    int error = take_away();
-    if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = take_away();
+    int error = attempt();
+    if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = attempt();
     if (error != 0) {
         callbacks_.failed(path, io_error("cannot delete", path, error));
         return false;
@@ -181,30 +201,40 @@ bool Eraser::remove(int parent, const std::string& name, const std::string& path
     return true;
 }
 
-bool Eraser::remove_content(int parent, const std::string& name, const std::string& path, std::size_t depth) {
-    int error = depth < kMaxEraseDepth ? 0 : ELOOP;
+bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path) {
+    int error = emptying_.size() < kMaxEraseDepth ? 0 : ELOOP;
     constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd fd(error == 0 ? ::openat(parent, name.c_str(), kOpen) : -1);
+    UniqueFd fd(error == 0 ? ::openat(parent, leaf.c_str(), kOpen) : -1);
     if (error == 0 && !fd && errno == EACCES && callbacks_.lend(path)) {
-        fd.reset(::openat(parent, name.c_str(), kOpen));
+        fd.reset(::openat(parent, leaf.c_str(), kOpen));
     }
     if (error == 0 && !fd) error = errno;
-    const std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
+    std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
     if (error != 0) {
         callbacks_.failed(path, io_error("cannot delete", path, error));
         return false;
     }
-    bool empty = true;
-    for (const std::string& inside : names) {
-        if (!callbacks_.go_on()) return false;
-        const std::string below = path_in(path, inside);
+    emptying_.push_back({std::move(name), path, std::move(fd), std::move(names)});
+    return true;
+}
+
+void Eraser::empty_more() {
+    Emptying& top = emptying_.back();
+    if (top.next < top.names.size()) {
+        const std::size_t place = emptying_.size() - 1;
+        const std::string inside = top.names[top.next++];
+        const std::string below = path_in(top.path, inside);
         struct stat st = {};
-        if (::fstatat(fd.get(), inside.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        const bool gone =
-            !is_protected(inside, below, S_ISDIR(st.st_mode)) && remove(fd.get(), inside, below, depth + 1);
-        empty = empty && gone;
+        if (::fstatat(top.fd.get(), inside.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+        const bool goes = !is_protected(inside, below, S_ISDIR(st.st_mode)) && remove(top.fd.get(), inside, below);
+        if (!goes) emptying_[place].all_gone = false;
+        return;
     }
-    return empty;
+    const Emptying over = std::move(top);
+    emptying_.pop_back();
+    const int parent = !emptying_.empty() ? emptying_.back().fd.get() : looking_ ? looking_->fd.get() : -1;
+    emptied_ = over.all_gone && (over.name.empty() || take_away(parent, over.name, over.path, true));
+    if (!emptied_ && !emptying_.empty()) emptying_.back().all_gone = false;
 }
 
 }  // namespace udtx::transfer

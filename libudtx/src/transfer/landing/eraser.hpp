@@ -41,22 +41,45 @@ class Eraser {
     Result<void> add(const message::Rules& rules);
     /// Takes away what is in a directory that the sender has something else for. False: some of it stays.
     [[nodiscard]] bool clear(const std::string& path);
-    /// Goes to work. Excluded names, what is below them, and files of transfers under way stay.
+    /// The work may begin. Excluded names, what is below them, and files of transfers under way stay.
     /// refused: the sender has nothing, or more than can be remembered; nothing is taken away then.
-    Result<void> run();
+    Result<void> begin();
+    /// After begin(): does a little of the work. False: there is none left.
+    bool go_on();
 
   private:
     /// The names that a directory was sent under: several, where they are one for the file system.
     using Spellings = std::vector<std::string>;
+    /// A directory that is being looked through.
+    struct Looking {
+        Spellings spellings;
+        UniqueFd fd;
+        std::vector<ListedEntry> listed;
+        std::optional<OtherwiseRead> otherwise;  // where names may read otherwise
+        std::size_t next = 0;                    // of listed
+    };
+    /// A directory of which the content goes, and then itself.
+    struct Emptying {
+        std::string name;  // empty: it stays
+        std::string path;
+        UniqueFd fd;
+        std::vector<std::string> names;
+        std::size_t next = 0;
+        bool all_gone = true;  // of what came before next
+    };
     void note(const std::string& path);
-    void look_through(const Spellings& spellings);
-    void look_through(int fd, const Spellings& spellings, const std::vector<ListedEntry>& listed,
-                      const OtherwiseRead* otherwise);
+    void look_through(Spellings spellings);
+    void look_at_next(Looking& directory);
     /// Of an entry that stays: what is in it is looked through if it is a directory at both ends.
     void go_into(const Spellings& sent);
+    /// False: it stays. True: it is gone, or, a directory, is being emptied for that.
+    bool remove(int parent, const std::string& name, const std::string& path);
+    /// False: it cannot be looked into. `name` as in Emptying.
+    bool begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path);
+    /// The next entry of the deepest directory that is being emptied, or it itself.
+    void empty_more();
     /// True: it is gone.
-    bool remove(int parent, const std::string& name, const std::string& path, std::size_t depth);
-    bool remove_content(int parent, const std::string& name, const std::string& path, std::size_t depth);
+    bool take_away(int parent, const std::string& name, const std::string& path, bool directory);
     [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, bool directory) const;
     /// What came in this run, whatever its name reads now.
     [[nodiscard]] bool has_come(int parent, const std::string& name) const;
@@ -76,6 +99,9 @@ class Eraser {
     bool nothing_sent_ = true;       // but the directories that were asked for
     std::vector<std::string> tops_;  // directories sent, at the top of the destination
     std::vector<Spellings> waiting_;
+    std::optional<Looking> looking_;
+    std::vector<Emptying> emptying_;  // each in the one before it
+    bool emptied_ = false;            // the one that was gone through last
 };
 
 }  // namespace udtx::transfer

@@ -49,6 +49,7 @@ class DryLanding final : public Landing {
 
     void take(ReceiveOp op) override { std::visit(*this, std::move(op)); }
     bool go_on() override {
+        if (finish_) return finish_more();
         if (!hashed_) return false;
         const bool any = basis_.go_on([this](message::Answer answer) {
             answer.changes = hashed_->second;
@@ -102,16 +103,22 @@ class DryLanding final : public Landing {
         if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
             links_.report.warn("--delete: nothing would be deleted, since not everything would arrive");
         } else if (erase_) {
-            if (auto erased = eraser_.run(); !erased) return fatal(erased.error());
+            if (auto begun = eraser_.begin(); !begun) return fatal(begun.error());
         }
-        const Digest root = RootDigest(hash_).finish();
-        const message::Confirm confirm{totals_of(links_.report), root};
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+        finish_ = true;
     }
     template <class Other>
     void operator()(const Other& /*o*/) {}
 
   private:
+    /// Names more of what would be deleted; then all is said.
+    bool finish_more() {
+        if (erase_ && eraser_.go_on()) return true;
+        finish_ = false;
+        const message::Confirm confirm{totals_of(links_.report), RootDigest(hash_).finish()};
+        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+        return false;
+    }
     /// What is there of a directory or a link.
     Holding holding_of(const message::Entry& entry, const std::string& path) {
         if (entry.type == EntryType::symlink && is_link_to(root_, path, entry.target)) return Holding::same;
@@ -183,6 +190,7 @@ class DryLanding final : public Landing {
     bool set_id_;
     bool owner_;
     bool counts_;
+    bool finish_ = false;  // nothing more is asked
     HashAlgorithm hash_;
     BasisFiles basis_;
     EntryClaims claims_;

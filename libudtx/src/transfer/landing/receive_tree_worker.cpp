@@ -92,6 +92,7 @@ class TreeLanding final : public Landing {
     }
     bool go_on() override {
         if (keeping_) return keep_piece();
+        if (finish_) return finish_more();
         return writer_ && writer_->go_on_answering([this](message::Answer answer) { tell(std::move(answer)); });
     }
 
@@ -122,16 +123,7 @@ class TreeLanding final : public Landing {
     void operator()(const op::StreamBytes& /*o*/) {}
     void operator()(const op::Finish& o) {
         links_.report.edit([](Progress& progress, Outcome&) { progress.phase = Phase::flush; });
-        const Digest root = writer_->finish([&] { return may_erase(o.finish); });
-        tell_written();
-        if (root != o.finish.root) {
-            links_.feedback.edit([](ReceiveFeedback::News& news) {
-                news.fatal = Error{ErrorCode::integrity, "the root digests of the two ends differ"};
-            });
-            return;
-        }
-        const message::Confirm confirm{totals_of(links_.report), root};
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+        finish_ = o.finish;
     }
 
   private:
@@ -147,6 +139,21 @@ class TreeLanding final : public Landing {
         rest.extent.length -= piece.length;
         if (rest.extent.length == 0) keeping_.reset();
         return true;
+    }
+    bool finish_more() {
+        const auto root = writer_->finish([this] { return may_erase(*finish_); });
+        if (!root) return true;
+        tell_written();
+        const bool same = *root == std::exchange(finish_, std::nullopt)->root;
+        const message::Confirm confirm{totals_of(links_.report), *root};
+        links_.feedback.edit([&](ReceiveFeedback::News& news) {
+            if (same) {
+                news.confirm = confirm;
+            } else {
+                news.fatal = Error{ErrorCode::integrity, "the root digests of the two ends differ"};
+            }
+        });
+        return false;
     }
     void tell(message::Answer answer) {
         if (answering_) hand_over(links_, std::move(answer));
@@ -171,6 +178,7 @@ class TreeLanding final : public Landing {
     bool opened_ = false;
     bool answering_ = false;
     std::optional<op::KeepPieces> keeping_;  // what is left of it
+    std::optional<message::Finish> finish_;  // while that is being done
     std::string notes_;                      // for the user
     std::optional<ConfinedDir> root_;
     std::optional<std::uint32_t> root_mode_;  // what it had before its owner opened it up

@@ -378,6 +378,10 @@ void TreeWriter::abandon() noexcept {
     attempt([this] {
         if (committer_) committer_->flush();
     });
+    attempt([this] {
+        if (copying_) copying_->file.remove(root_);
+        copying_.reset();
+    });
     attempt([this] { count_standing_links(); });
     attempt([this] { restore_directories(); });
     attempt([this] { tell_lost_times(); });

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -68,7 +69,7 @@ struct TreeWriterCallbacks {
 };
 
 /// Order of calls: begin_entry() for each entry in order; pieces, digests and end_file() of a file in any order after
-/// it; then finish() or abandon().
+/// it; then finish() until it is done, or abandon().
 class TreeWriter {
   public:
     TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCallbacks callbacks);
@@ -96,9 +97,9 @@ class TreeWriter {
     /// `pieces`: how many the file was announced with.
     void end_file(const message::FileEnd& end, std::uint64_t pieces);
     /// Waits until everything complete is durable; files that are not complete fail. Hard links are made; what the
-    /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. The
-    /// root digest of what the sender declared whole.
-    [[nodiscard]] Digest finish(const std::function<bool()>& all_well = [] { return true; });
+    /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. Each
+    /// call does a part of that; the last one gives the root digest of what the sender declared whole.
+    [[nodiscard]] std::optional<Digest> finish(const std::function<bool()>& all_well);
     /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
     void abandon() noexcept;
 
@@ -123,6 +124,18 @@ class TreeWriter {
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
     };
+    /// A file under another name where that cannot be a link.
+    struct LinkCopy {
+        std::uint64_t index = 0;
+        std::string path;
+        FileAttributes attributes;
+        std::uint64_t size = 0;
+        UniqueFd from;
+        TempFile file;
+        std::uint64_t copied = 0;
+    };
+    /// What finish() is at.
+    enum class Ending : std::uint8_t { files, links, durable, erasing, rest };
     struct FinishedDirectory {
         std::string path;
         std::uint32_t mode = 0;
@@ -141,13 +154,14 @@ class TreeWriter {
     /// Owner and attributes of what stands under its name.
     void update_meta(const message::Meta& meta, const std::string& path, EntryType type);
     void remember_hard_link(const message::Entry& entry, const std::string& path);
+    /// The next one, or a part of it.
     void make_hard_links();
     /// When they are not made after all.
     void count_standing_links();
     void make_hard_link(const message::Entry& entry);
     /// Where the disk does not give a file two names: the same data under the other one.
     void copy_for_link(const message::Entry& entry, const std::string& path, const struct stat& of, int error_number);
-    void erase();
+    void copy_more();
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
     /// The sender may have begun it before it knew that the file is here, and end it so.
@@ -177,6 +191,8 @@ class TreeWriter {
     void drop(std::uint64_t index, const Error& error);
     /// What could not be set of a file under construction.
     [[nodiscard]] OnUnset unset_of(const std::string& path);
+    /// The one that was made last.
+    void restore_last_directory();
     void restore_directories();
     void restore_directory(const FinishedDirectory& directory);
     void tell_lost_times();
@@ -195,8 +211,10 @@ class TreeWriter {
     std::string latest_directory_;  // of the latest entry, if it was one ...
     std::string latest_kept_;       // ... or if it was a file that was kept
     std::uint64_t latest_index_ = 0;
-    std::vector<message::Entry> hard_links_;
+    std::deque<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;
+    std::optional<LinkCopy> copying_;
+    Ending ending_ = Ending::files;
     std::uint64_t written_ = 0;
     DiskWatch disk_;            // of what is written ...
     DiskWatch commits_;         // ... and, on the committer's thread, of what gets its name

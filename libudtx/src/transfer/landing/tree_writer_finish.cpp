@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -38,18 +39,45 @@ bool has_no_links(int error_number) noexcept {
 
 }  // namespace
 
-Digest TreeWriter::finish(const std::function<bool()>& all_well) {
-    while (!files_.empty()) {
-        const auto& [index, file] = *files_.begin();
-        drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "' is incomplete"});
+std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) {
+    switch (ending_) {
+        case Ending::files:
+            if (!files_.empty()) {
+                const auto& [index, file] = *files_.begin();
+                drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "' is incomplete"});
+                break;
+            }
+            committer_->flush();
+            ending_ = Ending::links;
+            break;
+        case Ending::links:
+            make_hard_links();
+            if (hard_links_.empty() && !copying_) ending_ = Ending::durable;
+            break;
+        case Ending::durable:
+            committer_->flush();
+            ending_ = Ending::rest;
+            // Otherwise what is there has come in this run.
+            if (eraser_ && all_well() && options_.occupied) {
+                ending_ = Ending::erasing;
+                if (auto begun = eraser_->begin(); !begun) fail(kNoEntry, "--delete", begun.error());
+            }
+            break;
+        case Ending::erasing:
+            if (!eraser_->go_on()) ending_ = Ending::rest;
+            break;
+        case Ending::rest:
+            basis_.close();
+            if (!directories_.empty()) {
+                restore_last_directory();
+                break;
+            }
+            restore_directories();
+            tell_lost_times();
+            close_journal(true);
+            return root_digest_.finish();
     }
-    committer_->flush();
-    make_hard_links();
-    if (eraser_ && all_well()) erase();
-    restore_directories();
-    tell_lost_times();
-    close_journal(true);
-    return root_digest_.finish();
+    return std::nullopt;
 }
 
 void TreeWriter::set_meta(const message::Meta& meta) {
@@ -110,9 +138,11 @@ void TreeWriter::remember_hard_link(const message::Entry& entry, const std::stri
 }
 
 void TreeWriter::make_hard_links() {
+    if (copying_) return copy_more();
     if (hard_links_.empty()) return;
-    for (const message::Entry& entry : std::exchange(hard_links_, {})) make_hard_link(entry);
-    committer_->flush();
+    const message::Entry entry = std::move(hard_links_.front());
+    hard_links_.pop_front();
+    make_hard_link(entry);
 }
 
 void TreeWriter::count_standing_links() {
@@ -174,18 +204,31 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     attributes.mtime = mtime_of(of);
     if (options_.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
     int error = 0;
-    const UniqueFd from = root_.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
+    UniqueFd from = root_.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
     if (!from) return fail(entry.index, path, io_error("cannot read for its other name", path, error));
     auto file = lent_.with(split_leaf(path).directory,
                            [&] { return TempFile::create(root_, path, options_.unique + entry.index, attributes); });
     if (!file) return fail(entry.index, path, file.error());
-    Result<void> copied = file->copy_from(from.get(), {0, size});
-    if (copied) copied = file->complete(size, attributes, unset_of(path));
-    if (!copied) {
-        file->remove(root_);
-        return fail(entry.index, path, copied.error());
+    copying_.emplace(LinkCopy{entry.index, path, attributes, size, std::move(from), std::move(file).value()});
+}
+
+void TreeWriter::copy_more() {
+    LinkCopy& copy = *copying_;
+    Result<void> done;
+    if (copy.copied < copy.size) {
+        const Extent next{copy.copied, std::min(copy.size - copy.copied, kPieceBytes)};
+        done = copy.file.copy_from(copy.from.get(), next);
+        copy.copied += next.length;
+        if (done && copy.copied < copy.size) return;
     }
-    Commit commit = file->into_commit(entry.index, size);
+    if (done) done = copy.file.complete(copy.size, copy.attributes, unset_of(copy.path));
+    LinkCopy over = std::move(*copying_);
+    copying_.reset();
+    if (!done) {
+        over.file.remove(root_);
+        return fail(over.index, over.path, done.error());
+    }
+    Commit commit = over.file.into_commit(over.index, over.size);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
 }
@@ -200,21 +243,18 @@ void TreeWriter::note_unsent(const message::Unsent& unsent) {
     for (const std::string& path : unsent.paths) eraser_->keep_unsent(path);
 }
 
-void TreeWriter::erase() {
-    // What is there has come in this run.
-    if (!options_.occupied) return;
-    if (auto erased = eraser_->run(); !erased) fail(kNoEntry, "--delete", erased.error());
+void TreeWriter::restore_last_directory() {
+    const FinishedDirectory directory = std::move(directories_.back());
+    directories_.pop_back();
+    restore_directory(directory);
+    lent_.settled(directory.path);
 }
 
 void TreeWriter::restore_directories() {
     basis_.close();
     // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
     // bar the way to the child.
-    for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
-        restore_directory(*directory);
-        lent_.settled(directory->path);
-    }
-    directories_.clear();
+    while (!directories_.empty()) restore_last_directory();
     // Those that were not sent, or that an earlier run opened up.
     lent_.give_back([this](const std::string& path, int error_number) {
         callbacks_.unset(EntryType::directory, Belonging::mode, path, error_number);
