@@ -10,7 +10,7 @@ make_key
 # mount_kind KIND: at $work/KIND
 mount_kind() {
     mkdir -p "$work/$1.backing" "$work/$1"
-    "$python" "$here/refusing_fs.py" "$1" "$work/$1.backing" "$work/$1" >"$work/$1.fs.log" 2>&1 &
+    "$python" -B "$here/refusing_fs.py" "$1" "$work/$1.backing" "$work/$1" >"$work/$1.fs.log" 2>&1 &
     receivers+=("$!")
     local _
     for _ in $(seq 100); do

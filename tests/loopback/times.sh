@@ -88,7 +88,7 @@ fi
 
 fuse() {  # KIND
     mkdir "$work/$1.d" "$work/$1"
-    /usr/bin/python3 "$here/times_fuse.py" "$1" "$work/$1.d" "$work/$1" >"$work/$1.fuse.log" 2>&1 &
+    /usr/bin/python3 -B "$here/times_fuse.py" "$1" "$work/$1.d" "$work/$1" >"$work/$1.fuse.log" 2>&1 &
     receivers+=("$!")
     mounted+=("$work/$1")
     until_true 10 mountpoint -q "$work/$1"
