@@ -69,9 +69,11 @@ class Server {
             if (signal && !interrupt(*signal, now)) return false;
             reap();
             refusals_.look(now);
+            transfer::relieve_disk_pools();
             const auto sessions = current();
             const bool ending = interruption_.signal() != 0 || draining_since_;
-            if (sessions.empty() && (ending || (run_.command.one_off && total_.transfers > 0))) return true;
+            const bool over = ending || (run_.command.one_off && total_.transfers > 0);
+            if (over && sessions.empty() && may_leave()) return true;
             if (deadline_ && now >= *deadline_) return false;
             watch_.tick(now, now - start_, sessions, transport_.thread_time());
             display(now, sessions);
@@ -257,10 +259,18 @@ class Server {
             if (!run_.command.one_off) show(run_, report, session->direction() + ": ", session->fetched());
             add(std::move(report));
         }
-        // A sending job's threads are waited for here: whoever lets go of it last must not be the protocol thread.
+        // Whoever lets go of a sending job waits for its disk: not the protocol thread, and not before its disk calls
+        // have ended.
         leaving_.insert(leaving_.end(), over.begin(), over.end());
         over.clear();
-        std::erase_if(leaving_, [](const auto& session) { return session.use_count() == 1; });
+        std::erase_if(leaving_,
+                      [](const auto& session) { return session.use_count() == 1 && session->job().at_rest(); });
+    }
+
+    /// After a signal the process ends whatever a disk does; in good order when all have ended.
+    [[nodiscard]] bool may_leave() const {
+        const auto rests = [](const auto& session) { return session->job().at_rest(); };
+        return interruption_.signal() != 0 || std::all_of(leaving_.begin(), leaving_.end(), rests);
     }
 
     /// A receiver of one transfer goes on waiting for it.
@@ -337,7 +347,7 @@ class Server {
     bool accepted_ = false;
     std::vector<std::shared_ptr<Session>> sessions_;
 
-    std::vector<std::shared_ptr<Session>> leaving_;  // over, and perhaps still held by the driver
+    std::vector<std::shared_ptr<Session>> leaving_;  // over, and perhaps still held by the driver, or in a disk call
 
     ServerWatch watch_{run_.command};  // goes first: its threads ask for what is above
 };

@@ -1,5 +1,6 @@
 #include "transfer/disk_pool.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -14,6 +15,8 @@ namespace {
 // With sixteen lanes, the protocol thread and those that watch, a process has less than 32.
 constexpr std::size_t kWorkThreads = 8;
 constexpr std::size_t kSyncThreads = 4;
+// Where disks hang: each transfer there may hold one, and two that sync.
+constexpr std::size_t kMostThreads = 128;
 
 Error error_of_exception() noexcept {
     try {
@@ -39,6 +42,20 @@ void DiskPool::grow(std::size_t threads) noexcept {
     } catch (const std::exception&) {
         // Those that there are do the work, later.
     }
+}
+
+void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noexcept {
+    const Time now = std::chrono::steady_clock::now();
+    bool moves = false;
+    {
+        const std::lock_guard lock(mutex_);
+        moves = ready_.empty() || std::exchange(begun_before_, begun_) != begun_;
+    }
+    if (moves) moved_ = now;
+    if (moves || now - moved_ < after || threads_.size() >= threads) return;
+    moved_ = now;
+    // By half, since those that come may be stuck at once as well.
+    grow(std::min(threads, threads_.size() + std::max<std::size_t>(threads_.size() / 2, 1)));
 }
 
 DiskPool::~DiskPool() {
@@ -93,6 +110,7 @@ DiskTask* DiskPool::next(std::unique_lock<std::mutex>& lock) {
     DiskTask* const task = ready_.front();
     task->place_.splice(task->place_.end(), ready_, ready_.begin());
     task->queued_ = false;
+    ++begun_;
     if (!sleeping_.empty() && !watched_) changed_.notify_one();
     return task;
 }
@@ -136,6 +154,11 @@ void DiskTask::wake() noexcept {
     if (!over_ && !queued_ && !running_) pool_.enqueue(*this);
 }
 
+bool DiskTask::over() const noexcept {
+    const std::lock_guard lock(pool_.mutex_);
+    return over_ && !running_;
+}
+
 void DiskTask::end() noexcept {
     std::unique_lock lock(pool_.mutex_);
     over_ = true;
@@ -166,6 +189,11 @@ Result<void> start_disk_pools() {
         return Error{ErrorCode::network, "cannot start the disk threads: " + std::string(failed.what()) +
                                              "; a higher limit of processes (ulimit -u, the pids cgroup) may help"};
     }
+}
+
+void relieve_disk_pools() {
+    disk_pools().work.relieve(kMostThreads);
+    disk_pools().sync.relieve(kMostThreads);
 }
 
 }  // namespace udtx::transfer

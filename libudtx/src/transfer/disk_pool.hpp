@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -29,6 +30,9 @@ class DiskPool {
     DiskPool& operator=(const DiskPool&) = delete;
     /// Up to so many threads, as far as they can be had. Not while somebody else does it.
     void grow(std::size_t threads) noexcept;
+    /// Called now and then, as grow(): more threads, up to so many, where tasks are ready and none was begun since a
+    /// call that long ago. All threads sit in disk calls then, perhaps of one disk that hangs.
+    void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
     [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
   private:
@@ -49,7 +53,10 @@ class DiskPool {
     std::set<std::pair<Time, DiskTask*>> sleeping_;
     bool watched_ = false;  // a thread waits for the first of sleeping_
     bool ended_ = false;
+    std::uint64_t begun_ = 0;  // steps
     std::vector<std::thread> threads_;
+    std::uint64_t begun_before_ = 0;  // when relieve() last found that others had begun
+    Time moved_{};                    // and that was then
 };
 
 /// What is to come after a step.
@@ -91,6 +98,8 @@ class DiskTask {
 
     /// Any thread; one step at least begins after this call.
     void wake() noexcept;
+    /// Its last step has ended, and end() does not wait.
+    [[nodiscard]] bool over() const noexcept;
     /// Waits for the step that is under way; there is none afterwards. Not from within a step.
     void end() noexcept;
 
@@ -123,5 +132,7 @@ struct DiskPools {
 [[nodiscard]] DiskPools& disk_pools();
 /// The same, for a start: says what is missing.
 [[nodiscard]] Result<void> start_disk_pools();
+/// DiskPool::relieve() for both; for whoever serves many.
+void relieve_disk_pools();
 
 }  // namespace udtx::transfer

@@ -76,6 +76,46 @@ TEST_CASE("a task that always goes on lets the others have their turn") {
     CHECK(soon([&] { return other.load(); }));
 }
 
+TEST_CASE("steps that do not end, of a disk that hangs, leave a thread to the others") {
+    DiskPool pool;
+    pool.grow(2);
+    std::promise<void> disk;
+    const auto answered = disk.get_future().share();
+    std::atomic<int> hanging{0};
+    std::vector<std::unique_ptr<DiskTask>> hung;
+    for (int i = 0; i < 2; ++i) {
+        hung.push_back(std::make_unique<DiskTask>(
+            pool,
+            [&, answered] {
+                ++hanging;
+                answered.wait();
+                return DiskStep::over();
+            },
+            never_fails));
+        hung.back()->wake();
+    }
+    REQUIRE(soon([&] { return hanging == 2; }));
+    pool.relieve(3, 0ms);
+    CHECK(pool.threads() == 2);  // nobody waits for one
+    std::atomic<bool> other{false};
+    DiskTask task(
+        pool,
+        [&] {
+            other = true;
+            return DiskStep::over();
+        },
+        never_fails);
+    task.wake();
+    pool.relieve(3, 1h);
+    CHECK(pool.threads() == 2);
+    CHECK(soon([&] {
+        pool.relieve(3, 1ms);
+        return other.load();
+    }));
+    CHECK(pool.threads() == 3);
+    disk.set_value();
+}
+
 TEST_CASE("no step of a task begins while another one runs, and no wake is lost") {
     DiskPool pool;
     pool.grow(4);

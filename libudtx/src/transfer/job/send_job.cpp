@@ -58,6 +58,10 @@ SendJob::~SendJob() {
     if (read_task_) read_task_->end();
 }
 
+bool SendJob::at_rest() const noexcept {
+    return (!scan_task_ || scan_task_->over()) && (!read_task_ || read_task_->over());
+}
+
 UniqueFd SendJob::open_source(const std::string& path) const {
     int error = ENOENT;
     for (const SourceRoot& root : roots_) {

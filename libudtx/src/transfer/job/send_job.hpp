@@ -72,6 +72,9 @@ class SendJob final : public Job {
     /// so, that would cost bytes: what stands there is then replaced as by any other run.
     void presume_fresh();
 
+    /// When it is done: no disk call is under way for which its end would wait. Any thread.
+    [[nodiscard]] bool at_rest() const noexcept;
+
     /// A source file by the path under which it was announced; none and errno if there is none.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;
 

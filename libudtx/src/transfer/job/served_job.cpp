@@ -25,6 +25,11 @@ Job* ServedJob::chosen() const noexcept {
     return sender_.load();
 }
 
+bool ServedJob::at_rest() const noexcept {
+    const SendJob* sender = sender_;
+    return sender == nullptr || sender->at_rest();  // a receiver is done when it rests
+}
+
 Progress ServedJob::progress() const {
     const Job* job = chosen();
     return job == nullptr ? Job::progress() : job->progress();

@@ -39,6 +39,8 @@ class ServedJob final : public Job {
     /// What it has become; both null: nobody knows yet, or it never came to anything.
     [[nodiscard]] const ReceiveJob* receiver() const noexcept { return receiver_; }
     [[nodiscard]] const SendJob* sender() const noexcept { return sender_; }
+    /// When it is done: its end waits for no disk.
+    [[nodiscard]] bool at_rest() const noexcept;
     /// The other side asked for something, granted or not.
     [[nodiscard]] bool fetches() const noexcept { return fetches_; }
     /// What was asked for is not allowed: result() says why.

@@ -1,0 +1,43 @@
+# A disk below the served directory that hangs in syncs and reads, while more clients come to it than there are disk
+# threads for that: the others are served, and a signal ends the server.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+python=/usr/bin/python3
+"$python" -c 'import fusepy' 2>/dev/null || "$python" -c 'import fuse' 2>/dev/null || skip "no fusepy for python3"
+[ -w /dev/fuse ] || skip "no /dev/fuse"
+make_key
+mkdir -p "$work/dst/hung" "$work/below" "$work/src" "$work/out"
+head -c 100000 /dev/urandom >"$work/src/f"
+cp "$work/src/f" "$work/below/stands"
+cp "$work/src/f" "$work/dst/stands"
+"$python" -B "$here/passing_fs.py" "$work/below" "$work/dst/hung" >"$work/fs.log" 2>&1 &
+receivers+=("$!")
+fuse=$!
+mounted() { mountpoint -q "$work/dst/hung" || ! kill -0 "$fuse" 2>/dev/null; }
+until_true 10 mounted
+mountpoint -q "$work/dst/hung" || skip "FUSE cannot be mounted here"
+touch "$work/below.hang"
+start_recv r --allow-read --dir "$work/dst" --psk-file "$work/psk"
+server=${receivers[-1]}
+url=udtx://127.0.0.1:$port
+
+# --- five to sync there, and one to read, which then goes
+clients=()
+for i in 1 2 3 4 5; do
+    "$send" -q --psk-file "$work/psk" "$work/src/f" "$url/hung/$i/" 2>"$work/push$i.err" &
+    clients+=($!)
+done
+receivers+=("${clients[@]}")
+written() { [ "$(find "$work/below" -name '*.part' -size +0 | wc -l)" -eq 5 ]; }
+until_true 30 written
+expect 124 timeout -s INT 1 "$recv" -q --psk-file "$work/psk" "$url/hung/stands" "$work/out"
+expect 0 timeout 30 "$send" --psk-file "$work/psk" "$work/src/f" "$url/other/"
+expect 0 timeout 30 "$recv" --psk-file "$work/psk" "$url/stands" "$work/out"
+cmp "$work/src/f" "$work/out/stands" || fail "the contents differ"
+
+# --- a signal ends it, as soon as the kernel lets go of those that sync
+kill -INT "${clients[@]}"
+kill -INT "$server"
+until_true 30 grep -q '^udtx-recv: interrupted by SIGINT' "$work/r.log"
+rm "$work/below.hang"
+wait_for 130 "$server"
