@@ -3,6 +3,7 @@
 
 #include "multipath_rig.hpp"
 #include "proto/reset_replies.hpp"
+#include "victim.hpp"
 #include "wire/header.hpp"
 
 using namespace std::chrono_literals;
@@ -77,24 +78,6 @@ void answer_with_icmp(Scenario& s, SimHost& dead, SimHost& other) {
         return true;
     });
 }
-
-class Silent final : public Host {
-  public:
-    Silent(Scenario& s, std::uint8_t last) : address_(make_address(last, 6666)) {
-        const NodeId node = s.network().add_node("bystander", address_, this);
-        s.network().connect(s.server().node(), node, {&s.network().add_link("server to bystander", {})});
-    }
-    void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data) override {
-        ++datagrams;
-        bytes += data.size();
-    }
-    [[nodiscard]] const Address& address() const noexcept { return address_; }
-    std::uint64_t datagrams = 0;
-    std::uint64_t bytes = 0;
-
-  private:
-    Address address_;
-};
 
 std::vector<std::byte> stray(ConnectionId id, std::size_t size) {
     std::vector<std::byte> data(size, std::byte{0x55});
@@ -267,7 +250,7 @@ TEST_CASE("of several paths a closed port ends the one; of all, the connection")
 
 TEST_CASE("F27 packets of unknown connections: the answer is smaller, and is not answered") {
     Scenario s(with_key("strays"));
-    Silent bystander(s, 66);
+    Victim bystander(s);
     s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
     // Two servers that are made to talk to each other.
     auto& kit = shared_kit();
@@ -301,7 +284,7 @@ TEST_CASE("F27 packets of unknown connections: the answer is smaller, and is not
 
 TEST_CASE("F35 a flood of packets of unknown connections is answered by a bounded trickle") {
     Scenario s(with_key("flood of strays"));
-    Silent bystander(s, 66);
+    Victim bystander(s);
     s.server().listen(16, [](proto::Connection&) { return std::make_shared<Receiver>(); });
     for (std::uint64_t i = 0; i < 20'000; ++i) {
         s.network().inject(Duration(i * 50'000), bystander.address(), s.server().address(),

@@ -4,6 +4,7 @@
 #include "crypto/key_schedule.hpp"
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
+#include "victim.hpp"
 #include "wire/codec.hpp"
 #include "wire/header.hpp"
 
@@ -27,26 +28,6 @@ void record(Scenario& s, std::vector<Recorded>& tape) {
         return true;
     });
 }
-
-/// Counts what reaches an address that never asked for anything.
-class Victim final : public Host {
-  public:
-    explicit Victim(Scenario& s) : address_(make_address(66, 6666)) {
-        const NodeId node = s.network().add_node("victim", address_, this);
-        s.network().connect(s.server().node(), node, {&s.network().add_link("server to victim", {})});
-        s.network().connect(s.client().node(), node, {&s.network().add_link("client to victim", {})});
-    }
-    void on_datagram(Instant, const Address&, const Address&, std::span<std::byte> data) override {
-        ++datagrams;
-        bytes += data.size();
-    }
-    [[nodiscard]] const Address& address() const noexcept { return address_; }
-    std::uint64_t datagrams = 0;
-    std::uint64_t bytes = 0;
-
-  private:
-    Address address_;
-};
 
 std::vector<std::byte> random_bytes(Prng& prng, std::size_t size) {
     std::vector<std::byte> out(size);
