@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "as_ordinary_user.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/file/file_io.hpp"
@@ -81,6 +82,25 @@ TEST_CASE("temporary files without a journal stay while a transfer is under way 
                   .kept == 1);
     }
     CHECK(rig.clean().removed == 1);
+}
+
+TEST_CASE("above a directory that cannot be read a transfer may be under way") {
+    Rig rig;
+    const test::AsOrdinaryUser ordinary(rig.temp.path());
+    const auto top = rig.temp.path() / "top";
+    std::filesystem::create_directories(top / "below");
+    const auto below = rig.root().subdirectory("top/below");
+    REQUIRE(TempFile::create(*below, "small", 3, FileAttributes()).ok());
+    const auto kept = [&] {
+        return clean_leftovers(*below, {true, 0},
+                               {[](const std::string&, std::uint64_t) {}, [](const std::string&, const std::string&) {},
+                                [](const std::string&, const Error&) {}})
+            .kept;
+    };
+    CHECK(kept() == 0);
+    std::filesystem::permissions(top, std::filesystem::perms::owner_exec);
+    CHECK(kept() == 1);
+    std::filesystem::permissions(top, std::filesystem::perms::owner_all);
 }
 
 TEST_CASE("directories that were opened up get back what only the journal knows") {

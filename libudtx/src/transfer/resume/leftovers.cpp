@@ -135,7 +135,10 @@ class Cleaner {
         for (int at = base_.fd();; at = above_.back().get()) {
             UniqueFd next(::openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
             struct stat st = {};
-            if (!next || ::fstat(next.get(), &st) != 0) return;
+            if (!next || ::fstat(next.get(), &st) != 0) {
+                above_.emplace_back();  // who is at work there, or above, is not to be seen
+                return;
+            }
             if (st.st_ino == last.st_ino && st.st_dev == last.st_dev) return;  // the root
             last = st;
             above_.push_back(std::move(next));
