@@ -74,6 +74,9 @@ class Case:
         for _ in range(rng.choice([0, 0, 0, 1, 2, 4])):
             pattern = rng.choice(PATTERNS)
             self.both([rng.choice(["--exclude", "--exclude", "--include"]), pattern])
+        above = [os.path.dirname(n.rstrip(b"/.")) for n in self.file_list or [] if b"/" in n.rstrip(b"/.")]
+        if above and rng.random() < 0.5:
+            self.both(["--exclude", rng.choice(PATTERNS[:1] + above).split(b"/")[-1]])
         self.pattern_file = [rng.choice(PATTERNS) for _ in range(3)] if rng.random() < 0.15 else None
 
     def some_names(self, rng):

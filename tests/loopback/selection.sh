@@ -40,6 +40,10 @@ copy -r -0 --files-from "$work/list" "$src/" "$url/nul"
 [ "$(names "$work/dst/nul")" = "cache cache/deep cache/deep/y keep keep/sub keep/sub/c.c keep/sub/important.o " ] ||
     fail "names by NUL: $(names "$work/dst/nul")"
 
+# The rules are for what is named, not for the directories on the way.
+printf 'keep/sub/c.c\ncache/x\n' | copy --files-from - --exclude keep --exclude 'cache/***' "$src" "$url/on-the-way"
+[ "$(names "$work/dst/on-the-way")" = "keep keep/sub keep/sub/c.c " ] || fail "on the way: $(names "$work/dst/on-the-way")"
+
 # A slash or dot at the end: what is directly in it, too. Lines that begin with # or ; are none. -a does not enter what is named.
 printf '# a comment\n;another\n\nkeep/\ncache/.\nother\n' | copy -a --files-from - "$src" "$url/slash"
 [ "$(names "$work/dst/slash")" = "cache cache/deep cache/x keep keep/a.o keep/b.c keep/sub keep/twin.c other " ] ||

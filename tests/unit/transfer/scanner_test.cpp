@@ -117,6 +117,31 @@ TEST_CASE("of a directory that is named with a slash or dot at its end what is d
     CHECK(found({".", "a/b/z", "c"}, true) == Names{"a", "a/b", "a/b/z", "a/x", "c", "c/w", "top"});
 }
 
+TEST_CASE("a rule is for what is named, not for the directories on the way, as with rsync") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "a/b/c");
+    for (const char* name : {"a/1", "a/b/2", "a/b/c/3", "top"}) write_file(temp / name, "1");
+    const auto found = [&](std::vector<std::string> names, const char* pattern, bool into_named = false) {
+        ScanOptions options;
+        options.names = std::move(names);
+        options.into_named = into_named;
+        REQUIRE(options.rules.add({false, pattern}));
+        const Scan scan({(temp.path() / ".").string()}, options);
+        CHECK(scan.order.size() == scan.entries.size());
+        std::vector<std::string> all;
+        for (const auto& [path, entry] : scan.entries) all.push_back(path);
+        return all;
+    };
+    using Names = std::vector<std::string>;
+    CHECK(found({"a/b/2"}, "a") == Names{"a", "a/b", "a/b/2"});
+    CHECK(found({"a/b/2"}, "/a/b") == Names{"a", "a/b", "a/b/2"});
+    CHECK(found({"a/b/2", "a/"}, "a") == Names{"a", "a/b", "a/b/2"});
+    CHECK(found({"a/b/2", "a"}, "b", true) == Names{"a", "a/1", "a/b", "a/b/2"});
+    CHECK(found({".", "a/b/2"}, "a", true) == Names{"a", "a/b", "a/b/2", "top"});
+    CHECK(found({"a/b/2"}, "a/***").empty());
+    CHECK(found({"a/b/c/3", "top"}, "3") == Names{"top"});
+}
+
 TEST_CASE("of two sources that have a name the first one's file is found, and directories become one") {
     const TemporaryDirectory temp;
     for (const char* directory : {"a/d", "a/dir", "b/d", "b/file"}) fs::create_directories(temp / directory);

@@ -143,13 +143,15 @@ void Scanner::begin_name(const Asked& asked) {
         everything_ = into == Into::all;
         return descend(roots_[root_].directory.fd(), ".", "", into);
     }
-    if (!visit_parents(root_, split_path(path))) return;
     const SplitName split = split_leaf(path);
     int error = 0;
+    struct stat st = {};
     const UniqueFd parent = roots_[root_].directory.open_directory(split.directory, error);
+    const bool found = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    // Then the directories on the way do not go either, as for rsync.
+    if (found && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
+    if (!visit_parents(root_, split_path(path))) return;
     if (!parent) return fail(path, error);
-    // What is in it comes with it, and a name of that in the list brings nothing.
-    if (into == Into::all) parents_.emplace(path, false);
     visit(root_, parent.get(), split.leaf, path, everything_ ? Into::nothing : into);
 }
 
@@ -163,11 +165,11 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
             int error = 0;
             const UniqueFd fd = roots_[root].directory.open_directory(directory, error);
             if (fd) {
-                visit(root, fd.get(), components[i], path, Into::nothing);
+                visit(root, fd.get(), components[i], path, Into::way);
             } else {
                 fail(path, error);
             }
-            known->second = static_cast<bool>(fd) && !options_.rules.excludes(path, true);
+            known->second = static_cast<bool>(fd);
         }
         if (!known->second) return false;
     }
@@ -178,7 +180,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     if (options_.only_finished && is_transfer_file(name)) return;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
-    if (options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
+    if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
     if (auto checked = check_path(split_path(path)); !checked) {
         report_.fail_unannounced({path, ErrorCode::refused, checked.error().message});
         // What lies below is refused for the same reason, and counted one by one.
@@ -267,7 +269,7 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
 }
 
 void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {
-    if (into == Into::nothing) return;
+    if (into == Into::nothing || into == Into::way) return;
     UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd) return fail(path, errno);
     DIR* opened = ::fdopendir(fd.get());

@@ -78,7 +78,8 @@ class Scanner {
         void operator()(DIR* directory) const noexcept { ::closedir(directory); }
     };
     /// What goes of a directory beside itself.
-    enum class Into { nothing, entries, all };
+    /// What goes of a directory besides itself. way: nothing, and no rule counts for it.
+    enum class Into { nothing, way, entries, all };
     struct Level {
         std::unique_ptr<DIR, CloseDir> directory;
         std::string path;
