@@ -37,6 +37,17 @@ ALLOWED = {
         "rsync deletes unless a directory could not be read, udtx only if everything arrived",
         lambda o, path, rsync, udtx: o.case.delete and o.udtx_code == 23 and path is not None and rsync is None and
         udtx == o.before.get(path)),
+    "an excluded name that is something else at the receiver": (
+        "a pattern for directories leaves out the sender's directory, and what has its name at the receiver stays; rsync "
+        "asks the pattern there, too, which does not mean a file, and deletes it",
+        lambda o, path, rsync, udtx: o.case.delete and path is not None and rsync is None and udtx is not None and
+        udtx == o.before.get(path) and udtx[0] != "dir" and any(path in t and t[path].kind == "dir" for t in o.case.placed)),
+    "which of a file's names is looked at first": (
+        "one of them has the size and time of the file and another content at the receiver: with -H the others follow it if "
+        "it comes first. rsync goes by the order of names, udtx by that of the directory",
+        lambda o, path, rsync, udtx: o.case.hard and None not in (path, rsync, udtx) and udtx[0] == rsync[0] == "file" and
+        udtx[2:] == rsync[2:] and len(udtx[1]) == len(rsync[1]) and len(udtx[3]) > 1 and
+        any(o.before.get(name, ())[:3] in (udtx[:3], rsync[:3]) for name in udtx[3])),
     "a listed name that begins with # or ;": (
         "with -0 a list has no comments, so that it can name every file; rsync skips such names",
         lambda o, path, rsync, udtx: o.case.file_list is not None and
