@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/short_slice.hpp"
@@ -247,7 +248,7 @@ void Driver::Impl::take_new_connections() {
 void Driver::Impl::give_up(proto::Connection& connection, const std::exception& failed) {
     proto::CloseReason why;
     why.code = ErrorCode::internal;
-    why.message = std::string("no resources left for this connection (") + failed.what() + "); try again later";
+    why.message = refusal_for_lack(failed);
     connection.refuse(monotonic_now(), why.message);
     if (refused_) refused_(connection.remote(), why);
 }

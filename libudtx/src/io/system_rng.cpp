@@ -2,8 +2,8 @@
 
 #include <openssl/rand.h>
 
-#include <cstdlib>
 #include <limits>
+#include <new>
 
 namespace udtx::io {
 
@@ -11,7 +11,9 @@ void SystemRng::fill(std::span<std::byte> out) {
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     while (!out.empty()) {
         const std::size_t part = out.size() < kMost ? out.size() : kMost;
-        if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(part)) != 1) std::abort();
+        if (RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(part)) != 1) {
+            throw std::bad_alloc();  // what OpenSSL lacks for its generator
+        }
         out = out.subspan(part);
     }
 }

@@ -1,12 +1,14 @@
 #include <cassert>
 #include <cstdlib>
+#include <new>
 
 #include "openssl/evp_aead.hpp"
 
 namespace udtx::openssl {
 namespace {
 
-// Encryption fails only for want of memory or by our own mistake. To go on would send plaintext.
+// With a context that is set up encryption takes no memory: it fails by our own mistake only. To go on would send
+// plaintext.
 void require(int result) {
     if (result != 1) std::abort();
 }
@@ -50,9 +52,10 @@ class EvpAead final : public crypto::Aead {
   private:
     static CipherContextPtr make_context(const EVP_CIPHER* algorithm, std::span<const std::byte> key, bool encrypt) {
         CipherContextPtr context(EVP_CIPHER_CTX_new());
-        require(context != nullptr ? 1 : 0);
+        if (!context) throw std::bad_alloc();
         // The default nonce length of both algorithms is the 12 bytes of crypto::Nonce.
-        require(EVP_CipherInit_ex(context.get(), algorithm, nullptr, as_uchar(key.data()), nullptr, encrypt ? 1 : 0));
+        if (EVP_CipherInit_ex(context.get(), algorithm, nullptr, as_uchar(key.data()), nullptr, encrypt ? 1 : 0) != 1)
+            throw std::bad_alloc();
         return context;
     }
 

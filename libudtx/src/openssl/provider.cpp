@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "openssl/evp_aead.hpp"
@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::size_t kHashBytes = 32;
 
-// Keyed hashing fails only for want of memory or without a default provider; there is no way to go on without keys.
+// Keyed hashing fails only for want of memory or without a default provider. Who asked for it goes without, and not the
+// process: others may soon give memory back.
 void require(bool good) {
-    if (!good) std::abort();
+    if (!good) throw std::bad_alloc();
 }
 
 MacContextPtr make_hmac() {

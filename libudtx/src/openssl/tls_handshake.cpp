@@ -3,7 +3,7 @@
 #include <openssl/err.h>
 
 #include <cassert>
-#include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -22,7 +22,7 @@ class TlsHandshake final : public crypto::Handshake {
     TlsHandshake(SSL_CTX* context, TlsState state) : state_(std::move(state)), ssl_(SSL_new(context)) {
         BioPtr in(BIO_new(BIO_s_mem()));
         BioPtr out(BIO_new(BIO_s_mem()));
-        if (!ssl_ || !in || !out || !attach_state(ssl_.get(), &state_)) std::abort();  // out of memory
+        if (!ssl_ || !in || !out || !attach_state(ssl_.get(), &state_)) throw std::bad_alloc();
         in_ = in.get();
         out_ = out.get();
         SSL_set_bio(ssl_.get(), in.release(), out.release());
@@ -38,7 +38,9 @@ class TlsHandshake final : public crypto::Handshake {
         received_ += bytes.size();
         if (received_ > kMaxInput) return fail({ErrorCode::protocol, "the peer's handshake is too long"});
         ERR_clear_error();
-        if (!bytes.empty() && BIO_write(in_, bytes.data(), static_cast<int>(bytes.size())) <= 0) std::abort();
+        if (!bytes.empty() && BIO_write(in_, bytes.data(), static_cast<int>(bytes.size())) <= 0) {
+            throw std::bad_alloc();
+        }
         auto result = complete_ ? Result<void>() : negotiate();
         if (result && complete_) result = read_after();
         ERR_clear_error();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "crypto/packet_key.hpp"
 
 namespace udtx::proto {
@@ -167,8 +168,7 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
 
 void Endpoint::give_up(Instant now, const std::shared_ptr<Connection>& connection, const std::exception& failed) {
     try {
-        connection->refuse(
-            now, std::string("no resources left for this connection (") + failed.what() + "); try again later");
+        connection->refuse(now, refusal_for_lack(failed));
     } catch (const std::exception&) {
         // Not even for that: its silence will tell the peer.
     }

@@ -1,6 +1,7 @@
 #include "transfer/disk_pool.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -22,7 +23,7 @@ Error error_of_exception() noexcept {
     try {
         throw;
     } catch (const std::bad_alloc&) {
-        return {ErrorCode::internal, "out of memory"};
+        return {ErrorCode::file_io, "out of memory", ENOMEM};  // a shortage, as of descriptors: no fault of ours
     } catch (const std::exception& thrown) {
         return {ErrorCode::internal, thrown.what()};
     } catch (...) {

@@ -163,8 +163,10 @@ TEST_CASE("what a step throws is told to its task, and leaves the thread alone")
     DiskPool pool;
     std::atomic<int> told{0};
     std::string said;
+    ErrorCode code{};
     const auto failed = [&](const Error& error) {
         said = error.message;
+        code = error.code;
         ++told;
         return DiskStep::over();
     };
@@ -173,6 +175,7 @@ TEST_CASE("what a step throws is told to its task, and leaves the thread alone")
     memory.wake();
     REQUIRE(soon([&] { return told == 1; }));
     CHECK(said == "out of memory");
+    CHECK(code == ErrorCode::file_io);  // a shortage, no fault of ours
     DiskTask runtime(
         pool, []() -> DiskStep { throw std::runtime_error("this"); }, failed);
     runtime.wake();

@@ -1,0 +1,87 @@
+// Where OpenSSL gets no memory the one who asked is told by std::bad_alloc, and the process lives.
+#include <openssl/crypto.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+
+#include "io/system_rng.hpp"
+#include "openssl/evp_aead.hpp"
+#include "openssl/provider.hpp"
+#include "test/bytes.hpp"
+#include "test/catch.hpp"
+#include "tls_pair.hpp"
+
+using namespace udtx;
+
+namespace {
+
+thread_local int granted = -1;  // allocations until there is nothing left; negative: no end
+
+bool grant() {
+    if (granted == 0) return false;
+    if (granted > 0) --granted;
+    return true;
+}
+
+void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) { return grant() ? std::malloc(bytes) : nullptr; }
+void* reallocate(void* old, std::size_t bytes, const char* /*file*/, int /*line*/) {
+    return grant() ? std::realloc(old, bytes) : nullptr;
+}
+void release(void* memory, const char* /*file*/, int /*line*/) { std::free(memory); }
+
+// Before OpenSSL's first allocation.
+const bool replaced = CRYPTO_set_mem_functions(allocate, reallocate, release) == 1;
+
+/// Lets `work` fail at its first allocation, its second and so on, until it gets all that it wants. Returns how often
+/// it failed.
+template <class Work>
+int fails(const Work& work) {
+    for (int allocations = 0; allocations < 1000; ++allocations) {
+        granted = allocations;
+        try {
+            work();
+            granted = -1;
+            return allocations;
+        } catch (const std::bad_alloc&) {
+            granted = -1;
+        }
+    }
+    FAIL("it never gets enough");
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("Keyed hashing and ciphers without memory throw") {
+    REQUIRE(replaced);
+    openssl::OpensslProvider provider;
+    const auto key = test::from_hex("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f");
+    CHECK(fails([&] { (void)provider.hmac_sha256(key, key); }) > 0);
+    CHECK(fails([&] { (void)openssl::make_evp_aead(EVP_chacha20_poly1305(), key); }) > 0);
+}
+
+TEST_CASE("A handshake without memory throws or fails") {
+    REQUIRE(replaced);
+    auto client_factory = openssl::TlsHandshakeFactory::make(test::psk(1));
+    auto server_factory = openssl::TlsHandshakeFactory::make(test::psk(1));
+    REQUIRE(client_factory.ok());
+    REQUIRE(server_factory.ok());
+    const auto client = (*client_factory)->make_client(test::from_text("parameters"));
+    REQUIRE(client->provide({}).ok());
+    const auto hello = client->take_output();
+    REQUIRE(!hello.empty());
+    CHECK(fails([&] {
+              const auto server = (*server_factory)->make_server([](std::span<const std::byte>) {
+                  return Result<std::vector<std::byte>>(test::from_text("answer"));
+              });
+              if (!server->provide(hello)) throw std::bad_alloc();
+          }) > 0);
+}
+
+TEST_CASE("Random bytes without memory throw or come") {
+    REQUIRE(replaced);
+    std::array<std::byte, 16> bytes{};
+    io::SystemRng random;
+    CHECK(fails([&] { random.fill(bytes); }) >= 0);
+}
