@@ -246,10 +246,10 @@ void Driver::Impl::take_new_connections() {
 
 /// What a handler needs and cannot have ends its connection only.
 void Driver::Impl::give_up(proto::Connection& connection, const std::exception& failed) {
+    connection.give_up(monotonic_now(), failed);
     proto::CloseReason why;
     why.code = ErrorCode::internal;
     why.message = refusal_for_lack(failed);
-    connection.refuse(monotonic_now(), why.message);
     if (refused_) refused_(connection.remote(), why);
 }
 

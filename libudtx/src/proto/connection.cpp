@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <exception>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "crypto/hello_proof.hpp"
 #include "proto/close_reason.hpp"
 
@@ -183,6 +185,15 @@ void Connection::apply_rates() {
 
 void Connection::refuse(Instant now, std::string message) { fail(now, {ErrorCode::network, std::move(message)}); }
 
+void Connection::give_up(Instant now, const std::exception& lack) noexcept {
+    given_up_ = true;
+    try {
+        refuse(now, refusal_for_lack(lack));
+    } catch (const std::exception&) {
+        // Not even for that: the next datagram asks again.
+    }
+}
+
 void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     if (state_ == State::closing || state_ == State::drained) return;
     CloseReason why;
@@ -207,6 +218,8 @@ void Connection::fail(Instant now, const Error& error) {
 }
 
 void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason) {
+    const bool orderly = reason.orderly();
+    events_.push_back(event::Closed{std::move(reason)});  // first, for it takes memory
     state_ = State::closing;
     close_frame_ = frame;
     close_sends_ = kCloseRepeats;
@@ -214,9 +227,8 @@ void Connection::enter_closing(Instant now, wire::CloseFrame frame, CloseReason 
     // After an orderly end nothing more is to be said: its copies follow soon, so that the process need not stay for
     // them.
     const Duration interval = probe_interval(paths_.first());
-    close_spacing_ = reason.orderly() ? std::min(kSynInterval, interval) : interval;
+    close_spacing_ = orderly ? std::min(kSynInterval, interval) : interval;
     drain_deadline_ = now + kCloseRepeats * interval;
-    events_.push_back(event::Closed{std::move(reason)});
     touch();
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -122,6 +123,9 @@ class Connection {
     void close(Instant now, std::uint64_t code, std::string reason);
     /// The endpoint has no room for one more: closes with a transport code, as Endpoint::listen() promised.
     void refuse(Instant now, std::string message);
+    /// What it needs, such as memory, is not to be had: refuses, at once or as soon as there is memory for that.
+    /// Nothing that comes is looked at any more, for the last datagram may have been taken in by half.
+    void give_up(Instant now, const std::exception& lack) noexcept;
     /// The end that dialled, once connected: asks for one more path between these addresses; of `local` no more than
     /// the host need be set. Event PathChanged tells what becomes of it.
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
@@ -297,6 +301,7 @@ class Connection {
     EndpointDeps deps_;
     const TransportConfig& config_;
     Setup setup_;
+    bool given_up_ = false;
     State state_ = State::handshaking;
     std::deque<Event> events_;
     std::uint64_t congestion_seed_;

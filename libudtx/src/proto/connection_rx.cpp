@@ -1,5 +1,6 @@
 // What a connection does with a datagram.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "crypto/wipe.hpp"
@@ -25,6 +26,7 @@ bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte
 void Connection::handle_datagram(Instant now, const RxDatagram& datagram) {
     if (state_ == State::drained) return;
     touch();
+    if (given_up_ && state_ != State::closing) return give_up(now, std::bad_alloc());
     if (wire::is_long_header(datagram.data)) {
         on_long_packet(now, datagram);
     } else if (keys_) {

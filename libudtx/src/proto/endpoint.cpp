@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/scarcity.hpp"
 #include "crypto/packet_key.hpp"
 
 namespace udtx::proto {
@@ -162,15 +161,7 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
         connection->handle_datagram(now, datagram);
         after_datagram(now, connection, was_connected);
     } catch (const std::exception& failed) {
-        give_up(now, connection, failed);
-    }
-}
-
-void Endpoint::give_up(Instant now, const std::shared_ptr<Connection>& connection, const std::exception& failed) {
-    try {
-        connection->refuse(now, refusal_for_lack(failed));
-    } catch (const std::exception&) {
-        // Not even for that: its silence will tell the peer.
+        connection->give_up(now, failed);
     }
 }
 
@@ -310,7 +301,7 @@ std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_seg
                 return t;
             }
         } catch (const std::exception& failed) {
-            give_up(now, entry.connection, failed);
+            entry.connection->give_up(now, failed);
         }
         entry.queued = false;
         if (entry.connection->drained() && !entry.told) {
@@ -336,7 +327,7 @@ void Endpoint::handle_timeout(Instant now) {
         try {
             entry.connection->handle_timeout(now);
         } catch (const std::exception& failed) {
-            give_up(now, entry.connection, failed);
+            entry.connection->give_up(now, failed);
         }
     }
 }

@@ -88,7 +88,6 @@ class Endpoint {
     [[nodiscard]] const Entry* find(ConnectionId id);
     void after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected);
     /// Something threw, for want of memory as a rule: this connection ends, and the others go on.
-    static void give_up(Instant now, const std::shared_ptr<Connection>& connection, const std::exception& failed);
     [[nodiscard]] bool make_room(Instant now, const Address& remote);
     void on_hello(Instant now, const RxDatagram& datagram);
     void reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header);

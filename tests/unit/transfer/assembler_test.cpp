@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -9,6 +11,20 @@
 #include "transfer/pieces/piece_assembler.hpp"
 
 using namespace udtx::transfer;
+
+// The buffers of pieces are the only memory that begins a page: one that is not to be had can be played here.
+static bool pages_lack = false;
+
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+    const auto step = static_cast<std::size_t>(alignment);
+    void* const memory = pages_lack ? nullptr : std::aligned_alloc(step, (bytes + step - 1) / step * step);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+    std::free(memory);
+}
 
 namespace {
 
@@ -116,4 +132,15 @@ TEST_CASE("what comes before its announcement takes no more memory than the wind
         CHECK(early.empty());
         CHECK(early.held_bytes() == 0);
     }
+}
+
+TEST_CASE("a piece that finds no memory leaves nothing behind, and comes when there is some") {
+    PieceAssembler assembler;
+    REQUIRE(assembler.announce({0, kPieceBytes}));
+    pages_lack = true;
+    CHECK_THROWS_AS(assembler.on_bytes(0, pattern(0, 1000)), std::bad_alloc);
+    CHECK_THROWS_AS(assembler.on_bytes(1000, pattern(1000, 2000)), std::bad_alloc);
+    pages_lack = false;
+    assembler.on_bytes(0, pattern(0, kPieceBytes));
+    CHECK(assembler.whole().size() == 1);
 }

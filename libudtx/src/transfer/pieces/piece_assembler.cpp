@@ -44,8 +44,12 @@ PieceAssembler::Slot* PieceAssembler::slot_at(std::uint64_t stream_offset) {
     }
     const auto piece = map_.find(stream_offset);
     if (!piece) return nullptr;
-    auto [at, added] = slots_.try_emplace(piece->stream_offset);
-    if (added) at->second = {*piece, buffer_for(piece->length), 0};
+    auto at = slots_.find(piece->stream_offset);
+    if (at == slots_.end()) {
+        // The memory first: a piece without any must not stay behind where there is none.
+        Slot fresh{*piece, buffer_for(piece->length), 0};
+        at = slots_.emplace(piece->stream_offset, std::move(fresh)).first;
+    }
     latest_ = &at->second;
     return latest_;
 }
