@@ -227,12 +227,15 @@ void Driver::Impl::wake(const proto::Connection* connection, std::atomic<bool>& 
 
 void Driver::Impl::take_new_connections() {
     while (auto connection = endpoint_.accept()) {
-        const EntryPtr entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
-        entry->connected = true;
+        EntryPtr entry;
         try {
+            entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
+            entry->connected = true;
             entry->handler = accept_ ? accept_(*connection) : nullptr;
         } catch (const std::exception& failed) {
+            entries_.erase(connection.get());  // first: nobody may come to an entry without a handler
             give_up(*connection, failed);
+            continue;
         }
         if (!entry->handler) {
             entries_.erase(connection.get());

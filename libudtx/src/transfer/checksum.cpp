@@ -10,8 +10,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 
 namespace udtx::transfer {
+namespace {
+
+// A hash fails only for want of memory; what it would give then must not be taken for one.
+void require(bool good) {
+    if (!good) throw std::bad_alloc();
+}
+
+}  // namespace
 
 std::size_t digest_bytes(HashAlgorithm algorithm) noexcept { return algorithm == HashAlgorithm::sha256 ? 32 : 16; }
 
@@ -58,8 +67,10 @@ struct Hasher::State {
     explicit State(HashAlgorithm a) : algorithm(a) {
         if (a == HashAlgorithm::sha256) {
             sha.reset(EVP_MD_CTX_new());
+            require(sha != nullptr);
         } else {
             xxh.reset(XXH3_createState());
+            require(xxh != nullptr);
         }
     }
     HashAlgorithm algorithm;
@@ -74,7 +85,7 @@ Hasher& Hasher::operator=(Hasher&&) noexcept = default;
 
 void Hasher::reset() {
     if (state_->sha) {
-        EVP_DigestInit_ex(state_->sha.get(), EVP_sha256(), nullptr);
+        require(EVP_DigestInit_ex(state_->sha.get(), EVP_sha256(), nullptr) == 1);
     } else {
         XXH3_128bits_reset(state_->xxh.get());
     }
@@ -83,7 +94,7 @@ void Hasher::reset() {
 void Hasher::update(std::span<const std::byte> bytes) {
     if (bytes.empty()) return;
     if (state_->sha) {
-        EVP_DigestUpdate(state_->sha.get(), bytes.data(), bytes.size());
+        require(EVP_DigestUpdate(state_->sha.get(), bytes.data(), bytes.size()) == 1);
     } else {
         XXH3_128bits_update(state_->xxh.get(), bytes.data(), bytes.size());
     }
@@ -99,7 +110,7 @@ Digest Hasher::finish() {
     std::array<std::byte, Digest::kMaxBytes> out{};
     if (state_->sha) {
         unsigned size = 0;
-        EVP_DigestFinal_ex(state_->sha.get(), reinterpret_cast<unsigned char*>(out.data()), &size);
+        require(EVP_DigestFinal_ex(state_->sha.get(), reinterpret_cast<unsigned char*>(out.data()), &size) == 1);
         return Digest(std::span(out).first(size));
     }
     XXH128_canonical_t canonical;

@@ -11,6 +11,7 @@
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
 #include "tls_pair.hpp"
+#include "transfer/checksum.hpp"
 
 using namespace udtx;
 
@@ -76,6 +77,19 @@ TEST_CASE("A handshake without memory throws or fails") {
                   return Result<std::vector<std::byte>>(test::from_text("answer"));
               });
               if (!server->provide(hello)) throw std::bad_alloc();
+          }) > 0);
+}
+
+TEST_CASE("A hash without memory throws, and is never something else") {
+    REQUIRE(replaced);
+    const auto bytes = test::from_text("what is hashed");
+    transfer::Hasher whole(transfer::HashAlgorithm::sha256);
+    whole.update(bytes);
+    const auto digest = whole.finish();
+    CHECK(fails([&] {
+              transfer::Hasher hasher(transfer::HashAlgorithm::sha256);
+              hasher.update(bytes);
+              if (hasher.finish() != digest) FAIL("another hash");
           }) > 0);
 }
 
