@@ -280,3 +280,29 @@ TEST_CASE("an application's close reaches the peer with code and reason, also un
         SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
     }
 }
+
+TEST_CASE("a packet filter's refusal ends dialling when it comes again a moment later, and not before") {
+    for (const bool lasting : {false, true}) {
+        Scenario s(symmetric(lasting ? "refused for good" : "refused twice at once", {}));
+        // The first flight is lost where the filter refused it; the loss recovery finds that out.
+        int sent = 0;
+        s.network().set_filter([&](Instant now, NodeId from, const Packet& p) {
+            if (from != s.client().node() || (!lasting && ++sent > 1)) return true;
+            s.events().call_at(now, [&s, local = p.from, remote = p.to] {
+                const auto& connection = s.client().session().connection;
+                for (int twice = 0; connection && twice < 2; ++twice) {
+                    connection->on_no_way(s.events().now(), local, remote, "no way: refused", true);
+                }
+                s.client().pump();
+            });
+            return false;
+        });
+        const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
+        if (!lasting) {
+            SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
+            continue;
+        }
+        SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 2s));
+        SIM_CHECK(s, s.client().session().closed->code == ErrorCode::no_route);
+    }
+}

@@ -1,6 +1,7 @@
 // One turn of the driver's loop.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <utility>
 
 #include "io/driver_impl.hpp"
@@ -143,7 +144,9 @@ bool Driver::Impl::send_pending() {
 void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
     if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
     if (why.status != SendResult::Status::no_way) return;
-    endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error));
+    // EPERM is a packet filter's word, which may be about this packet only: a full table of connections, a rule that
+    // lets through so many.
+    endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
 }
 
 void Driver::Impl::note_refusals(Instant now) {

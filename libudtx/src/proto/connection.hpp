@@ -91,8 +91,8 @@ class Connection {
     /// The socket refused datagrams of this size (EMSGSIZE) on this path: smaller ones from now on.
     void on_datagram_too_large(Instant now, PathId path, std::size_t bytes);
     /// The system cannot send between these addresses. Before a peer was heard it is final, once it holds for all the
-    /// ways that there are; later it may pass.
-    void on_no_way(Instant now, const Address& local, const Address& remote, std::string why);
+    /// ways that there are; later it may pass. With `may_pass` it holds once it is said again, a moment later.
+    void on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass);
     /// There are signs that the peer is gone. They count when it stays silent although it is asked; of several paths
     /// that are not all silent, it is the path's end.
     void suspect(Instant now, Evidence evidence);
@@ -326,8 +326,13 @@ class Connection {
     std::vector<Abandon> abandons_due_;
     std::size_t next_alternative_ = 0;
     std::vector<std::pair<Address, Address>> blocked_ways_;  // of the alternatives: the system cannot send there
-    std::string no_way_;                                     // the system's last word ...
-    Instant no_way_at_{};                                    // ... and when
+    struct RefusedWay {
+        std::pair<Address, Address> way;
+        Instant since;
+    };
+    std::vector<RefusedWay> refused_ways_;  // once, which may pass
+    std::string no_way_;                    // the system's last word ...
+    Instant no_way_at_{};                   // ... and when
     struct Given {
         PathId path;
         recovery::SentRange range;

@@ -8,6 +8,9 @@
 
 namespace udtx::proto {
 
+/// A refusal that may pass counts when it comes again after so long.
+static constexpr Duration kRefusedAgain = std::chrono::milliseconds(100);
+
 std::uint32_t Connection::max_paths() const {
     const auto theirs = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(peer_.max_paths, 1, 255));
     return std::min(std::max(config_.max_paths, 1U), theirs);
@@ -79,12 +82,17 @@ bool Connection::is_blocked(const PathAddresses& way) const {
     return std::ranges::find(blocked_ways_, std::pair(way.local, way.remote)) != blocked_ways_.end();
 }
 
-void Connection::on_no_way(Instant now, const Address& local, const Address& remote, std::string why) {
+void Connection::on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass) {
     no_way_ = std::move(why);
     no_way_at_ = now;
     if (setup_.role != Role::client || keys_ || handshake_.heard() || state_ != State::handshaking) return;
     const PathAddresses way{local, remote, {}};
     if (is_blocked(way)) return;
+    if (may_pass) {
+        const auto known = std::ranges::find(refused_ways_, std::pair(local, remote), &RefusedWay::way);
+        if (known == refused_ways_.end()) return refused_ways_.push_back({{local, remote}, now});
+        if (now - known->since < kRefusedAgain) return;
+    }
     blocked_ways_.emplace_back(local, remote);
     const auto blocked = [this](const PathAddresses& one) { return is_blocked(one); };
     if (std::ranges::all_of(setup_.alternatives, blocked)) {

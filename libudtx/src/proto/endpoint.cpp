@@ -338,9 +338,10 @@ void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
     it->second.connection->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
 }
 
-void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why) {
+void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
     const auto it = connections_.find(refused.connection);
-    if (it != connections_.end()) it->second.connection->on_no_way(now, refused.local, refused.remote, std::move(why));
+    if (it == connections_.end()) return;
+    it->second.connection->on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
 }
 
 }  // namespace udtx::proto

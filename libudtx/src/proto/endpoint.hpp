@@ -60,8 +60,8 @@ class Endpoint {
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
     /// The socket refused this batch because of the size of its datagrams.
     void on_datagram_too_large(Instant now, const Transmit& refused);
-    /// The system has no way for this batch, as it says in `why`.
-    void on_no_way(Instant now, const Transmit& refused, std::string why);
+    /// The system has no way for this batch, as it says in `why`; it may have one for the next with `may_pass`.
+    void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
     /// A connection that was touched since the last call and may have events; null when there is none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
