@@ -120,9 +120,9 @@ class Server {
         auto session = Session::make(
             driver_, connection, who, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate);
-        accepted_ = true;
-        sessions_.push_back(session);
         run_.log.detail("serving " + who);
+        sessions_.push_back(session);  // the last that can fail: a session in the list has its connection
+        accepted_ = true;
         return session;
     }
 

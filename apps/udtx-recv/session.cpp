@@ -1,6 +1,7 @@
 #include "udtx-recv/session.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <variant>
 
@@ -115,8 +116,12 @@ void Session::watch(Instant now, std::optional<Duration> patience) {
 void Session::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (!std::exchange(waker_set_, true)) job_->set_waker(driver_.waker_for(connection));
     if (std::holds_alternative<proto::event::Closed>(event)) {
-        keep_stats(connection);
-        connection_ = nullptr;
+        connection_ = nullptr;  // it goes after this call, whatever happens here
+        try {
+            keep_stats(connection);
+        } catch (const std::exception&) {
+            // No memory for the last figures: those before stay.
+        }
     }
     job_->on_event(now, connection, event);
 }

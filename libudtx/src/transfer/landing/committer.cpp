@@ -1,6 +1,7 @@
 #include "transfer/landing/committer.hpp"
 
 #include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -31,8 +32,8 @@ Committer::Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbac
 Committer::~Committer() {
     try {
         flush();
-    } catch (const std::runtime_error&) {
-        // It was said to whoever submitted; temporary files stay.
+    } catch (const std::exception&) {
+        // It was said to whoever submitted, or there is no memory; temporary files stay.
     }
 }
 

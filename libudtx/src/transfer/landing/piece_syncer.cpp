@@ -1,5 +1,6 @@
 #include "transfer/landing/piece_syncer.hpp"
 
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -22,8 +23,8 @@ PieceSyncer::PieceSyncer(ResumeJournal& journal)
 PieceSyncer::~PieceSyncer() {
     try {
         flush();
-    } catch (const std::runtime_error&) {
-        // These pieces are fetched again.
+    } catch (const std::exception&) {
+        // Or there is no memory: these pieces are fetched again.
     }
 }
 
