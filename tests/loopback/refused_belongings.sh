@@ -53,3 +53,23 @@ if [ -n "$with_attributes" ]; then
         refuse fsetxattr $error -X "extended attributes of 1 file could not be set, first 'f5'" attributes
     done
 fi
+
+# --- a disk that cannot sync: everything arrives, whatever way it goes to disk, and one line says so
+send_unsynced() {
+    local error=$1 warning=$2
+    shift 2
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+    recv_meets fdatasync,fsync,syncfs "$error"
+    start_recv unsynced --dir "$work/dst" --psk-file "$work/psk"
+    expect 0 "$send" --psk-file "$work/psk" "$@" "udtx://127.0.0.1:$port/"
+    [ "$(grep -c "this disk cannot sync ($warning)" "$work/last.err")" -eq 1 ] || fail "$error: not one line says so"
+    grep -q "cannot sync" "$work/unsynced.log" || fail "$error: the receiver does not say so"
+}
+for error in "EINVAL Invalid argument" "ENOSYS Function not implemented" "EOPNOTSUPP Operation not supported"; do
+    send_unsynced "${error%% *}" "${error#* }" -p "$work/src/"
+    diff -r --no-dereference "$work/src" "$work/dst" || fail "$error: data is missing"
+done
+expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/src/sub/big"
+said "this disk cannot sync"
+cmp "$work/src/sub/big" "$work/dst/stream"

@@ -164,11 +164,14 @@ int sync_data(int fd) {
 
 int sync_directory(int fd) {
     while (::fsync(fd) != 0) {
-        // Some file systems do not sync directories.
-        if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return 0;
+        if (knows_no_sync(errno)) return 0;  // some file systems sync files only
         if (errno != EINTR) return errno;
     }
     return 0;
+}
+
+bool knows_no_sync(int error_number) noexcept {
+    return error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP;
 }
 
 FileTime mtime_of(const struct stat& st) noexcept {

@@ -31,6 +31,8 @@ namespace udtx::transfer {
 /// fdatasync or fsync; 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);
+/// What a sync met says nothing of the data: there is no syncing here.
+[[nodiscard]] bool knows_no_sync(int error_number) noexcept;
 
 /// Descriptors that one part of one job may keep open at a time: a small share of what the process may have, and the
 /// smaller the more jobs have a claim.

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "transfer/file/file_io.hpp"
@@ -21,12 +23,13 @@ constexpr std::size_t kManyDirectories = 16;
 
 int sync_file_system(int fd) {
 #ifdef __linux__
-    return ::syncfs(fd) == 0 ? 0 : errno;
+    if (::syncfs(fd) == 0) return 0;
+    if (!knows_no_sync(errno)) return errno;
 #else
     static_cast<void>(fd);
+#endif
     ::sync();
     return 0;
-#endif
 }
 
 /// The directories that a batch touches; descriptors of a few of them at a time.
@@ -66,21 +69,24 @@ class Directories {
     bool all_open_ = true;
 };
 
-/// Contents to disk; an error for each commit that failed.
-void sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
+/// Contents to disk; an error for each commit that failed. What there is no syncing for, or 0.
+int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
     bool any_closed = false;
+    int unsynced = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (batch[i].type != EntryType::file) continue;
         if (!batch[i].fd) {
             any_closed = true;
-        } else if (const int error = sync_data(batch[i].fd.get()); error != 0) {
+        } else if (const int error = sync_data(batch[i].fd.get()); knows_no_sync(error)) {
+            unsynced = error;
+        } else if (error != 0) {
             errors[i] = error;
         }
         batch[i].fd.reset();
     }
-    if (!any_closed) return;
-    const int error = sync_file_system(root.fd());
+    const int error = any_closed ? sync_file_system(root.fd()) : 0;
     for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;
+    return unsynced;
 }
 
 int rename_without_replacing(int directory, const char* from, const char* to) {
@@ -135,7 +141,10 @@ void remove_temporary(const Commit& commit, Directories& directories) {
 void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
                   const CommitCallbacks& callbacks) {
     std::vector<std::optional<int>> errors(batch.size());
-    sync_contents(root, batch, errors);
+    if (const int unsynced = sync_contents(root, batch, errors); unsynced != 0) {
+        callbacks.unsynced("this disk cannot sync (" + std::generic_category().message(unsynced) +
+                           "): what was delivered may be lost if the machine fails now");
+    }
 
     Directories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -43,6 +43,7 @@ struct CommitCallbacks {
     std::function<void(const Commit&)> delivered;
     std::function<void(const Commit&, Error)> failed;
     std::function<void()> batch_over = [] {};
+    std::function<void(const std::string& warning)> unsynced = [](const std::string&) {};  ///< once a batch
 };
 
 /// Syncs contents, renames, syncs directories; only then reports as delivered. Temporary files of failed commits go.

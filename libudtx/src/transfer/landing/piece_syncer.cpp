@@ -57,8 +57,8 @@ DiskStep PieceSyncer::step() {
     queue_.pop_front();
     busy_ = true;
     lock.unlock();
-    // A sync that failed is final: these pieces are fetched again.
-    if (sync_data(batch.fd.get()) == 0) {
+    // A sync that failed is final: these pieces are fetched again. Where there is none, their hashes tell in the end.
+    if (const int failed = sync_data(batch.fd.get()); failed == 0 || knows_no_sync(failed)) {
         journal_.add_pieces(batch.path, batch.pieces);
         journal_.flush();
     }

@@ -187,13 +187,15 @@ class FileLanding final : public StreamLanding {
         batch.push_back(file_->into_commit(0, check_.bytes()));
         file_.reset();
         batch.back().keep_existing = keep_existing_;
-        const auto delivered = [&](const Commit& commit) {
+        CommitCallbacks callbacks;
+        callbacks.delivered = [&](const Commit& commit) {
             commit.skipped ? report_fatal(links_, stays(name_)) : check_.confirm(digest, 1);
         };
-        const auto failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
+        callbacks.failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
+        callbacks.unsynced = [&](const std::string& warning) { note(links_, warning); };
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);
-        commit_batch(*root_, claims, batch, {delivered, failed});
+        commit_batch(*root_, claims, batch, callbacks);
     }
 
     const std::string name_;

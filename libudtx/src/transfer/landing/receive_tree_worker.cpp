@@ -50,10 +50,7 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
     out.unchanged = [&links](EntryType type) { count_unchanged(links.report, type); };
     out.skipped = [&links](EntryType type) { count_skipped(links.report, type); };
     out.erased = [&links](const std::string& path) { hand_over_erased(links, path); };
-    out.noted = [&links](const std::string& text) {
-        links.report.warn(text);
-        links.feedback.edit([&](ReceiveFeedback::News& news) { news.notes.push_back(text); });
-    };
+    out.noted = [&links](const std::string& text) { note(links, text); };
     out.checked = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
         return !links.queue.closed();
@@ -232,6 +229,11 @@ void count_skipped(JobReport& report, EntryType type) {
 
 void hand_over(const WorkerLinks& links, message::Answer answer) {
     links.feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
+}
+
+void note(const WorkerLinks& links, const std::string& text) {
+    links.report.warn(text);
+    links.feedback.edit([&](ReceiveFeedback::News& news) { news.notes.push_back(text); });
 }
 
 void hand_over_erased(const WorkerLinks& links, const std::string& path) {

@@ -71,6 +71,8 @@ void count_skipped(JobReport& report, EntryType type);
 /// Hands an answer, or the name of a deleted entry, to the protocol thread.
 void hand_over(const WorkerLinks& links, message::Answer answer);
 void hand_over_erased(const WorkerLinks& links, const std::string& path);
+/// Warns the users of both ends.
+void note(const WorkerLinks& links, const std::string& text);
 /// Notes what was not delivered, and has the sender told.
 void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error);
 /// What the receiver has at the end, for CONFIRM.

@@ -70,6 +70,9 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
         callbacks_.failed(commit.index, commit.path(), error);
         if (const auto fatal = commits_.failed(error)) callbacks_.fatal(*fatal);
     };
+    commits.unsynced = [this, told = false](const std::string& warning) mutable {
+        if (!std::exchange(told, true)) callbacks_.noted(warning);
+    };
     if (options_.journal != nullptr) {
         resume_.emplace(root_, options_.hash, *options_.journal, callbacks_.checked);
         commits.batch_over = [this] { resume_->flush_delivered(); };

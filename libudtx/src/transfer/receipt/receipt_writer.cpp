@@ -141,6 +141,7 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     buffer_ += "end\t" + hashes_->all.finish().hex() + "\n";
     write_out();
     if (error_ == 0) error_ = sync_data(fd_.get());
+    if (knows_no_sync(error_)) error_ = 0;
     if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) error_ = errno;
     if (error_ != 0) return io_error("cannot write the receipt", path_, error_);
     finished_ = true;
