@@ -144,26 +144,51 @@ TEST_CASE("a peer whose port is closed is missed within a second, at either end 
     }
 }
 
-TEST_CASE("F24 resets with a wrong token, of another connection or length, or from elsewhere do nothing") {
-    Scenario s(with_key("forged resets"));
-    Onlooker onlooker(s);
-    const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
-    SIM_REQUIRE(s, s.run_until([&] { return onlooker.knows(); }, 5s));
-    const Address client = s.client().address();
-    const Address server = s.server().address();
+/// From the server and from elsewhere, one each millisecond.
+void inject_wrong_resets(Scenario& s, const Onlooker& onlooker, int count) {
     Prng prng(s.seed());
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < count; ++i) {
         auto forged = onlooker.reset(kKey);
         const int kind = i % 5;
         if (kind == 0) forged[wire::kShortHeaderBytes + prng.below(16)] ^= std::byte{1};
         if (kind == 1) forged[1 + prng.below(4)] ^= std::byte{1};
         if (kind == 2) forged.push_back(std::byte{0});
         if (kind == 3) forged.pop_back();
-        const Address from = kind == 4 ? make_address(66, 1) : server;
-        s.network().inject(i * 1ms, from, client, forged);
+        const Address from = kind == 4 ? make_address(66, 1) : s.server().address();
+        s.network().inject(i * 1ms, from, s.client().address(), forged);
     }
+}
+
+TEST_CASE("F24 resets with a wrong token, of another connection or length, or from elsewhere do nothing") {
+    Scenario s(with_key("forged resets"));
+    Onlooker onlooker(s);
+    const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return onlooker.knows(); }, 5s));
+    inject_wrong_resets(s, onlooker, 2000);
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, s.client().session().closed->orderly());
+}
+
+// Then nothing but the check of the token keeps them from ending it: the right one does.
+TEST_CASE("F24 wrong resets end nothing either while the line is cut") {
+    for (const bool right : {false, true}) {
+        Scenario s(with_key(right ? "a reset in silence" : "forged resets in silence"));
+        Onlooker onlooker(s);
+        const Bulk bulk = start_bulk(s, {.bytes = 5'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return onlooker.knows() && s.elapsed() > 500ms; }, 5s));
+        const auto set_loss = [&s](double loss) {
+            for (Link* link : {&s.up(), &s.down()}) link->change([loss](LinkParams& p) { p.loss = loss; });
+        };
+        set_loss(1.0);
+        inject_wrong_resets(s, onlooker, 5000);
+        if (right) s.network().inject(5s, s.server().address(), s.client().address(), onlooker.reset(kKey));
+        s.run_for(10s);
+        SIM_CHECK(s, s.client().session().closed.has_value() == right);
+        set_loss(0.0);
+        if (right) continue;
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+        SIM_CHECK(s, s.client().session().closed->orderly());
+    }
 }
 
 // By another server with the same key, which whoever saw the id can ask; or of old.

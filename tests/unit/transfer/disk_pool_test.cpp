@@ -143,6 +143,29 @@ TEST_CASE("no step of a task begins while another one runs, and no wake is lost"
     CHECK_FALSE(met);
 }
 
+TEST_CASE("a wake while a step runs brings another step") {
+    DiskPool pool;
+    pool.grow(2);
+    std::atomic<int> steps{0};
+    std::promise<void> begun;
+    std::promise<void> woken;
+    DiskTask task(
+        pool,
+        [&] {
+            if (++steps == 1) {
+                begun.set_value();
+                woken.get_future().wait();
+            }
+            return DiskStep::rest();
+        },
+        never_fails);
+    task.wake();
+    begun.get_future().wait();
+    task.wake();
+    woken.set_value();
+    CHECK(soon([&] { return steps == 2; }));
+}
+
 TEST_CASE("a task may rest for a time, and be woken before") {
     DiskPool pool;
     std::atomic<int> steps{0};

@@ -56,6 +56,26 @@ TEST_CASE(
     for (const char* name : {"", "a", "a/b"}) ::chmod((rig.temp / name).c_str(), 0755);
 }
 
+// Another transfer into it gives back what it had lent, whenever that ends.
+TEST_CASE("a directory that is barred again meanwhile takes what was written into it") {
+    TreeWriterRig rig;
+    const AsOrdinaryUser user(rig.temp.path());
+    rig.writer.reset();
+    rig.open();
+    fs::create_directories(rig.temp / "a");
+    bar(rig.temp / "a");
+    const std::uint64_t index = rig.entry(EntryType::file, "a/f", 1);
+    rig.piece(index, "x");
+    rig.digests(index, "x");
+    bar(rig.temp / "a");
+    rig.end(index, "x");
+    static_cast<void>(rig.writer->finish());
+    CHECK(rig.failed.empty());
+    CHECK(read_file(rig.temp / "a/f") == "x");
+    CHECK(mode_of(rig.temp / "a") == 0555U);
+    ::chmod((rig.temp / "a").c_str(), 0755);
+}
+
 TEST_CASE("what bars its owner and is in the way goes") {
     TemporaryDirectory temp;
     const AsOrdinaryUser user(temp.path());
