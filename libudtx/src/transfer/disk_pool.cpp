@@ -16,8 +16,8 @@ namespace {
 // With sixteen lanes, the protocol thread and those that watch, a process has less than 32.
 constexpr std::size_t kWorkThreads = 8;
 constexpr std::size_t kSyncThreads = 4;
-// Where disks hang: each transfer there may hold one, and two that sync.
-constexpr std::size_t kMostThreads = 128;
+// Of each kind where disks hang, so that a server with up to four lanes has less than 32 then, too.
+constexpr std::size_t kMostThreads = 12;
 
 Error error_of_exception() noexcept {
     try {
