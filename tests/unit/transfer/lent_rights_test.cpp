@@ -69,7 +69,7 @@ TEST_CASE("a directory that is barred again meanwhile takes what was written int
     rig.digests(index, "x");
     bar(rig.temp / "a");
     rig.end(index, "x");
-    static_cast<void>(rig.writer->finish());
+    finish(*rig.writer);
     CHECK(rig.failed.empty());
     CHECK(read_file(rig.temp / "a/f") == "x");
     CHECK(mode_of(rig.temp / "a") == 0555U);
