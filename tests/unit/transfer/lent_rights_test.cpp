@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "as_ordinary_user.hpp"
 #include "test/catch.hpp"
+#include "transfer/file/file_io.hpp"
 #include "tree_writer_rig.hpp"
 
 using namespace udtx;
@@ -74,6 +76,39 @@ TEST_CASE("a directory that is barred again meanwhile takes what was written int
     CHECK(read_file(rig.temp / "a/f") == "x");
     CHECK(mode_of(rig.temp / "a") == 0555U);
     ::chmod((rig.temp / "a").c_str(), 0755);
+}
+
+TEST_CASE("another transfer gives a directory back what it had while this one works in it") {
+    TemporaryDirectory temp;
+    const AsOrdinaryUser user(temp.path());
+    fs::create_directories(temp / "d");
+    const auto root = ConfinedDir::open(temp.path().string());
+    LentRights lent(*root, nullptr);
+    int given_back = 0;
+    const auto make = [&](const char* name) -> Result<void> {
+        if (given_back++ < 3) bar(temp / "d");
+        int error = 0;
+        const UniqueFd directory = root->open_directory("d", error);
+        return ::mkdirat(directory.get(), name, 0755) == 0 ? Result<void>() : io_error("cannot make", name, errno);
+    };
+    CHECK(lent.with("d", [&] { return make("e"); }).ok());
+    // Opened up by another one, just after it barred the way.
+    bar(temp / "d");
+    given_back = 3;
+    bool met = false;
+    const auto opened_by_another = [&]() -> Result<void> {
+        const auto done = make("f");
+        if (!std::exchange(met, true)) ::chmod((temp / "d").c_str(), 0755);
+        return done;
+    };
+    CHECK(lent.with("d", opened_by_another).ok());
+    // Files that go do so from there as well.
+    auto file = TempFile::create(*root, "d/x", 1, FileAttributes());
+    REQUIRE(file.ok());
+    bar(temp / "d");
+    file->remove(*root);
+    CHECK_FALSE(fs::exists(temp / "d" / temp_name(1)));
+    CHECK(mode_of(temp / "d") == 0555U);
 }
 
 TEST_CASE("what bars its owner and is in the way goes") {

@@ -57,4 +57,10 @@ BriefRights::~BriefRights() {
     if (before_) static_cast<void>(::fchmod(directory_, static_cast<mode_t>(*before_)));
 }
 
+void remove_from(int directory, const std::string& name) {
+    if (::unlinkat(directory, name.c_str(), 0) == 0 || errno != EACCES) return;
+    const BriefRights rights(directory);
+    ::unlinkat(directory, name.c_str(), 0);
+}
+
 }  // namespace udtx::transfer

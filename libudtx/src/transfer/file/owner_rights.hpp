@@ -31,4 +31,7 @@ class BriefRights {
     std::optional<std::uint32_t> before_;
 };
 
+/// Removes a file of ours, also from a directory that bars its owner.
+void remove_from(int directory, const std::string& name);
+
 }  // namespace udtx::transfer

@@ -20,6 +20,7 @@ namespace {
 
 // From so many directories on, one sync of the file system is cheaper than one for each.
 constexpr std::size_t kManyDirectories = 16;
+constexpr int kTries = 8;  // of those who open a directory up and give it back, one after the other
 
 int sync_file_system(int fd) {
 #ifdef __linux__
@@ -118,7 +119,7 @@ int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
         return ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
     };
     error = rename();
-    if (error == EACCES) {
+    for (int left = kTries; error == EACCES && left > 0; --left) {
         // Another transfer had opened the directory up, and has given back what it had.
         const BriefRights rights(fd);
         error = rename();
@@ -133,7 +134,7 @@ int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
 void remove_temporary(const Commit& commit, Directories& directories) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
-    if (fd >= 0 && !commit.temporary.empty()) ::unlinkat(fd, commit.temporary.c_str(), 0);
+    if (fd >= 0 && !commit.temporary.empty()) remove_from(fd, commit.temporary);
 }
 
 }  // namespace

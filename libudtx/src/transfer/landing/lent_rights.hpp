@@ -21,12 +21,16 @@ class LentRights {
 
     /// Opens a directory up. False: that is not what bars the way.
     [[nodiscard]] bool lend(const std::string& directory);
-    /// `op` gives a Result; once more, if what it met is a directory that could be opened up.
+    /// `op` gives a Result; again, if what it met is a directory that could be opened up. Another transfer may open it
+    /// up, and give back what it had, at any time in between.
     template <class Op>
     [[nodiscard]] auto with(const std::string& directory, Op&& op) -> decltype(op()) {
-        auto done = op();
-        if (done || !is_barred(done.error()) || !lend(directory)) return done;
-        return op();
+        for (int left = kTries;;) {
+            auto done = op();
+            if (done || !is_barred(done.error()) || left == 0) return done;
+            // Not ours, as a rule; or open already.
+            left = lend(directory) ? left - 1 : left / 2;
+        }
     }
     /// The directory is about to be opened up, or made with more than it is to have.
     void owe(const std::string& directory, std::uint32_t mode);
@@ -38,6 +42,7 @@ class LentRights {
     void give_back(const std::function<void(const std::string& directory, int error_number)>& failed);
 
   private:
+    static constexpr int kTries = 8;
     [[nodiscard]] static bool is_barred(const Error& error) noexcept;
 
     const ConfinedDir& root_;

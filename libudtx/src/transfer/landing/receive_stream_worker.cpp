@@ -155,9 +155,7 @@ class FileLanding final : public StreamLanding {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
-        if (!file_) return;
-        const BriefRights rights_to(root_->fd());
-        file_->remove(*root_);
+        if (file_) file_->remove(*root_);
     }
 
   private:

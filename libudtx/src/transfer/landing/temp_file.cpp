@@ -21,6 +21,7 @@
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -297,7 +298,7 @@ UniqueFd TempFile::open_again(const ConfinedDir& root) const {
 void TempFile::remove(const ConfinedDir& root) {
     int ignored = 0;
     const UniqueFd directory = root.open_directory(directory_, ignored);
-    if (directory) ::unlinkat(directory.get(), temporary_.c_str(), 0);
+    if (directory) remove_from(directory.get(), temporary_);
     fd_.reset();
 }
 

@@ -216,12 +216,9 @@ void ResumeJournal::remove() {
         const SplitName split = split_leaf(path);
         int ignored = 0;
         const UniqueFd directory = root_.open_directory(split.directory, ignored);
-        if (!directory) continue;
-        const BriefRights rights(directory.get());
-        ::unlinkat(directory.get(), temp_name(unique_for(path)).c_str(), 0);
+        if (directory) remove_from(directory.get(), temp_name(unique_for(path)));
     }
-    const BriefRights rights(root_.fd());
-    ::unlinkat(root_.fd(), journal_name(transfer_).c_str(), 0);
+    remove_from(root_.fd(), journal_name(transfer_));
 }
 
 }  // namespace udtx::transfer
