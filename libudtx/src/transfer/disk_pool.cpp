@@ -23,12 +23,16 @@ Error error_of_exception() noexcept {
     try {
         throw;
     } catch (const std::bad_alloc&) {
-        return {ErrorCode::file_io, "out of memory", ENOMEM};  // a shortage, as of descriptors: no fault of ours
     } catch (const std::exception& thrown) {
-        return {ErrorCode::internal, thrown.what()};
+        try {
+            return {ErrorCode::internal, thrown.what()};
+        } catch (const std::bad_alloc&) {
+        }
     } catch (...) {
-        return {ErrorCode::internal, "an unknown exception"};
+        return {ErrorCode::internal, "unknown error"};
     }
+    // A shortage, as of descriptors: no fault of ours. So short that it takes none.
+    return {ErrorCode::file_io, "out of memory", ENOMEM};
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "transfer/disk_pool.hpp"
 
+#include <sys/resource.h>
+
 #include <atomic>
+#include <exception>
 #include <future>
 #include <memory>
 #include <new>
@@ -272,3 +275,36 @@ TEST_CASE("a queue tells its ends when it is filled, has room again, and is clos
     CHECK(queue.over());
     CHECK_FALSE(queue.try_pop());
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UDTX_TEST_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UDTX_TEST_SANITIZED
+#endif
+#endif
+#ifndef UDTX_TEST_SANITIZED  // a sanitizer's own memory has no bound
+TEST_CASE("what a step throws may take more memory to tell of than there is") {
+    static const std::string words(64U << 20U, 'x');
+    struct Thrown : std::exception {
+        [[nodiscard]] const char* what() const noexcept override { return words.c_str(); }
+    };
+    DiskPool pool;
+    std::promise<Error> told;
+    DiskTask task(
+        pool, []() -> DiskStep { throw Thrown(); },
+        [&](Error error) {
+            told.set_value(std::move(error));
+            return DiskStep::over();
+        });
+    auto answer = told.get_future();
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+    const rlimit low{1U << 20U, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_AS, &low) == 0);
+    task.wake();
+    answer.wait();
+    REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(answer.get().message == "out of memory");
+}
+#endif
