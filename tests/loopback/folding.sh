@@ -41,6 +41,24 @@ copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}"; }
 plan() { expect "$1" "$send" -n --psk-file "$work/psk" "${@:2}"; }
 is() { [ "$(json_field "$work/last.out" "$1")" = "$2" ] || fail "$rules: $1 is $(json_field "$work/last.out" "$1") instead of $2"; }
 holds() { [ "$(cat "$disk/$1" 2>/dev/null)" = "$2" ] || fail "$rules: $1 holds '$(cat "$disk/$1" 2>&1)' instead of '$2'"; }
+# all_came SOURCE DESTINATION: whatever the last run did not name as failed stands there as it is in the source.
+all_came() {
+    "$python" - "$work/last.out" "$1" "$disk/$2" <<'EOF' || fail "$rules: what was confirmed is not there"
+import json, os, sys
+failed = [f["path"] for f in json.load(open(sys.argv[1]))["failed"]]
+kind = lambda p: ("link", os.readlink(p)) if os.path.islink(p) else ("directory",) if os.path.isdir(p) else open(p).read()
+for directory, below, names in os.walk(sys.argv[2]):
+    for name in below + names:
+        at = os.path.join(directory, name)
+        path = os.path.relpath(at, sys.argv[2])
+        if any(path == f or path.startswith(f + "/") for f in failed):
+            continue
+        came = os.path.join(sys.argv[3], path)
+        found = kind(came) if os.path.lexists(came) else "nothing"
+        if found != kind(at):
+            sys.exit(f"{path} is {found}, and failed are {failed}")
+EOF
+}
 entries() { find "$disk/$1" -mindepth 1 | wc -l; }
 
 # check FIRST SECOND: two names that are one there.
@@ -109,13 +127,70 @@ check() {
     echo file >"$s/kinds/$first"
     mkdir "$s/kinds/$second"
     echo inside >"$s/kinds/$second/x"
-    copy 23 --delete "$s/kinds/" "$url/kinds"
+    ln -s x "$s/kinds/$second/link"
+    mkdir "$s/kinds/$second/empty"
+    for run in 1 2; do
+        copy 23 --delete "$s/kinds/" "$url/kinds"
+        all_came "$s/kinds" kinds
+    done
     [ "$(cat "$disk/kinds/$first" 2>/dev/null)" = file ] || holds "kinds/$second/x" inside
     rm -r "$s/kinds/$second"
     ln -s elsewhere "$s/kinds/$second"
     copy 23 "$s/kinds/" "$url/links"
     is failed_count 1
 }
+
+# together NAME...: of names that are one there all but one fail, whatever came of them before.
+together() {
+    local s=$work/together.$rules name i=0
+    mkdir -p "$s/fresh" "$s/again" "$s/kinds" "$disk/again/way"
+    echo x >"$disk/again/way/x"
+    echo x >"$s/again/way"
+    for name in "$@"; do
+        i=$((i + 1))
+        echo "content $i, and more of it" >"$s/fresh/$name"
+        echo "content $i" >"$s/again/$name"
+        touch -d '2020-01-01 UTC' "$s/again/$name"
+    done
+    # One name is kept as it was proven to have come; the other looks the same, and fails again.
+    for run in 1 2 3; do
+        copy 23 "$s/fresh/" "$url/fresh"
+        is failed_count $(($# - 1))
+        all_came "$s/fresh" fresh
+        copy 23 "$s/again/" "$url/again"
+        is failed_count "$#"
+        all_came "$s/again" again
+    done
+    mkdir "$s/kinds/$1"
+    echo inside >"$s/kinds/$1/x"
+    ln -s x "$s/kinds/$1/link"
+    echo file >"$s/kinds/$2"
+    for run in 1 2; do
+        copy 23 --delete "$s/kinds/" "$url/kinds.together"
+        all_came "$s/kinds" kinds.together
+    done
+}
+for rules in nfkc,fold,inodes nfkc,fold; do
+    mount_rules "$rules"
+    start_recv "recv.$rules" --allow-delete --dir "$disk" --psk-file "$work/psk"
+    url=udtx://127.0.0.1:$port
+    together FILE $'\xef\xac\x81le'
+    kill -KILL "$receiver"
+done
+
+# --- a name of a file whose other names came is stale as any other
+rules=fold,inodes
+mount_rules "$rules"
+start_recv linked --allow-delete --dir "$disk" --psk-file "$work/psk"
+mkdir "$disk/linked" "$work/linked"
+echo old >"$disk/linked/name"
+ln "$disk/linked/name" "$disk/linked/stale"
+echo new >"$work/linked/name"
+copy 0 --delete "$work/linked/" "udtx://127.0.0.1:$port/linked"
+[ "$(ls "$disk/linked")" = name ] || fail "$rules: $(ls "$disk/linked")"
+kill -KILL "$receiver"
+unmount "$disk"
+rm -r "$below"
 
 for rules in fold,inodes fold small,inodes nfd,inodes nfd dots; do
     mount_rules "$rules"

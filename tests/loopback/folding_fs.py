@@ -4,7 +4,7 @@
 usage: folding_fs.py RULES DIRECTORY MOUNTPOINT
 
 RULES, joined by commas: fold (finds a name in any case, and keeps the case that it was made in), small and large (all
-names read in lower or upper case), nfd (names read decomposed), dots (a dot or space at the end is dropped), short
+names read in lower or upper case), nfd (names read decomposed), nfkc (ligatures read as their letters), dots (a dot or space at the end is dropped), short
 (twelve bytes of a name count); inodes (numbers as the disk below has them: without it they go by name, so that two
 names of one entry have two), twins (all regular files have one inode number and two links); exit 77: no FUSE here.
 """
@@ -31,6 +31,8 @@ class Folding(Operations):
         """Without what is never kept."""
         if "nfd" in self.rules:
             name = unicodedata.normalize("NFD", name)
+        if "nfkc" in self.rules:
+            name = unicodedata.normalize("NFKC", name)
         if "dots" in self.rules:
             name = name.rstrip(". ") or name
         if "short" in self.rules and ".udtx-" not in name:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
@@ -19,20 +20,10 @@ namespace {
 constexpr std::size_t kMaxClaims = 2U << 20U;
 constexpr std::size_t kMaxSpots = 2U << 20U;
 constexpr std::size_t kMaxDirectories = 256U << 10U;  // whose names are remembered
-constexpr int kMaxAliasProbes = 16;                   // for one directory
+constexpr std::size_t kMaxAlike = 256;                // among which one is searched
+constexpr int kMaxAliasProbes = 64;                   // for one directory
 
 std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
-
-/// What is made in one shows in the other.
-bool is_one_directory(int one, int other) {
-    const std::string probe = temp_name(static_cast<std::uint64_t>(::getpid()));
-    const UniqueFd made(::openat(one, probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!made) return false;
-    EntryFacts facts;
-    const bool shows = look_at_entry(other, probe.c_str(), facts) == 0;
-    ::unlinkat(one, probe.c_str(), 0);
-    return shows;
-}
 
 }  // namespace
 
@@ -45,9 +36,13 @@ Error falls_together(const std::string& path) {
 
 std::uint64_t EntryClaims::by_inode(const EntryFacts& facts) { return key_of({1, facts.device, facts.inode}); }
 
+std::uint64_t EntryClaims::by_looks(const Place& place) {
+    return key_of({2, place.parent, place.facts.type, place.facts.size, static_cast<std::uint64_t>(place.facts.seconds),
+                   place.facts.nanoseconds});
+}
+
 std::uint64_t EntryClaims::by_looks(const Place& place, const std::string& leaf) {
-    return key_of({2, place.parent, rough_name(leaf), place.facts.type, place.facts.size,
-                   static_cast<std::uint64_t>(place.facts.seconds), place.facts.nanoseconds});
+    return key_of({by_looks(place), rough_name(leaf)});
 }
 
 bool EntryClaims::may_fold(const std::string& directory) {
@@ -113,15 +108,59 @@ const EntryClaims::Claim* EntryClaims::other_claim(const Place& place, std::uint
 bool EntryClaims::taken(int parent, const Place& place, const std::string& leaf) {
     if (other_claim(place, by_inode(place.facts)) != nullptr) return true;
     if (full_ && place.spot == 0) return true;
-    if (place.facts.is_directory() || other_claim(place, by_looks(place, leaf)) == nullptr) return false;
-    // Somebody's who looks the same. Where an entry has one number under all its names, it is another one.
+    return looks_taken(parent, place, leaf);
+}
+
+bool EntryClaims::looks_taken(int parent, const Place& place, const std::string& leaf) {
+    const std::uint64_t looks = by_looks(place, leaf);
+    const bool same_name = other_claim(place, looks) != nullptr;
+    const std::size_t alike = alike_to(place, looks);
+    if (!same_name && (alike == 0 || alike > kMaxAlike)) return false;
+    if (is_numbered(parent, place, leaf)) return false;
+    return same_name || may_be_one_of(alike, parent, place, leaf);
+}
+
+std::size_t EntryClaims::alike_to(const Place& place, std::uint64_t looks) const {
+    const auto found = alike_.find(by_looks(place));
+    if (found == alike_.end()) return 0;
+    const auto own = claims_.find(looks);
+    const bool counted = own != claims_.end() && own->second.owner == place.owner && own->second.how != How::taken;
+    // Two that read as they were given are two.
+    if (place.spot != 0) return found->second.otherwise - (counted && own->second.spot == 0 ? 1U : 0U);
+    return found->second.all - (counted ? 1U : 0U);
+}
+
+bool EntryClaims::may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) const {
+    // Unless one more that looks the same was there before and might be called so.
+    const std::uint64_t rough = rough_name(leaf);
+    std::size_t entries = 0;
+    bool other = false;
     int error = 0;
     for (const std::string& name : names_in(parent, error)) {
         EntryFacts facts;
-        if (name == leaf || look_at_entry(parent, name.c_str(), facts) != 0) continue;
-        if (facts.same_entry(place.facts)) return false;
+        if (look_at_entry(parent, name.c_str(), facts) != 0 || !facts.looks_like(place.facts)) continue;
+        ++entries;
+        other = other || (rough_name(name) == rough && spots_.count(spot_of(place.parent, name)) > 0);
     }
-    return true;
+    return !other || entries <= alike;
+}
+
+bool EntryClaims::is_numbered(int parent, const Place& place, const std::string& leaf) {
+    const auto known = numbered_.find(place.parent);
+    if (known != numbered_.end()) return known->second;
+    std::size_t same = 0;
+    std::size_t differ = 0;
+    int error = 0;
+    for (const std::string& name : names_in(parent, error)) {
+        EntryFacts facts;
+        // An entry that reads as it was asked for says nothing about others.
+        if (name == leaf) return false;
+        if (look_at_entry(parent, name.c_str(), facts) != 0 || !facts.same_entry(place.facts)) continue;
+        ++(facts.looks_like(place.facts) ? same : differ);
+    }
+    const bool numbered = same > 0 && differ == 0;
+    if (numbered_.size() < kMaxClaims) numbered_[place.parent] = numbered;
+    return numbered;
 }
 
 void EntryClaims::record(std::uint64_t key, const Claim& claim) {
@@ -135,7 +174,18 @@ void EntryClaims::record(std::uint64_t key, const Claim& claim) {
 void EntryClaims::record(const Place& place, const std::string& leaf, How how) {
     const Claim claim{place.owner, place.spot, how};
     record(by_inode(place.facts), claim);
-    if (!place.facts.is_directory()) record(by_looks(place, leaf), claim);
+    if (place.facts.is_directory()) return;
+    const std::uint64_t looks = by_looks(place, leaf);
+    const auto before = claims_.find(looks);
+    const bool counted =
+        before != claims_.end() && before->second.owner == claim.owner && before->second.how != How::taken;
+    const bool counts = how != How::taken && !counted;
+    if (const std::uint64_t key = by_looks(place); counts && (alike_.size() < kMaxClaims || alike_.count(key) > 0)) {
+        Alike& alike = alike_[key];
+        ++alike.all;
+        alike.otherwise += claim.spot == 0 ? 1U : 0U;
+    }
+    record(looks, claim);
 }
 
 Result<bool> EntryClaims::take(const std::string& path, For use) {
@@ -152,7 +202,9 @@ Result<bool> EntryClaims::take(int parent, const std::string& directory, const s
     Place place;
     if (!look(parent, directory, leaf, place)) return false;
     place.keeps = use == For::keeping;
-    if (taken(parent, place, leaf)) return falls_together(path_in(directory, leaf));
+    const std::string path = path_in(directory, leaf);
+    const bool ours = place.facts.is_directory() && alias_of(parent, place, path) != nullptr;
+    if (ours || taken(parent, place, leaf)) return falls_together(path);
     record(place, leaf, How::taken);
     return true;
 }
@@ -174,13 +226,10 @@ void EntryClaims::note_made(int parent, const std::string& directory, const std:
     if (look(parent, directory, leaf, place)) record(place, leaf, replaced ? How::replaced : How::made);
 }
 
-std::uint64_t EntryClaims::rough_key(const Place& place, const std::string& leaf) {
-    return key_of({place.parent, rough_name(leaf)});
-}
-
 void EntryClaims::remember_directory(const Place& place, const std::string& leaf, std::string path) {
-    if (rough_.size() >= kMaxDirectories) return;
-    rough_.emplace(rough_key(place, leaf), Directory{std::move(path), place.spot != 0});
+    if (directories_.size() >= kMaxDirectories) return;
+    directories_.emplace(place.parent,
+                         Directory{std::move(path), by_inode(place.facts), rough_name(leaf), place.spot != 0});
 }
 
 void EntryClaims::note_made_directory(int parent, const std::string& directory, const std::string& leaf) {
@@ -199,26 +248,61 @@ void EntryClaims::take_directory(int parent, const std::string& directory, const
     Place place;
     if (!look(parent, directory, leaf, place) || !place.facts.is_directory()) return;
     const std::string path = path_in(directory, leaf);
-    int error = 0;
-    const UniqueFd here = root_.open_directory(path, error);
-    int probes = 0;
-    const auto is_this = [&](const auto& known) {
-        if (!here || known.second.path == path || (place.spot != 0 && known.second.spelled)) return false;
-        const UniqueFd other = root_.open_directory(known.second.path, error);
-        return other && probes++ < kMaxAliasProbes && is_one_directory(here.get(), other.get());
-    };
-    const auto [first, last] = rough_.equal_range(rough_key(place, leaf));
-    if (const auto found = std::find_if(first, last, is_this); found != last) {
-        aliases_[path] = found->second.path;
+    if (const Directory* first = alias_of(parent, place, path)) {
+        aliases_[path] = first->path;
         return;
     }
     record(place, leaf, How::kept);
     remember_directory(place, leaf, path);
 }
 
+const EntryClaims::Directory* EntryClaims::alias_of(int parent, const Place& place, const std::string& path) {
+    const auto [first, last] = directories_.equal_range(place.parent);
+    if (first == last) return nullptr;
+    if (place.spot != 0 || !is_numbered(parent, place, split_leaf(path).leaf)) return probe(place, path);
+    const auto is_this = [&](const auto& known) {
+        return known.second.path != path && known.second.number == by_inode(place.facts);
+    };
+    const auto found = std::find_if(first, last, is_this);
+    return found == last ? nullptr : &found->second;
+}
+
+const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::string& path) const {
+    const std::uint64_t rough = rough_name(split_leaf(path).leaf);
+    std::vector<const Directory*> likely;
+    std::vector<const Directory*> others;
+    const auto [first, last] = directories_.equal_range(place.parent);
+    for (auto at = first; at != last; ++at) {
+        const Directory& known = at->second;
+        // Two that read as they were given are two.
+        if (known.path == path || (place.spot != 0 && known.spelled)) continue;
+        (known.rough == rough ? likely : others).push_back(&known);
+    }
+    if (likely.empty() && others.empty()) return nullptr;
+    int error = 0;
+    const UniqueFd here = root_.open_directory(path, error);
+    if (!here) return nullptr;
+    // What is made in one shows in the other.
+    const std::string name = temp_name(key_of({static_cast<std::uint64_t>(::getpid()), path_key(path)}));
+    const UniqueFd made(::openat(here.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made) return likely.empty() ? nullptr : likely.front();
+    likely.insert(likely.end(), others.begin(), others.end());
+    if (likely.size() > kMaxAliasProbes) likely.resize(kMaxAliasProbes);
+    const auto shows = [&](const Directory* known) {
+        EntryFacts facts;
+        const UniqueFd other = root_.open_directory(known->path, error);
+        return other && look_at_entry(other.get(), name.c_str(), facts) == 0;
+    };
+    const auto found = std::find_if(likely.begin(), likely.end(), shows);
+    ::unlinkat(here.get(), name.c_str(), 0);
+    return found == likely.end() ? nullptr : *found;
+}
+
 bool EntryClaims::holds(const EntryFacts& facts) const {
     const std::lock_guard lock(mutex_);
-    return claims_.count(by_inode(facts)) > 0;
+    const auto found = claims_.find(by_inode(facts));
+    // What was taken to be replaced and is gone may have left its number to another.
+    return found != claims_.end() && found->second.how != How::taken;
 }
 
 }  // namespace udtx::transfer

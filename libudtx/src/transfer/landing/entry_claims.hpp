@@ -59,8 +59,14 @@ class EntryClaims {
         std::uint64_t spot = 0;
         How how = How::taken;
     };
+    struct Alike {
+        std::size_t all = 0;
+        std::size_t otherwise = 0;  // those without a spot
+    };
     struct Directory {
         std::string path;
+        std::uint64_t number = 0;
+        std::uint64_t rough = 0;
         bool spelled = false;  // its name read as it was given, before the run
     };
     [[nodiscard]] bool may_fold(int parent, const std::string& directory);
@@ -70,21 +76,33 @@ class EntryClaims {
     void list(int parent, std::uint64_t directory);
     [[nodiscard]] const Claim* other_claim(const Place& place, std::uint64_t key) const;
     [[nodiscard]] bool taken(int parent, const Place& place, const std::string& leaf);
+    /// Where inode numbers do not say what an entry is: it looks like what came under another name.
+    [[nodiscard]] bool looks_taken(int parent, const Place& place, const std::string& leaf);
+    [[nodiscard]] std::size_t alike_to(const Place& place, std::uint64_t looks) const;
+    /// As many of this run look the same, whatever their names.
+    [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) const;
+    /// An entry has one inode number under all its names, and no other one has it. False: nobody knows.
+    [[nodiscard]] bool is_numbered(int parent, const Place& place, const std::string& leaf);
+    /// The directory of this run that this one is. null: none.
+    [[nodiscard]] const Directory* alias_of(int parent, const Place& place, const std::string& path);
+    [[nodiscard]] const Directory* probe(const Place& place, const std::string& path) const;
     void record(const Place& place, const std::string& leaf, How how);
     void record(std::uint64_t key, const Claim& claim);
-    [[nodiscard]] static std::uint64_t rough_key(const Place& place, const std::string& leaf);
     void remember_directory(const Place& place, const std::string& leaf, std::string path);
     [[nodiscard]] static std::uint64_t by_inode(const EntryFacts& facts);
+    [[nodiscard]] static std::uint64_t by_looks(const Place& place);
     [[nodiscard]] static std::uint64_t by_looks(const Place& place, const std::string& leaf);
 
     const ConfinedDir& root_;
     mutable std::mutex mutex_;
-    std::unordered_map<std::uint64_t, bool> folding_;  // by path key of the directory
-    std::unordered_set<std::uint64_t> listed_;         // directories
-    std::unordered_set<std::uint64_t> spots_;          // names that stood in them
-    std::unordered_map<std::uint64_t, Claim> claims_;  // by inode, and where those may differ for one entry by looks
-    std::map<std::string, std::string> aliases_;       // directories, to the first name of each
-    std::multimap<std::uint64_t, Directory> rough_;    // directories of this run by parent and rough name
+    std::unordered_map<std::uint64_t, bool> folding_;   // by path key of the directory
+    std::unordered_set<std::uint64_t> listed_;          // directories
+    std::unordered_set<std::uint64_t> spots_;           // names that stood in them
+    std::unordered_map<std::uint64_t, Claim> claims_;   // by inode, and where those may differ for one entry by looks
+    std::unordered_map<std::uint64_t, Alike> alike_;    // by looks, whatever the names, of what came or stays
+    std::unordered_map<std::uint64_t, bool> numbered_;  // by directory
+    std::map<std::string, std::string> aliases_;        // directories, to the first name of each
+    std::multimap<std::uint64_t, Directory> directories_;  // of this run, by parent
     bool full_ = false;
 };
 

@@ -38,7 +38,11 @@ ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, Resume
 }
 
 bool ReceiveResume::knows(const std::string& path, const message::Query& query) const {
-    if (has_partial(path)) return true;
+    return has_partial(path) || knows_whole(path, query);
+}
+
+bool ReceiveResume::knows_whole(const std::string& path, const message::Query& query) const {
+    if (has_partial(path)) return false;
     const auto& done = journal_.earlier().done;
     const auto at = done.empty() ? done.end() : done.find(path_key(path));
     return at != done.end() && at->second.size == query.size && at->second.mtime == query.mtime;

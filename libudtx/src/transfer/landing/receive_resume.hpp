@@ -37,6 +37,8 @@ class ReceiveResume {
 
     /// The journal has something to say about it.
     [[nodiscard]] bool knows(const std::string& path, const message::Query& query) const;
+    /// It has been delivered.
+    [[nodiscard]] bool knows_whole(const std::string& path, const message::Query& query) const;
     /// Begins to read what the journal claims about the file from the disk; go_on() answers with what is so.
     void answer(const message::Query& query, const Reply& reply);
     /// Reads one more piece for the latest answer. False: there was nothing to do.

@@ -34,6 +34,8 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     const bool stands = resume_ && resume_->has_partial(path) && options_.overwrite != Overwrite::always &&
                         basis_.is_same(path, query.size, query.mtime);
     const bool known = resume_ && !must_stay && !stands && resume_->knows(path, query);
+    // What came then is to stay: a name that reads otherwise must not have it for looking the same.
+    if (known && resume_->knows_whole(path, query)) claims_.note_kept(path);
     if (known) return resume_->answer(query, reply);
     const auto has = basis_.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
