@@ -21,6 +21,7 @@ constexpr std::size_t kMaxClaims = 2U << 20U;
 constexpr std::size_t kMaxSpots = 2U << 20U;
 constexpr std::size_t kMaxDirectories = 256U << 10U;  // whose names are remembered
 constexpr std::size_t kMaxAlike = 256;                // among which one is searched
+constexpr std::size_t kMaxLooked = 1U << 18U;         // entries in such searches, some seconds' work
 constexpr int kMaxAliasProbes = 64;                   // for one directory
 
 std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
@@ -115,7 +116,7 @@ bool EntryClaims::looks_taken(int parent, const Place& place, const std::string&
     const std::uint64_t looks = by_looks(place, leaf);
     const bool same_name = other_claim(place, looks) != nullptr;
     const std::size_t alike = alike_to(place, looks);
-    if (!same_name && (alike == 0 || alike > kMaxAlike)) return false;
+    if (!same_name && (alike == 0 || alike > kMaxAlike || looked_ > kMaxLooked)) return false;
     if (is_numbered(parent, place, leaf)) return false;
     return same_name || may_be_one_of(alike, parent, place, leaf);
 }
@@ -130,7 +131,7 @@ std::size_t EntryClaims::alike_to(const Place& place, std::uint64_t looks) const
     return found->second.all - (counted ? 1U : 0U);
 }
 
-bool EntryClaims::may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) const {
+bool EntryClaims::may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) {
     // Unless one more that looks the same was there before and might be called so.
     const std::uint64_t rough = rough_name(leaf);
     std::size_t entries = 0;
@@ -138,6 +139,7 @@ bool EntryClaims::may_be_one_of(std::size_t alike, int parent, const Place& plac
     int error = 0;
     for (const std::string& name : names_in(parent, error)) {
         EntryFacts facts;
+        ++looked_;
         if (look_at_entry(parent, name.c_str(), facts) != 0 || !facts.looks_like(place.facts)) continue;
         ++entries;
         other = other || (rough_name(name) == rough && spots_.count(spot_of(place.parent, name)) > 0);
@@ -155,6 +157,7 @@ bool EntryClaims::is_numbered(int parent, const Place& place, const std::string&
         EntryFacts facts;
         // An entry that reads as it was asked for says nothing about others.
         if (name == leaf) return false;
+        ++looked_;
         if (look_at_entry(parent, name.c_str(), facts) != 0 || !facts.same_entry(place.facts)) continue;
         ++(facts.looks_like(place.facts) ? same : differ);
     }

@@ -80,7 +80,7 @@ class EntryClaims {
     [[nodiscard]] bool looks_taken(int parent, const Place& place, const std::string& leaf);
     [[nodiscard]] std::size_t alike_to(const Place& place, std::uint64_t looks) const;
     /// As many of this run look the same, whatever their names.
-    [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf) const;
+    [[nodiscard]] bool may_be_one_of(std::size_t alike, int parent, const Place& place, const std::string& leaf);
     /// An entry has one inode number under all its names, and no other one has it. False: nobody knows.
     [[nodiscard]] bool is_numbered(int parent, const Place& place, const std::string& leaf);
     /// The directory of this run that this one is. null: none.
@@ -103,6 +103,7 @@ class EntryClaims {
     std::unordered_map<std::uint64_t, bool> numbered_;  // by directory
     std::map<std::string, std::string> aliases_;        // directories, to the first name of each
     std::multimap<std::uint64_t, Directory> directories_;  // of this run, by parent
+    std::size_t looked_ = 0;                               // entries, in searches among those that look the same
     bool full_ = false;
 };
 
