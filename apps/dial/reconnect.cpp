@@ -53,6 +53,11 @@ class Course {
 
     void count() { ++reconnects_; }
 
+    /// Of patience.
+    [[nodiscard]] Duration left() const {
+        return std::max(moved_ + setup_.patience - io::monotonic_now(), Duration::zero());
+    }
+
     /// The report of the last attempt becomes that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
         last.reconnects = reconnects_;
@@ -75,10 +80,6 @@ class Course {
     }
 
   private:
-    [[nodiscard]] Duration left() const {
-        return std::max(moved_ + setup_.patience - io::monotonic_now(), Duration::zero());
-    }
-
     const ReconnectSetup& setup_;
     Instant moved_ = io::monotonic_now();
     std::uint64_t most_ = 0;
@@ -103,14 +104,15 @@ Attempt::End end_of(const Error& error) {
     return away ? Attempt::End::unreachable : Attempt::End::final;
 }
 
-FinalReport keep_trying(const ReconnectSetup& setup, const std::function<Attempt(bool again)>& attempt) {
+FinalReport keep_trying(const ReconnectSetup& setup,
+                        const std::function<Attempt(std::optional<Duration> left)>& attempt) {
     Course course(setup);
-    Attempt last = attempt(false);
+    Attempt last = attempt(std::nullopt);
     if (last.end != Attempt::End::lost || !setup.resumable) return std::move(last.report);
     while (last.end != Attempt::End::final) {
         course.take(last);
         if (!course.wait()) return course.give_up();
-        last = attempt(true);
+        last = attempt(course.left());
         if (last.end != Attempt::End::unreachable) course.count();
     }
     return course.sum(std::move(last.report));

@@ -2,8 +2,10 @@
 // sent again.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <future>
+#include <optional>
 #include <system_error>
 
 #include "common/log.hpp"
@@ -13,6 +15,7 @@
 #include "dial/transfer_watch.hpp"
 #include "io/monotonic_clock.hpp"
 #include "report/final_report.hpp"
+#include "udtx/config.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
@@ -43,9 +46,16 @@ struct ReconnectSetup {
     TransferWatch& watch;
 };
 
-/// Makes attempts until one has a final end or patience is over. `attempt(again)`: not the first. The last report
-/// counts what the connections before it came to.
-[[nodiscard]] FinalReport keep_trying(const ReconnectSetup& setup, const std::function<Attempt(bool again)>& attempt);
+/// Makes attempts until one has a final end or patience is over. `attempt(left)`: what is left of patience, none at the
+/// first. The last report counts what the connections before it came to.
+[[nodiscard]] FinalReport keep_trying(const ReconnectSetup& setup,
+                                      const std::function<Attempt(std::optional<Duration> left)>& attempt);
+
+/// Dialling again ends with patience.
+inline void dial_within(TransportConfig& config, std::optional<Duration> left) {
+    constexpr Duration kLeast = std::chrono::milliseconds(1);
+    if (left) config.handshake_timeout = std::min(config.handshake_timeout, std::max(*left, kLeast));
+}
 
 /// Runs what may block for as long as names are looked up or ssh tries. Those who watch hear of the outage meanwhile,
 /// if there was a connection before.

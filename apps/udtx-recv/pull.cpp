@@ -178,10 +178,12 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
                         .leave = leave});
 }
 
-Attempt attempt(const Fetching& fetching, bool again) {
-    const auto route = make_while_watched(*fetching.watch, again, [&] { return find_route(fetching.run, again); });
-    if (route) return fetch_over(fetching, *route);
-    return not_begun(fetching.run.command.common, *fetching.watch, route.error(), end_of(route.error()));
+Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {
+    const bool again = left.has_value();
+    auto route = make_while_watched(*fetching.watch, again, [&] { return find_route(fetching.run, again); });
+    if (!route) return not_begun(fetching.run.command.common, *fetching.watch, route.error(), end_of(route.error()));
+    route->left = left;
+    return fetch_over(fetching, *route);
 }
 
 }  // namespace
@@ -194,7 +196,7 @@ FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     const Fetching fetching{run, *watch, leave};
     FinalReport report =
         keep_trying({patience, resumable(run.command), !run.command.server.has_value(), run.log, run.signals, **watch},
-                    [&](bool again) { return attempt(fetching, again); });
+                    [&](std::optional<Duration> left) { return attempt(fetching, left); });
     (*watch)->finish(report);
     return report;
 }

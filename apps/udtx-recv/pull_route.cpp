@@ -8,6 +8,7 @@
 
 #include "common/landing.hpp"
 #include "dial/dial_url.hpp"
+#include "dial/reconnect.hpp"
 #include "report/plan_listing.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/resume/transfer_number.hpp"
@@ -149,7 +150,8 @@ Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& r
 }
 
 DialContext context_of(const RecvCommand& command, const PullRoute& route, const DialHandler& dial) {
-    const TransportConfig config = command.common.transport();
+    TransportConfig config = command.common.transport();
+    dial_within(config, route.left);
     if (route.remote) return context_over_ssh(*route.remote, route.peer, dial.connected(), config);
     DialContext context;
     context.url = *command.server;

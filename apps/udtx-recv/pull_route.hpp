@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct PullRoute {
     std::string peer;                   ///< for people
     std::unique_ptr<RemoteEnd> remote;  ///< over ssh: it lives as long as the transfer
     std::shared_ptr<MissingSources> missing = std::make_shared<MissingSources>();
+    std::optional<Duration> left{};  ///< of the user's patience, when it is dialled again
 };
 
 /// Over ssh it blocks until the sender there listens. `again`: there was a connection before.

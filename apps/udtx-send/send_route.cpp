@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dial/dial_url.hpp"
+#include "dial/reconnect.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -32,7 +33,8 @@ Result<SendRoute> find_route(const SendRun& run, BootstrapFields request) {
 }
 
 DialContext context_of(const SendCommand& command, const SendRoute& route, bool connected) {
-    const TransportConfig config = command.transport();
+    TransportConfig config = command.transport();
+    dial_within(config, route.left);
     if (route.remote) return context_over_ssh(*route.remote, command.remote->host, connected, config);
     DialContext context;
     context.url = command.url;

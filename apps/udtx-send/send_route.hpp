@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dial/explain.hpp"
@@ -16,6 +17,7 @@ struct SendRoute {
     Credentials credentials;
     std::vector<Address> addresses;
     std::unique_ptr<RemoteEnd> remote{};  ///< over ssh: it lives as long as what it was started for
+    std::optional<Duration> left{};       ///< of the user's patience, when it is dialled again
 };
 /// `request`: over ssh, what the receiver is started for; the flags for it are added here.
 [[nodiscard]] Result<SendRoute> find_route(const SendRun& run, BootstrapFields request);

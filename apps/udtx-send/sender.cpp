@@ -135,7 +135,7 @@ Rate first_cap(const Sending& sending, TransportConfig& config) {
 }
 
 /// One connection's worth of a transfer.
-Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
+Attempt send_over(const Sending& sending, const SendRoute& route) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
     TransferWatch& watch = *sending.watch;
@@ -143,8 +143,9 @@ Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
         return not_begun(command.common, watch, error, Attempt::End::final);
     };
     TransportConfig config = command.transport();
+    dial_within(config, route.left);
     const Rate cap = first_cap(sending, config);
-    auto candidates = command.paths.plan(route.addresses, command.common.addresses, again);
+    auto candidates = command.paths.plan(route.addresses, command.common.addresses, route.left.has_value());
     if (!candidates) return not_begun(command.common, watch, candidates.error(), end_of(candidates.error()));
     auto transport = Transport::make_open(route.credentials, config, command.common.driver(), *candidates);
     if (!transport) return final_end(transport.error());
@@ -197,14 +198,15 @@ Attempt send_over(const Sending& sending, const SendRoute& route, bool again) {
                         .leave = leave});
 }
 
-Attempt attempt(const Sending& sending, bool again) {
+Attempt attempt(const Sending& sending, std::optional<Duration> left) {
     const SendRun& run = sending.run;
-    const auto route = make_while_watched(*sending.watch, again, [&] {
+    auto route = make_while_watched(*sending.watch, left.has_value(), [&] {
         return find_route(run,
                           run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
     });
-    if (route) return send_over(sending, *route, again);
-    return not_begun(run.command.common, *sending.watch, route.error(), end_of(route.error()));
+    if (!route) return not_begun(run.command.common, *sending.watch, route.error(), end_of(route.error()));
+    route->left = left;
+    return send_over(sending, *route);
 }
 
 Result<std::unique_ptr<TransferWatch>> watch_push(const SendRun& run, Duration patience) {
@@ -244,7 +246,7 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     const Sending sending{run, sources, *watch, sent, leave};
     FinalReport report =
         keep_trying({patience, command.resumable(), command.remote.has_value(), run.log, run.signals, **watch},
-                    [&](bool again) { return attempt(sending, again); });
+                    [&](std::optional<Duration> left) { return attempt(sending, left); });
     (*watch)->finish(report);
     return report;
 }

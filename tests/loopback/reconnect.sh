@@ -150,6 +150,22 @@ said "(silent|nobody listens).*the same command continues from here; nothing mov
 waited=$((($(date +%s%N) - killed) / 1000000))
 [ "$waited" -lt 11000 ] || fail "given up after $waited ms"
 
+# Nor does the last attempt, which nothing answers, last beyond that.
+rm -rf "$work/dst"
+mkdir "$work/dst"
+start_recv mute --psk-file "$work/psk" --dir "$work/dst"
+"$send" --timeout 4 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
+sender=$!
+receivers+=("$sender")
+until_true 120 begun
+kill -STOP "$receiver"
+stopped=$(date +%s%N)
+wait_for 30 "$sender"
+waited=$((($(date +%s%N) - stopped) / 1000000))
+kill -CONT "$receiver"
+said "nothing moved for 4.*s while reconnecting, the last attempt: nothing came back"
+[ "$waited" -lt 5500 ] || fail "given up after $waited ms instead of 4 s"
+
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
 rm -rf "$work/dst"
