@@ -89,7 +89,6 @@ std::string itemized_letters(const transfer::PlannedEntry& entry, bool receives)
 
 std::string itemized_line(const transfer::PlannedEntry& entry, bool receives) {
     std::string line = itemized_letters(entry, receives) + ' ' + escape_for_terminal(entry.path);
-    if (entry.kind == Kind::erase) return line;
     if (entry.type == EntryType::directory) line += '/';
     if (entry.type == EntryType::symlink) line += " -> " + escape_for_terminal(entry.target);
     if (entry.type == EntryType::hard_link) line += " => " + escape_for_terminal(entry.target);
@@ -104,7 +103,9 @@ std::string itemized_json(const transfer::PlannedEntry& entry, bool receives, bo
     json.key("action").string(action_of(entry));
     json.key("path").string(entry.path);
     if (!is_utf8(entry.path)) json.key("path_hex").string(to_hex(entry.path));
-    if (entry.kind != Kind::erase) {
+    if (entry.kind == Kind::erase) {
+        json.key("type").string(entry.type == EntryType::directory ? "directory" : "other");
+    } else {
         json.key("type").string(name_of(entry.type)).key("new").boolean(is_new(entry));
         json.key("changes").begin_array();
         for (const Change& one : kChanges) {

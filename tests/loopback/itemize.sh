@@ -23,6 +23,7 @@ printf 'two' >"$src/rot"
 touch -r "$work/time" "$src/rot"
 ln -sf longer "$src/led"
 printf 'theirs' >"$to/extra"
+mkdir -p "$to/gone/deep"
 attributes=
 if setfattr -n user.name -v value "$src/old/inside" 2>/dev/null && setfattr -n user.t "$to/same" 2>/dev/null; then
     setfattr -x user.t "$to/same"
@@ -46,6 +47,8 @@ cd+++++++++ new/
 $1f+++++++++ new/file
 cLc........ led -> longer
 *deleting   extra
+*deleting   gone/
+*deleting   gone/deep/
 END
     [ -z "$attributes" ] || echo '.f........x old/inside'
 }
@@ -81,7 +84,7 @@ grep -qF '{"itemized":"<f.s.......","action":"update","path":"longer","type":"fi
     fail "no file: $(cat "$json")"
 grep -qF '{"itemized":"cd+++++++++","action":"make","path":"new","type":"directory","new":true,"changes":[]}' "$json" || fail "no directory"
 grep -qF '"action":"make","path":"led","type":"symlink","new":false,"changes":["content"],"target":"longer"}' "$json" || fail "no link"
-grep -qF '{"itemized":"*deleting  ","action":"delete","path":"extra"}' "$json" || fail "no deletion"
+grep -qF '{"itemized":"*deleting  ","action":"delete","path":"extra","type":"other"}' "$json" || fail "no deletion"
 grep -qF '"plan_complete":true' "$json" || fail "plan_complete"
 expect 0 "$send" -n --json-stream -a --delete --psk-file "$work/psk" "$src/" "$url/t"
 [ "$(grep -c '^{"event":"plan",' "$work/last.out")" -eq "$(lines x | wc -l)" ] || fail "--json-stream: $(cat "$work/last.out")"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "udtx/result.hpp"
@@ -129,6 +130,12 @@ struct PlannedEntry {
     std::uint64_t size = 0;
     std::string target{};  ///< of a symlink; of a hard link the path of the other name
 };
+/// `path` as an eraser tells it: a directory's ends with `/`.
+[[nodiscard]] inline PlannedEntry erased_entry(std::string path) {
+    const bool directory = path.ends_with('/');
+    if (directory) path.pop_back();
+    return {PlannedEntry::Kind::erase, directory ? EntryType::directory : EntryType::file, 0, std::move(path)};
+}
 /// Called on the protocol thread or on a disk thread.
 using PlanCallback = std::function<void(const PlannedEntry&)>;
 

@@ -180,7 +180,7 @@ void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeed
     message::Erased erased;
     std::size_t bytes = 0;
     for (std::string& path : news.erased) {
-        if (options_.planned) options_.planned({PlannedEntry::Kind::erase, EntryType::file, 0, path});
+        if (options_.planned) options_.planned(erased_entry(path));
         bytes += path.size() + 2;
         if (bytes > kMaxListedPathBytes || erased.paths.size() == kMaxListItems) {
             out.put(std::exchange(erased, {}));

@@ -401,7 +401,7 @@ Result<void> SendJob::handle(const message::Answer& m) {
 
 Result<void> SendJob::handle(const message::Erased& m) {
     for (const std::string& path : m.paths) {
-        if (options_.planned) options_.planned({PlannedEntry::Kind::erase, EntryType::file, 0, path});
+        if (options_.planned) options_.planned(erased_entry(path));
     }
     return {};
 }

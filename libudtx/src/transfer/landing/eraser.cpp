@@ -197,7 +197,7 @@ bool Eraser::take_away(int parent, const std::string& name, const std::string& p
         callbacks_.failed(path, io_error("cannot delete", path, error));
         return false;
     }
-    callbacks_.erased(path);
+    callbacks_.erased(directory ? path + '/' : path);
     return true;
 }
 

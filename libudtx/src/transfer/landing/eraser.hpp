@@ -17,7 +17,7 @@ namespace udtx::transfer {
 
 struct EraseCallbacks {
     /// Gone; or, in a dry run, it would be.
-    std::function<void(const std::string& path)> erased;
+    std::function<void(const std::string& path)> erased;  ///< of a directory with `/` behind it
     std::function<void(const std::string& path, const Error& error)> failed;
     /// False: there is no time for more.
     std::function<bool()> go_on = [] { return true; };
