@@ -41,7 +41,16 @@ refuse() {
 refuse fchmod,fchmodat EPERM -p "mode of .* could not be set, first '.*': Operation not permitted" mode
 refuse utimensat EPERM -p "modification time of 4[0-9] entries could not be set, first '.*': Operation not permitted" time
 refuse utimensat ENOSYS "" "modification time of 42 files could not be set, first '.*': Function not implemented" time
-refuse linkat EPERM -aH "another name could not be made of 1 file, which came as copies, first '.*': Operation not" hard_link
+setfattr_note() { python3 -c "import os, sys; os.setxattr(sys.argv[1], 'user.note', b'1')" "$1" 2>/dev/null; }
+has_note() { python3 -c "import os, sys; os.getxattr(sys.argv[1], 'user.note')" "$1" 2>/dev/null; }
+for error in "EPERM Operation not" "EACCES Permission" "EINVAL Invalid" "EIO Input/output"; do
+    setfattr_note "$work/src/f1" || true
+    refuse linkat "${error%% *}" -aH \
+        "another name could not be made of 1 file, which came as copies, first '.*': ${error#* }" hard_link
+    ! has_note "$work/src/f1" || has_note "$work/dst/other-name" || fail "the copy has no attributes"
+    ! has_note "$work/src/f1" || has_note "$work/dst/f1" || fail "the file has no attributes"
+    python3 -c "import os, sys; os.removexattr(sys.argv[1], 'user.note')" "$work/src/f1" 2>/dev/null || true
+done
 if [ "$(id -u)" -eq 0 ]; then
     chown 12345:12345 "$work/src"/f? "$work/src/sub"
     refuse fchown EINVAL --owner "owner of 11 entries could not be set, first '.*': Invalid argument" owner
@@ -64,7 +73,7 @@ send_unsynced() {
     start_recv unsynced --dir "$work/dst" --psk-file "$work/psk"
     expect 0 "$send" --psk-file "$work/psk" "$@" "udtx://127.0.0.1:$port/"
     [ "$(grep -c "this disk cannot sync ($warning)" "$work/last.err")" -eq 1 ] || fail "$error: not one line says so"
-    grep -q "cannot sync" "$work/unsynced.log" || fail "$error: the receiver does not say so"
+    until_true 10 grep -q "cannot sync" "$work/unsynced.log"
 }
 for error in "EINVAL Invalid argument" "ENOSYS Function not implemented" "EOPNOTSUPP Operation not supported"; do
     send_unsynced "${error%% *}" "${error#* }" -p "$work/src/"

@@ -130,6 +130,7 @@ class TreeWriter {
         std::string path;
         FileAttributes attributes;
         std::uint64_t size = 0;
+        int error_number = 0;  // why it is no link
         UniqueFd from;
         TempFile file;
         std::uint64_t copied = 0;

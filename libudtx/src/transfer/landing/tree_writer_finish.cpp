@@ -23,20 +23,6 @@ namespace {
 // Hard links wait for the end: what a sender may have waiting, names and all.
 constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
 
-/// The disk gives no file two names, or this one no more.
-bool has_no_links(int error_number) noexcept {
-    switch (error_number) {
-        case EPERM:
-        case EMLINK:
-        case EXDEV:
-        case ENOSYS:
-        case EOPNOTSUPP:
-            return true;
-        default:
-            return false;
-    }
-}
-
 }  // namespace
 
 std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) {
@@ -178,10 +164,7 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
         const bool done = ::linkat(other_parent.get(), name, parent.get(), temporary.c_str(), 0) == 0;
         return done ? Result<void>() : io_error("cannot make link", path, errno);
     });
-    if (!linked && has_no_links(linked.error().system_error)) {
-        return copy_for_link(entry, path, st, linked.error().system_error);
-    }
-    if (!linked) return fail(entry.index, path, linked.error());
+    if (!linked) return copy_for_link(entry, path, st, linked.error().system_error);
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::hard_link;
@@ -194,9 +177,11 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
 
 void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& path, const struct stat& of,
                                int error_number) {
-    callbacks_.unset(EntryType::file, Belonging::hard_link, path, error_number);
     const auto size = static_cast<std::uint64_t>(of.st_size);
-    if (basis_.is_same(path, size, mtime_of(of))) return callbacks_.unchanged(entry.type);
+    if (basis_.is_same(path, size, mtime_of(of))) {
+        callbacks_.unset(EntryType::file, Belonging::hard_link, path, error_number);
+        return callbacks_.unchanged(entry.type);
+    }
     FileAttributes attributes;
     attributes.mode = of.st_mode & mode_bits::kAll;
     attributes.exact_mode = true;
@@ -209,7 +194,8 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     auto file = lent_.with(split_leaf(path).directory,
                            [&] { return TempFile::create(root_, path, options_.unique + entry.index, attributes); });
     if (!file) return fail(entry.index, path, file.error());
-    copying_.emplace(LinkCopy{entry.index, path, attributes, size, std::move(from), std::move(file).value()});
+    copying_.emplace(
+        LinkCopy{entry.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
 }
 
 void TreeWriter::copy_more() {
@@ -221,13 +207,19 @@ void TreeWriter::copy_more() {
         copy.copied += next.length;
         if (done && copy.copied < copy.size) return;
     }
-    if (done) done = copy.file.complete(copy.size, copy.attributes, unset_of(copy.path));
+    std::vector<message::Attribute> extended;
+    static_cast<void>(read_attributes(copy.from.get(), extended));
+    const OnUnset unset = unset_of(copy.path);
+    if (const int failed = done ? copy.file.set_attributes(extended) : 0; failed != 0)
+        unset(Belonging::attributes, failed);
+    if (done) done = copy.file.complete(copy.size, copy.attributes, unset);
     LinkCopy over = std::move(*copying_);
     copying_.reset();
     if (!done) {
         over.file.remove(root_);
         return fail(over.index, over.path, done.error());
     }
+    unset(Belonging::hard_link, over.error_number);
     Commit commit = over.file.into_commit(over.index, over.size);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
