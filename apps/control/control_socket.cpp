@@ -98,11 +98,13 @@ bool is_left_behind(const std::string& path, const std::string& pid) {
 std::vector<std::string> tidy(const std::string& directory) {
     std::vector<std::string> running;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-        const std::string pid = entry.path().stem().string();
-        if (entry.path().extension() != ".sock" || !is_number(pid)) continue;
-        if (is_left_behind(entry.path().string(), pid)) {
-            ::unlink(entry.path().c_str());
+    // A range-based loop throws where the directory cannot be read on.
+    for (std::filesystem::directory_iterator at(directory, ignored), end; at != end; at.increment(ignored)) {
+        const std::filesystem::path& path = at->path();
+        const std::string pid = path.stem().string();
+        if (path.extension() != ".sock" || !is_number(pid)) continue;
+        if (is_left_behind(path.string(), pid)) {
+            ::unlink(path.c_str());
         } else {
             running.push_back(pid);
         }

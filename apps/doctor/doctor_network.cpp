@@ -52,12 +52,13 @@ std::optional<unsigned> read_number(const std::filesystem::path& path) {
 
 void examine_interfaces(std::vector<Finding>& findings) {
     std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net", none)) {
-        const std::string name = entry.path().filename().string();
-        std::ifstream state_file(entry.path() / "operstate");
+    for (std::filesystem::directory_iterator at("/sys/class/net", none), end; at != end; at.increment(none)) {
+        const std::filesystem::path path = at->path();
+        const std::string name = path.filename().string();
+        std::ifstream state_file(path / "operstate");
         std::string state;
         state_file >> state;
-        const auto mtu = read_number(entry.path() / "mtu");
+        const auto mtu = read_number(path / "mtu");
         if (!mtu || state == "down") continue;
         Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
         if (!finding.good)

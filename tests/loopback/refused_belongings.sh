@@ -82,3 +82,13 @@ done
 expect 0 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/src/sub/big"
 said "this disk cannot sync"
 cmp "$work/src/sub/big" "$work/dst/stream"
+
+# --- a hole at the end, on a disk that makes no file longer by its size alone; and nobody's list of running tools is
+# worth a transfer
+truncate -s 3000000 "$work/hole"
+recv_meets ftruncate EPERM
+start_recv hole --dir "$work/dst" --psk-file "$work/psk"
+mkdir "$work/run"
+expect 0 env XDG_RUNTIME_DIR="$work/run" strace -D -f -qq -o /dev/null -e trace=getdents64 -e inject=getdents64:error=EIO:when=2+ \
+    "$send" --psk-file "$work/psk" "$work/hole" "udtx://127.0.0.1:$port/"
+cmp "$work/hole" "$work/dst/hole"

@@ -12,6 +12,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -229,7 +230,12 @@ Result<void> TempFile::copy_from(int from, const Extent& extent) {
 
 Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset) {
     if ((has_old_content() || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
-        return error("cannot set the size of", errno);
+        const int failed = errno;
+        // Some file systems make a file longer only by writing at its end.
+        struct stat st = {};
+        const bool shorter = ::fstat(fd_.get(), &st) == 0 && static_cast<std::uint64_t>(st.st_size) < size;
+        const std::array<std::byte, 1> zero{};
+        if (!shorter || write_all_at(fd_.get(), zero, size - 1) != 0) return error("cannot set the size of", failed);
     }
     const auto check = [&](Belonging what, int failed) {
         if (failed != 0) unset(what, failed);

@@ -23,6 +23,7 @@ namespace {
 constexpr auto kWaitForOwner = std::chrono::seconds(10);
 // One that has lost its sender is about to end: over ssh after 4 s.
 constexpr auto kWaitForProcess = std::chrono::seconds(8);
+constexpr int kMaxInterruptions = 16;
 
 using Key = std::tuple<dev_t, ino_t, std::uint64_t>;
 
@@ -105,8 +106,10 @@ std::optional<std::string> ResumeJournal::lock(bool wait) {
     if (fd_ && ::fstat(fd_.get(), &st) != 0) error = errno;
     if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
     if (error != 0) return "no resume: " + io_error("cannot use the journal", name, error).message;
-    const int busy = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-    if (busy != 0 && busy != EWOULDBLOCK && busy != EINTR) {
+    const auto try_lock = [this] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
+    int busy = try_lock();
+    for (int tries = 0; busy == EINTR && tries < kMaxInterruptions; ++tries) busy = try_lock();
+    if (busy != 0 && busy != EWOULDBLOCK) {
         // Nobody has it: there are no locks to be had (a network file system without a lock service, for one).
         unlocked_ = "this disk has no locks (" + std::generic_category().message(busy) +
                     "): resume works, but do not run the same transfer twice at a time";
