@@ -96,6 +96,14 @@ fuse() {  # KIND
 if [ -c /dev/fuse ] && [ "$(id -u)" -eq 0 ] && /usr/bin/python3 -c 'import fusepy' 2>/dev/null; then
     fuse fat
     as_on_a_coarse_disk fat 6
+    # One that sets the time when a file is closed.
+    fuse close
+    on close
+    copy 0 "$src/" "$url/a"
+    diff <(times "$src" | grep -v -e dir -e link) <(times "$work/close/a" | grep -v -e dir -e link) || fail "times of when files were closed"
+    copy 0 "$src/" "$url/a"
+    is unchanged 7
+    is resumed_bytes 0
     # One that does not take times: all arrives, and what is there is compared by content.
     fuse ignore
     on ignore

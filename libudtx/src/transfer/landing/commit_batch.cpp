@@ -105,6 +105,15 @@ int rename_without_replacing(int directory, const char* from, const char* to) {
     return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
 }
 
+/// Some disks set it to now when the file is closed.
+void keep_time(int directory, const Commit& commit) {
+    EntryFacts facts;
+    if (!commit.time || !commit.had) return;
+    if (look_at_entry(directory, commit.temporary.c_str(), facts) != 0) return;
+    if (FileTime{facts.seconds, facts.nanoseconds} == *commit.had) return;
+    static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
+}
+
 int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
@@ -112,6 +121,7 @@ int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
     const auto there = claims.take(fd, commit.directory, commit.name);
     commit.taken = !there;
     if (commit.taken) return EEXIST;
+    if (claims.may_fold(commit.directory)) keep_time(fd, commit);
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
     const auto rename = [&] {

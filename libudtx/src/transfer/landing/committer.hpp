@@ -29,6 +29,8 @@ struct Commit {
     std::string name;
     UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the file system is to be synced
     std::uint64_t size = 0;
+    std::optional<FileTime> time{};      ///< that it is to have ...
+    std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
     std::optional<record::Done> done{};  ///< for the journal
     std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
     bool keep_existing = false;          ///< what stands under the name stays ...

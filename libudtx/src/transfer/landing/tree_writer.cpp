@@ -305,7 +305,10 @@ Result<void> TreeWriter::complete(OpenFile& file) {
         callbacks_.unset(EntryType::file, what, file.path, error_number);
     });
     struct stat st = {};
-    if (done && timed && file.file->look(st) == 0) lost_times_.look(st, file.path, file.attributes.mtime);
+    if (done && timed && file.file->look(st) == 0) {
+        lost_times_.look(st, file.path, file.attributes.mtime);
+        file.had = mtime_of(st);
+    }
     return done;
 }
 
@@ -353,6 +356,8 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     disk_.succeeded();
     if (const auto way = make_way(file.path); !way) return drop(index, way.error());
     Commit commit = file.file->into_commit(index, file.size);
+    commit.time = file.attributes.mtime;
+    commit.had = file.had;
     commit.done = done_record(file);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     if (resume_) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;

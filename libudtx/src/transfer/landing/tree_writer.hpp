@@ -115,7 +115,8 @@ class TreeWriter {
         bool whole = false;
         FileVerifier verifier;
         std::optional<TempFile> file{};
-        bool completed = false;  // size, mode and time are set
+        bool completed = false;         // size, mode and time are set
+        std::optional<FileTime> had{};  // the time then, if it could be set
         bool holes = false;
         bool reserved = false;
         bool goes_on = false;             // more than the first piece comes of it, or that is all there is
