@@ -88,7 +88,21 @@ cmp "$work/src/sub/big" "$work/dst/stream"
 truncate -s 3000000 "$work/hole"
 recv_meets ftruncate EPERM
 start_recv hole --dir "$work/dst" --psk-file "$work/psk"
-mkdir "$work/run"
+mkdir -p -m 700 "$work/run/udtx"
+touch "$work/run/udtx/1.sock"
 expect 0 env XDG_RUNTIME_DIR="$work/run" strace -D -f -qq -o /dev/null -e trace=getdents64 -e inject=getdents64:error=EIO:when=2+ \
     "$send" --psk-file "$work/psk" "$work/hole" "udtx://127.0.0.1:$port/"
 cmp "$work/hole" "$work/dst/hole"
+
+# --- attributes that the sender cannot read: the files arrive, and it says so
+if [ -n "$with_attributes" ]; then
+    for call in flistxattr fgetxattr; do
+        rm -rf "$work/dst"
+        mkdir "$work/dst"
+        recv=$bin/udtx-recv start_recv unread --dir "$work/dst" --psk-file "$work/psk"
+        expect 23 strace -D -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:error=EIO" \
+            "$send" -X --psk-file "$work/psk" "$work/src/" "udtx://127.0.0.1:$port/"
+        said "extended attributes of .* could not be set, first '.*': cannot be read: Input/output error"
+        diff -r --no-dereference "$work/src" "$work/dst" || fail "$call: data is missing"
+    done
+fi

@@ -53,3 +53,11 @@ if python3 -c "$capability" "$work/src/plain" 2>/dev/null; then
     expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url"
     said "capabilities are never kept: 1 entry has one, first 'src/plain'"
 fi
+
+# Who fetches hears of it as well, and of what is of a kind that is never sent.
+mkfifo "$work/src/fifo"
+start_recv server --allow-read --dir "$work" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port/src
+expect 0 "$bin/udtx-recv" -a --psk-file "$work/psk" "$url" "$work/fetched"
+said "sender: set-user-ID.*only with --set-id: 1 entry has one, first '(src|fetched)/shared/tool'"
+said "sender: skipped FIFO"

@@ -23,13 +23,13 @@ constexpr std::string_view kCapability = "security.capability";
 constexpr std::string_view kAccessList = "system.posix_acl_";
 constexpr std::size_t kMaxListBytes = 64U << 10U;  // XATTR_LIST_MAX
 
-/// Those of the user's namespace; `others` learns of more.
-std::vector<std::string> names_of(int fd, OtherAttributes* others = nullptr) {
-    std::vector<std::string> out;
+/// Those of the user's namespace; `others` learns of more. 0 or an errno.
+int list_names(int fd, std::vector<std::string>& out, OtherAttributes* others = nullptr) {
     // Most files have none, and a tree has many files.
-    if (::flistxattr(fd, nullptr, 0) <= 0) return out;
-    std::vector<char> names(kMaxListBytes);
-    const ssize_t listed = ::flistxattr(fd, names.data(), names.size());
+    ssize_t listed = ::flistxattr(fd, nullptr, 0);
+    std::vector<char> names(listed > 0 ? kMaxListBytes : 0);
+    if (listed > 0) listed = ::flistxattr(fd, names.data(), names.size());
+    if (listed < 0) return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;  // a disk that has none
     for (std::string_view rest(names.data(), listed > 0 ? static_cast<std::size_t>(listed) : 0); !rest.empty();) {
         std::string name(rest.substr(0, rest.find('\0')));
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
@@ -37,7 +37,7 @@ std::vector<std::string> names_of(int fd, OtherAttributes* others = nullptr) {
         if (others != nullptr && name.starts_with(kAccessList)) others->access_list = true;
         if (name.starts_with(kUser)) out.push_back(std::move(name));
     }
-    return out;
+    return 0;
 }
 
 bool has_value(int fd, const message::Attribute& attribute) {
@@ -48,25 +48,31 @@ bool has_value(int fd, const message::Attribute& attribute) {
 
 }  // namespace
 
-std::string read_attributes(int fd, std::vector<message::Attribute>& out, OtherAttributes* others) {
-    const std::vector<std::string> names = names_of(fd, others);
+AttributesLeft read_attributes(int fd, std::vector<message::Attribute>& out, OtherAttributes* others) {
+    AttributesLeft left;
+    std::vector<std::string> names;
+    left.error_number = list_names(fd, names, others);
     std::vector<char> value(names.empty() ? 0 : kMaxAttributeBytes);
     std::size_t bytes = 0;
     for (const std::string& name : names) {
         const ssize_t length = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
         if (length < 0 && errno == ENODATA) continue;
-        if (length >= 0) bytes += name.size() + static_cast<std::size_t>(length);
-        if (length < 0 || bytes > kMaxAttributeBytes || out.size() == kMaxAttributes) {
-            return "not all of its extended attributes are sent: they are too many or too large";
+        if (length < 0 && errno != ERANGE) {
+            left.error_number = errno;
+            continue;
         }
+        if (length >= 0) bytes += name.size() + static_cast<std::size_t>(length);
+        left.too_many = length < 0 || bytes > kMaxAttributeBytes || out.size() == kMaxAttributes;
+        if (left.too_many) break;
         out.push_back({name, std::string(value.data(), static_cast<std::size_t>(length))});
     }
-    return {};
+    return left;
 }
 
 int write_attributes(int fd, const std::vector<message::Attribute>& attributes, bool all) {
-    int first_error = 0;
-    for (const std::string& name : all ? names_of(fd) : std::vector<std::string>()) {
+    std::vector<std::string> names;
+    int first_error = all ? list_names(fd, names) : 0;
+    for (const std::string& name : names) {
         const auto has_name = [&](const message::Attribute& attribute) { return attribute.name == name; };
         const bool stays = std::any_of(attributes.begin(), attributes.end(), has_name);
         if (!stays && ::fremovexattr(fd, name.c_str()) != 0 && first_error == 0) first_error = errno;
@@ -81,7 +87,7 @@ int write_attributes(int fd, const std::vector<message::Attribute>& attributes, 
 
 #else
 
-std::string read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/, OtherAttributes* /*others*/) {
+AttributesLeft read_attributes(int /*fd*/, std::vector<message::Attribute>& /*out*/, OtherAttributes* /*others*/) {
     return {};
 }
 int write_attributes(int /*fd*/, const std::vector<message::Attribute>& attributes, bool /*all*/) {

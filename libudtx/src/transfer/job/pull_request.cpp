@@ -98,6 +98,7 @@ void choose_as(const PullWish& wish, SendOptions& what) {
     what.hash = wish.what.hash;
     what.overwrite = wish.what.overwrite;
     what.tell_plan = wish.what.tell_plan;
+    what.tell_warnings = true;
 }
 
 Result<std::vector<Message>> messages_of(const PullWish& wish) {
@@ -161,6 +162,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.transfer = m.transfer;
     what.sources = m.sources;
     what.tell_plan = m.dry_run;
+    what.tell_warnings = true;
     if (what.sources.empty() || what.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
     if (wish_.stream && (m.dry_run || m.erase || m.named)) return broken("a request for a stream as if for a tree");
     return {};

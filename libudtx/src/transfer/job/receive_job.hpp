@@ -122,6 +122,7 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::FileEnd& m);
     Result<void> handle(const message::Finish& m);
     Result<void> handle(const message::Plan& m);
+    Result<void> handle(const message::Note& m);
     Result<void> handle(const message::Found& m);
     /// What there is to do: announced, or, if that is more, found by the sender.
     void tell_totals();
@@ -191,6 +192,7 @@ class ReceiveJob final : public Job {
     message::Found announced_;  // and not taken back
     message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
+    std::size_t notes_ = 0;
     bool placed_ = false;  // of a pull: the server has said what there is
     bool accepted_sent_ = false;
     bool finish_queued_ = false;

@@ -105,6 +105,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* meta = std::get_if<message::Meta>(&message)) return handle(*meta);
     if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
     if (const auto* unsent = std::get_if<message::Unsent>(&message)) return handle(*unsent);
+    if (const auto* note = std::get_if<message::Note>(&message)) return handle(*note);
     if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
     if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
@@ -147,6 +148,12 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
         outcome.bytes += entry.size;
     });
     options_.planned(entry);
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Note& m) {
+    if (++notes_ > kMaxNotes) return broken("too many notes");
+    report_.warn("sender: " + escape_line(m.text));
     return {};
 }
 

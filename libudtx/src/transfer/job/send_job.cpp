@@ -145,7 +145,7 @@ void SendJob::start_tasks() {
                     ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
                                 options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
                                 options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent,
-                                hard_links, options_.set_id},
+                                hard_links, options_.set_id, options_.tell_warnings},
                     scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     make_task(scan_task_, [this] { return scanner_->step(); });

@@ -49,6 +49,7 @@ struct SendOptions {
     SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
     bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
+    bool tell_warnings = false;               ///< the receiver asked for the transfer, and hears of what is left out
     bool fresh = false;                       ///< as SendJob::presume_fresh()
     std::optional<message::Sources> found{};  ///< of a pull: the receiver is told first what there is
 };

@@ -168,7 +168,7 @@ class DryLanding final : public Landing {
         const int flags = directory ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NONBLOCK;
         const UniqueFd fd = root_.open_at(path, flags, 0, error);
         std::vector<message::Attribute> attributes;
-        return fd && read_attributes(fd.get(), attributes).empty() && attributes_key(std::move(attributes)) == key;
+        return fd && read_attributes(fd.get(), attributes).none() && attributes_key(std::move(attributes)) == key;
     }
     /// Something stands there that could not make way for a file or a link.
     bool is_blocked(const std::string& path) {

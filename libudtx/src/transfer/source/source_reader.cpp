@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "transfer/file/attributes.hpp"
@@ -215,11 +216,19 @@ void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
     m.group = entry.group;
     if (options_.attributes) {
         OtherAttributes others_of;
-        const std::string trouble = read_attributes(fd, m.attributes, &others_of);
+        const AttributesLeft left = read_attributes(fd, m.attributes, &others_of);
         if (others_of.capability) capabilities_.add(entry.path);
         if (others_of.access_list) access_lists_.add(entry.path);
-        if (!trouble.empty()) report_.warn("'" + escape_name(entry.path) + "': " + trouble);
-        m.has_attributes = trouble.empty();
+        if (left.too_many) {
+            report_.warn("'" + escape_name(entry.path) +
+                         "': not all of its extended attributes are sent: they are too many or too large");
+        }
+        if (left.error_number != 0) {
+            const bool directory = entry.type == EntryType::directory;
+            report_.lacks({Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path,
+                           "cannot be read: " + std::generic_category().message(left.error_number)});
+        }
+        m.has_attributes = left.none();
     }
     const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
     if (m.has_owner || news) packer_.message(std::move(m));
@@ -429,12 +438,22 @@ void SourceReader::finish() {
     warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
     warn_of(capabilities_, "capabilities are never kept");
     warn_of(access_lists_, "access control lists are never kept");
+    if (options_.tell_warnings) tell_warnings();
     message::Finish m;
     m.entries = next_index_;
     m.data_bytes = data_bytes_;
     m.unsent = report_.unannounced();
     m.root = root_.finish();
     packer_.finish(m);
+}
+
+void SourceReader::tell_warnings() {
+    const Outcome outcome = report_.outcome();
+    std::vector<std::string> texts = outcome.warnings;
+    for (const Unset& unset : outcome.unset) texts.push_back(describe(unset));
+    std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
+    if (texts.size() > kMaxNotes) texts.resize(kMaxNotes);
+    for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
 }
 
 void SourceReader::warn_of(const LeftOut& left, const char* what) const {

@@ -35,11 +35,12 @@ struct ReadOptions {
     PlanCallback planned{};   ///< of a dry run
     /// Sent before the end.
     std::vector<message::Rules> rules{};
-    bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
-    bool tell_plan = false;     ///< the receiver asked for the dry run, and is told
-    SentNames* sent = nullptr;  ///< of all connections; outlives the reader
-    bool hard_links = false;    ///< other names of a file come as such
-    bool set_id = false;        ///< special bits of files are kept
+    bool announce_all = false;   ///< also files that are the same at the receiver, for a receipt
+    bool tell_plan = false;      ///< the receiver asked for the dry run, and is told
+    SentNames* sent = nullptr;   ///< of all connections; outlives the reader
+    bool hard_links = false;     ///< other names of a file come as such
+    bool set_id = false;         ///< special bits of files are kept
+    bool tell_warnings = false;  ///< the receiver asked for the transfer: its user hears of what was left out
 };
 
 class SourceReader {
@@ -96,6 +97,7 @@ class SourceReader {
     void end_file(FileStatus status);
     /// Attributes that the receiver's version may have and ours has not.
     enum class Others { none, go };
+    void tell_warnings();
     void send_meta(const ScannedEntry& entry, int fd, Others others);
     void plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes);
     /// What belongs to the entry beside its data, for the question.

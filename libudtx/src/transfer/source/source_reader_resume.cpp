@@ -76,7 +76,7 @@ void SourceReader::add_belongings(const ScannedEntry& entry, message::Query& que
     const UniqueFd fd =
         roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, ignored);
     std::vector<message::Attribute> attributes;
-    query.has_attributes = fd && read_attributes(fd.get(), attributes).empty();
+    query.has_attributes = fd && read_attributes(fd.get(), attributes).none();
     query.attributes = attributes_key(std::move(attributes));
 }
 
