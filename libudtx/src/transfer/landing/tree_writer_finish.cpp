@@ -209,17 +209,16 @@ void TreeWriter::copy_more() {
     }
     std::vector<message::Attribute> extended;
     static_cast<void>(read_attributes(copy.from.get(), extended));
-    const OnUnset unset = unset_of(copy.path);
-    if (const int failed = done ? copy.file.set_attributes(extended) : 0; failed != 0)
-        unset(Belonging::attributes, failed);
-    if (done) done = copy.file.complete(copy.size, copy.attributes, unset);
+    const int failed = done && !extended.empty() ? copy.file.set_attributes(extended) : 0;
+    if (failed != 0) callbacks_.unset(EntryType::file, Belonging::attributes, copy.path, failed);
+    if (done) done = copy.file.complete(copy.size, copy.attributes, unset_of(copy.path));
     LinkCopy over = std::move(*copying_);
     copying_.reset();
     if (!done) {
         over.file.remove(root_);
         return fail(over.index, over.path, done.error());
     }
-    unset(Belonging::hard_link, over.error_number);
+    callbacks_.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
     Commit commit = over.file.into_commit(over.index, over.size);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
