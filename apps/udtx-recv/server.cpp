@@ -165,6 +165,7 @@ class Server {
         options.receipt = receipt_;
         options.allow_erase = run_.command.allow_delete;
         options.allow_set_id = run_.command.allow_set_id;
+        options.keep_base = true;
         options.overwrite = run_.command.overwrite;
         return options;
     }

@@ -40,7 +40,7 @@ mkdir -p "$work/dst/a/b" "$work/dst/c/d/e" "$work/flat" "$work/tree"
 echo x >"$work/dst/c/d/e/x"
 echo two >"$work/flat/two"
 chmod 555 "$work/dst/a/b" "$work/dst/a" "$work/dst/c/d/e" "$work/dst/c/d"
-expect 0 "$send" -a --psk-file "$work/psk" "$work/flat/" "$url/a/b"
+expect 0 "$send" --psk-file "$work/psk" "$work/flat/" "$url/a/b"
 expect 0 "$send" --psk-file "$work/psk" "$work/flat/two" "$url/a/made/new"
 expect 0 "$send" --psk-file "$work/psk" - "$url/a/b/stream" <"$work/flat/two"
 [ "$(cat "$work/dst/a/b/two" "$work/dst/a/made/new/two" "$work/dst/a/b/stream")" = $'two\ntwo\ntwo' ] ||

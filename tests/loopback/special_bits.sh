@@ -61,3 +61,24 @@ url=udtx://127.0.0.1:$port/src
 expect 0 "$bin/udtx-recv" -a --psk-file "$work/psk" "$url" "$work/fetched"
 said "sender: set-user-ID.*only with --set-id: 1 entry has one, first '(src|fetched)/shared/tool'"
 said "sender: skipped FIFO"
+
+# The destination itself gets what belongs to a source of which only the content goes; the server's own directory never.
+mkdir -m 2750 "$work/top" && echo x >"$work/top/x"
+touch -d '2001-02-03 04:05:06' "$work/top"
+belongs() { stat -c '%a %Y' "$1"; }
+own=$(stat -c %a "$work")
+for flags in -a -p; do
+    rm -rf "$work/new" "$work/got"
+    expect 0 "$send" $flags --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
+    expect 0 "$bin/udtx-recv" $flags --psk-file "$work/psk" "udtx://127.0.0.1:$port/top/" "$work/got"
+    [ "$(belongs "$work/top")" = "$(belongs "$work/new")" ] || fail "$flags, pushed: $(belongs "$work/new")"
+    [ "$(belongs "$work/top")" = "$(belongs "$work/got")" ] || fail "$flags, fetched: $(belongs "$work/got")"
+done
+expect 0 "$send" -a --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/"
+[ "$(stat -c %a "$work")" = "$own" ] || fail "the server's own directory has got the mode $(stat -c %a "$work")"
+chmod 2555 "$work/top"
+expect 0 "$send" -a --json --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
+[ "$(stat -c %a "$work/new")" = 2555 ] || fail "a closed one: $(stat -c %a "$work/new")"
+rm -rf "$work/new"
+expect 0 "$send" --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
+[ "$(stat -c %a "$work/new")" != 2555 ] || fail "without -p it has the mode of the source"

@@ -49,6 +49,7 @@ struct ReceiveOptions {
     std::string rename{};
     bool resume = true;         ///< continue what an earlier run left, and leave something for a later one
     bool allow_erase = false;   ///< senders may use --delete
+    bool keep_base = false;     ///< senders may not set mode, owner and time of `directory` itself
     bool allow_set_id = false;  ///< senders may have set-user-ID and set-group-ID bits set
     bool dry_run = false;       ///< that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's

@@ -209,7 +209,9 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
 Result<void> ReceiveJob::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
-    if (auto checked = check_path(m.path); !checked) return checked;
+    const bool top = m.path.empty() && m.type == EntryType::directory && m.index == 0;
+    if (top && !offer_->preserve) return broken("what belongs to the destination, unasked");
+    if (auto checked = top ? Result<void>() : check_path(m.path); !checked) return checked;
     ++next_index_;
     message::Entry entry = m;
     entry.path = renamed(std::move(entry.path));

@@ -139,13 +139,14 @@ void SendJob::start_tasks() {
     if (options_.sent != nullptr) options_.sent->begin_connection();
     auto rules = this->rules();
     const bool hard_links = options_.scan.hard_links;
+    const bool tops = options_.preserve && !options_.dry_run && !options_.scan.names;
     options_.scan.name_unsent = options_.erase;
     scanner_.emplace(roots_, scanned_, report_, std::move(options_.scan));
     reader_.emplace(roots_,
                     ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
                                 options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),
                                 options_.receipt != nullptr && !options_.dry_run, options_.tell_plan, options_.sent,
-                                hard_links, options_.set_id, options_.tell_warnings},
+                                hard_links, options_.set_id, tops, options_.tell_warnings},
                     scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     make_task(scan_task_, [this] { return scanner_->step(); });

@@ -60,7 +60,7 @@ TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
                     is_file(type) ? 1U : 0U,
                     type == EntryType::directory ? 1U : 0U,
                     type == EntryType::symlink ? 1U : 0U,
-                    path,
+                    path.empty() ? "." : path,
                     std::generic_category().message(error_number)};
         links.report.lacks(unset);
     };
@@ -331,6 +331,7 @@ void TreeLanding::begin() {
                                     offer_.erase,
                                     occupied,
                                     keeps_set_id(offer_, rights_),
+                                    !rights_.keep_base || !offer_.destination.empty(),
                                     root_mode_};
     writer_.emplace(std::move(*root_), options, callbacks_for(links_));
     links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });

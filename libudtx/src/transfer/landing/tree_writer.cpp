@@ -83,11 +83,12 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
 TreeWriter::~TreeWriter() { abandon(); }
 
 void TreeWriter::begin_entry(const message::Entry& entry) {
+    if (entry.path.empty()) return take_top(entry);
     const std::string path = join_path(entry.path);
     if (auto checked = check_path(entry.path); !checked) return fail(entry.index, path, checked.error());
     if (eraser_) eraser_->keep(path, entry.type == EntryType::directory);
     latest_index_ = entry.index;
-    latest_directory_.clear();
+    latest_directory_.reset();
     latest_kept_.clear();
     if (entry.type == EntryType::directory) return make_directory(entry, path);
     if (entry.type == EntryType::symlink) return make_symlink(entry, path);
@@ -97,6 +98,15 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     }
     files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_), entry.size, entry.sparse,
                                              entry.whole, FileVerifier(options_.hash, entry.size)});
+}
+
+/// What belongs to the destination itself.
+void TreeWriter::take_top(const message::Entry& entry) {
+    latest_index_ = entry.index;
+    if (!options_.preserve || !options_.own_top) return;
+    top_ =
+        FinishedDirectory{{}, entry.mode & (options_.set_id ? mode_bits::kAll : mode_bits::kOfDirectory), entry.mtime};
+    latest_directory_.emplace();
 }
 
 void TreeWriter::make_directory(const message::Entry& entry, const std::string& path) {

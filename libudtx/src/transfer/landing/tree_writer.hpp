@@ -43,6 +43,7 @@ struct TreeWriterOptions {
     bool erase = false;                        ///< what the sender does not have goes at the end
     bool occupied = true;                      ///< something was there before
     bool set_id = false;                       ///< special bits of files are kept, with `preserve`
+    bool own_top = false;                      ///< the root may get the mode, owner and time of what it takes
     std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
 };
 
@@ -144,6 +145,7 @@ class TreeWriter {
         FileTime mtime{};
     };
 
+    void take_top(const message::Entry& entry);
     void make_directory(const message::Entry& entry, const std::string& path);
     /// Also where something else stands. 0 or an errno; `before`: the mode of one that was there.
     int make_or_open_directory(int parent, const SplitName& split, const message::Entry& entry, std::uint32_t& before);
@@ -210,8 +212,9 @@ class TreeWriter {
     NamesUnderWay under_way_;  // of files_, and of what the committer has: two would share a temporary file
     UseOrder open_files_;      // of files_, those that hold a descriptor
     std::vector<FinishedDirectory> directories_;
-    std::string latest_directory_;  // of the latest entry, if it was one ...
-    std::string latest_kept_;       // ... or if it was a file that was kept
+    std::optional<FinishedDirectory> top_;         // the root, if that is to have what belongs to a source
+    std::optional<std::string> latest_directory_;  // of the latest entry, if it was one ...
+    std::string latest_kept_;                      // ... or if it was a file that was kept
     std::uint64_t latest_index_ = 0;
     std::deque<message::Entry> hard_links_;
     std::size_t hard_link_bytes_ = 0;

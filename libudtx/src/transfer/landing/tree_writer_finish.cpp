@@ -59,8 +59,10 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) 
                 break;
             }
             restore_directories();
-            tell_lost_times();
             close_journal(true);
+            // The journal's end has changed its time.
+            if (top_) restore_directory(*top_);
+            tell_lost_times();
             return root_digest_.finish();
     }
     return std::nullopt;
@@ -77,7 +79,7 @@ void TreeWriter::set_meta(const message::Meta& meta) {
         return;
     }
     if (meta.index != latest_index_) return;
-    if (!latest_directory_.empty()) update_meta(meta, latest_directory_, EntryType::directory);
+    if (latest_directory_) update_meta(meta, *latest_directory_, EntryType::directory);
     if (!latest_kept_.empty()) update_meta(meta, latest_kept_, EntryType::file);
 }
 

@@ -68,6 +68,7 @@ void ReceiptWriter::note(const Message& message) {
 }
 
 void ReceiptWriter::entry(const message::Entry& m) {
+    if (m.path.empty()) return;  // of the destination itself
     const std::string path = join_path(m.path);
     switch (m.type) {
         case EntryType::directory:

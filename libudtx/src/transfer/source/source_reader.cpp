@@ -65,6 +65,7 @@ DiskStep SourceReader::step() {
     if (!std::exchange(begun_, true)) {
         for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
         take_decision();
+        if (options_.tops) send_top();
     }
     for (;;) {
         if (packer_.closed()) return DiskStep::over();
@@ -183,6 +184,21 @@ void SourceReader::send_unread(const ScannedEntry& entry) {
     int ignored = 0;
     const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
     if (fd) send_meta(entry, fd.get(), Others::go);
+}
+
+/// The first of the sources that have no name of their own gives the destination what belongs to it.
+void SourceReader::send_top() {
+    const auto source = std::ranges::find_if(roots_, [](const SourceRoot& root) { return root.leaf.empty(); });
+    struct stat st = {};
+    if (source == roots_.end() || ::fstat(source->directory.fd(), &st) != 0) return;
+    ScannedEntry entry;
+    entry.root = static_cast<std::size_t>(source - roots_.begin());
+    entry.type = EntryType::directory;
+    entry.mode = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
+    entry.mtime = mtime_of(st);
+    entry.user = st.st_uid;
+    entry.group = st.st_gid;
+    send_unread(entry);
 }
 
 void SourceReader::note_unreplaced(const ScannedEntry& entry) {

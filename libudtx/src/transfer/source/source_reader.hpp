@@ -40,6 +40,7 @@ struct ReadOptions {
     SentNames* sent = nullptr;   ///< of all connections; outlives the reader
     bool hard_links = false;     ///< other names of a file come as such
     bool set_id = false;         ///< special bits of files are kept
+    bool tops = false;           ///< a source whose content goes has its mode, time and owner sent, too
     bool tell_warnings = false;  ///< the receiver asked for the transfer: its user hears of what was left out
 };
 
@@ -84,6 +85,7 @@ class SourceReader {
     /// It is at the receiver, which does not count it as delivered by this connection.
     void note_standing(const ScannedEntry& entry);
     void send_unread(const ScannedEntry& entry);
+    void send_top();
     /// Other names of a file go as links, unless the one that they lead to stays what it was at the receiver: then the
     /// first of them is sent, and the others lead there.
     void send_hard_link(ScannedEntry entry);
