@@ -119,7 +119,8 @@ TEST_CASE("a path that was dark once is used at once, one that flapped within se
     }
 }
 
-TEST_CASE("a path that flapped and then loses at random is not left out for ever") {
+TEST_CASE("a path that flapped and then loses at random is not left out for ever", "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const Flaps& flaps : {Flaps{100ms, 500ms, 1s}, Flaps{100ms, 200ms, 1s}}) {
         for (const double loss : {0.05, 0.1}) {
             for (const Duration from : {1500ms, 1800ms, 2100ms, 2400ms}) {

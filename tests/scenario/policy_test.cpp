@@ -31,7 +31,9 @@ double cubic_goodput(double queue_bdp, std::vector<FlowSpec> others, Duration st
 
 }  // namespace
 
-TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes first, in shallow and deep queues") {
+TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes first, in shallow and deep queues",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const double queue : {0.1, 1.0, 8.0}) {
         if (size_scale() < 1.0 && queue > 0.1) continue;
         const double alone = cubic_goodput(queue, {}, 0s);
@@ -41,7 +43,9 @@ TEST_CASE("low: CUBIC keeps nine tenths of what it has alone, whoever comes firs
     }
 }
 
-TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, and what it leaves is taken up") {
+TEST_CASE("low: a fair udtx keeps nine tenths of the line, whoever comes first, and what it leaves is taken up",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const Duration rtt : {20ms, 50ms, 200ms}) {
         if (size_scale() < 1.0 && rtt != 50ms) continue;
         for (const bool low_first : {false, true}) {
@@ -92,7 +96,8 @@ TEST_CASE("low: alone it uses the line, under random loss too") {
     }
 }
 
-TEST_CASE("high: more than one flow's share beside a flow of its kind, and not everything") {
+TEST_CASE("high: more than one flow's share beside a flow of its kind, and not everything", "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const std::string cc : {"cubic", "bbr"}) {
         std::vector<double> shares;
         for (const std::uint64_t seed : some_seeds(5)) {

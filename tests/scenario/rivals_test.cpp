@@ -93,12 +93,16 @@ void check_share_beside(const char* rival, double queue) {
 
 }  // namespace
 
-TEST_CASE("udtx beside one TCP BBR: keeps its share") {
+TEST_CASE("udtx beside one TCP BBR: keeps its share", "[whole]") {
+    UDTX_WHOLE_ONLY();
     check_share_beside(kTcpBbr, 0.5);
     check_share_beside(kTcpBbr, 1.0);
 }
 
-TEST_CASE("udtx beside one BBRv3: keeps its share") { check_share_beside("bbr", 1.0); }
+TEST_CASE("udtx beside one BBRv3: keeps its share", "[whole]") {
+    UDTX_WHOLE_ONLY();
+    check_share_beside("bbr", 1.0);
+}
 
 // A known limit: the drops that BBRv3 makes in a short queue and does not mind are congestion to udtx.
 TEST_CASE("udtx beside one BBRv3 with half a BDP of queue: is not starved", "[whole]") {

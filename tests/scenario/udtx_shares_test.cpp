@@ -30,7 +30,8 @@ void check_even_shares(const FlowRigSetup& setup, Duration from, Duration to) {
 
 }  // namespace
 
-TEST_CASE("udtx among its own: equal shares within ten seconds of the last join") {
+TEST_CASE("udtx among its own: equal shares within ten seconds of the last join", "[whole]") {
+    UDTX_WHOLE_ONLY();
     struct Cell {
         Duration rtt;
         double queue;
@@ -85,7 +86,9 @@ TEST_CASE("udtx among its own: who lost packets only before it knew the base kno
     }
 }
 
-TEST_CASE("udtx among its own: ten on a short way keep draining together, and none takes the others for rivals") {
+TEST_CASE("udtx among its own: ten on a short way keep draining together, and none takes the others for rivals",
+          "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const std::uint64_t seed : {1U, 2U, 4U, 21U}) {
         auto setup = line(100, 20ms, 8.0, seed, 10, 300ms);
         FlowRig rig(setup);
@@ -108,7 +111,8 @@ TEST_CASE("udtx among its own: a round trip ten times as long gets less than twi
     CHECK(rig.goodput(0, 15s, 30s).bps() < 2.0 * rig.goodput(1, 15s, 30s).bps());
 }
 
-TEST_CASE("udtx beside a flow that fills the queue: neither starves") {
+TEST_CASE("udtx beside a flow that fills the queue: neither starves", "[whole]") {
+    UDTX_WHOLE_ONLY();
     for (const char* peer : {"cubic", "bbr"}) {
         check_share_beside(peer, 100, some_seeds(1)[0], 0.2, 0.75);
     }
