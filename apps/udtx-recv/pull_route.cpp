@@ -97,15 +97,20 @@ Result<transfer::PullPlace> place_for(const RecvCommand& command, SourceShape sh
 
 Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr<MissingSources> missing) {
     const std::uint64_t transfer = number_of(command);
+    transfer::PullWish wish = command.wish();
+    wish.what.transfer = transfer;
     Result<std::vector<transfer::Message>> request = std::vector<transfer::Message>();
-    // Over ssh the sender has been asked when it was started.
+    auto how = transfer::AskedFor::Sources::names;
     if (command.server) {
-        transfer::PullWish wish = command.wish();
-        wish.what.transfer = transfer;
         request = transfer::messages_of(wish);
+    } else {
+        // The sender has been asked when it was started.
+        how = transfer::AskedFor::Sources::patterns;
+        wish.what.sources.clear();
+        for (const SshTarget& target : command.sources) wish.what.sources.push_back(target.path);
     }
     if (!request) return request.error();
-    return transfer::PullOrder{std::move(*request),
+    return transfer::PullOrder{std::move(*request), transfer::AskedFor(std::move(wish), how),
                                [&command, transfer, missing = std::move(missing)](const transfer::message::Sources& m) {
                                    for (const auto& file : m.missing) missing->add(file.path, file.reason);
                                    return place_for(command, m.shape, transfer);

@@ -76,6 +76,30 @@ until_true 120 gone
 expect 12 "$recv" "${ssh[@]}" --remote-bin "$work/none" far:a.txt .
 said "none: not found on far; install it or name it with --remote-bin"
 
+# --- a sender that answers another request than this one writes nothing: its request is changed on the way
+echo mine >"$home/.bashrc"
+ln -s /etc/passwd "$home/pw"
+mkdir lies
+far_program tap "cd '$home' && export HOME='$home' && sed -u -e \"\$(cat '$work/lie')\" | tee '$work/request' | '$send' \"\$@\""
+lie() {  # lie SED_SCRIPT CODE ARGS...
+    echo "$1" >"$work/lie"
+    expect "$2" "$recv" "${ssh[@]}" --remote-bin "$work/tap" "${@:3}"
+}
+lie '' 0 far:pw lies/pw
+kept=$(sed -n 's/^selection //p' "$work/request")
+rm lies/pw
+lie 's/^source .*/source .bashrc/' 12 far:a.txt lies/
+said "'.bashrc', which was not asked for"
+lie 's/^source .*/source tree\//' 12 far:a.txt lies/
+said "what is in a directory for the directory"
+lie 's/^source .*/source .bashrc/' 12 'far:*' lies/
+said "'.bashrc', which was not asked for"
+lie "s|^selection .*|selection $kept|" 12 --no-links far:pw lies/
+said "'pw', which was not asked for: links are left out"
+[ -z "$(ls -A lies)" ] || fail "something came that was not asked for: $(ls -A lies)"
+lie '' 0 'far:a.*' 'far:~/b.txt' lies/
+rm "$home/.bashrc" "$home/pw"
+
 # --- Ctrl-C here ends both, and the same command continues, also under the new name of a tree
 head -c 40000000 /dev/urandom >"$home/tree/large"
 begun() { [ -n "$(find big -name '*.part' -size +8000k 2>/dev/null)" ] || [ -e big/large ]; }

@@ -43,7 +43,11 @@ class StartedSender {
         transfer::ReceiveOptions where;
         where.role = Role::client;
         where.confirms_last = true;
-        where.pull = transfer::PullOrder{{}, [destination](const transfer::message::Sources&) {
+        transfer::PullWish wish;
+        wish.what.sources = {source};
+        where.pull = transfer::PullOrder{{},
+                                         transfer::AskedFor(wish, transfer::AskedFor::Sources::patterns),
+                                         [destination](const transfer::message::Sources&) {
                                              return Result<transfer::PullPlace>(transfer::PullPlace{destination, {}});
                                          }};
         auto send = transfer::SendJob::create(std::move(what), [this] { sent = true; });

@@ -75,10 +75,11 @@ class PullRig : public ServedRig<transfer::ReceiveJob> {
               options.planned = [](const transfer::PlannedEntry&) {};
               auto request = transfer::messages_of(wish);
               REQUIRE(request.ok());
-              options.pull = transfer::PullOrder{
-                  std::move(*request), [destination](const transfer::message::Sources&) -> Result<transfer::PullPlace> {
-                      return transfer::PullPlace{destination.string(), {}};
-                  }};
+              options.pull =
+                  transfer::PullOrder{std::move(*request), transfer::AskedFor(wish, transfer::AskedFor::Sources::names),
+                                      [destination](const transfer::message::Sources&) -> Result<transfer::PullPlace> {
+                                          return transfer::PullPlace{destination.string(), {}};
+                                      }};
               return transfer::ReceiveJob::create(std::move(options), std::move(done));
           }) {}
     [[nodiscard]] transfer::Outcome fetched() const { return client->job().result(); }

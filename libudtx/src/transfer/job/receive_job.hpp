@@ -14,6 +14,7 @@
 #include "os/thread_time.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/job/asked_for.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/landing/receive_feedback.hpp"
 #include "transfer/landing/receive_ops.hpp"
@@ -33,10 +34,11 @@ struct PullPlace {
     std::string directory;  ///< as in ReceiveOptions; empty: there is none, and the dry run makes none
     std::string rename;     ///< likewise
 };
-/// A pull from a server: what it is asked for, and where that goes, once it has said what there is. `place` is called
-/// on the protocol thread.
+/// A pull: what the sender is asked for, and where that goes, once it has said what there is. `place` is called on the
+/// protocol thread.
 struct PullOrder {
-    std::vector<Message> request;
+    std::vector<Message> request;  ///< empty: it has been asked already
+    AskedFor asked;                ///< whatever else comes ends the transfer
     std::function<Result<PullPlace>(const message::Sources&)> place;
 };
 
@@ -132,6 +134,8 @@ class ReceiveJob final : public Job {
     /// Opens the control stream of a connection that we dialled, and says what we want.
     void begin(Instant now, proto::Connection& connection);
     Result<void> announce(const Extent& extent);
+    /// A name that can be had, and that was asked for.
+    Result<void> check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target);
     /// As it is to be called here.
     [[nodiscard]] std::vector<std::string> renamed(std::vector<std::string> path) const;
     /// Between the last extent and this offset, if they do not meet.

@@ -115,6 +115,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
 
 Result<void> ReceiveJob::handle(const message::Sources& m) {
     if (!options_.pull || base_ || offer_) return broken("the sender answered a request that was not made");
+    if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     const auto place = options_.pull->place(m);
     if (!place) return place.error();
     options_.rename = place->rename;
@@ -131,6 +132,7 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
     if (!offer_->dry_run || !options_.planned) return broken("a plan that was not asked for");
     using Kind = PlannedEntry::Kind;
     PlannedEntry entry = m.entry;
+    if (auto checked = check_entry(entry.type, split_path(entry.path), entry.target); !checked) return checked;
     entry.path = join_path(renamed(split_path(entry.path)));
     const bool hard_link = entry.type == EntryType::hard_link;
     const bool directory = entry.type == EntryType::directory;
@@ -192,6 +194,9 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     const bool homeless = !base_ && !options_.to_stream && !m.dry_run;
     if (homeless || (asked && m.dry_run != options_.dry_run))
         return broken("the sender offers something else than was asked for");
+    if (options_.pull) {
+        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
+    }
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
     }
@@ -206,12 +211,19 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     return {};
 }
 
+Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target) {
+    if (path.empty() && type == EntryType::directory && next_index_ == 0) {
+        const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
+        return asked ? Result<void>() : broken("what belongs to the destination, unasked");
+    }
+    if (auto checked = check_path(path); !checked) return checked;
+    return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
+}
+
 Result<void> ReceiveJob::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
-    const bool top = m.path.empty() && m.type == EntryType::directory && m.index == 0;
-    if (top && !offer_->preserve) return broken("what belongs to the destination, unasked");
-    if (auto checked = top ? Result<void>() : check_path(m.path); !checked) return checked;
+    if (auto checked = check_entry(m.type, m.path, m.target); !checked) return checked;
     ++next_index_;
     message::Entry entry = m;
     entry.path = renamed(std::move(entry.path));
@@ -249,6 +261,9 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
 
 Result<void> ReceiveJob::handle(const message::Query& m) {
     if (auto checked = check_path(m.path); !checked) return checked;
+    if (options_.pull) {
+        if (auto checked = options_.pull->asked.check_name(m.path); !checked) return checked;
+    }
     message::Query query = m;
     query.path = renamed(std::move(query.path));
     const std::size_t cost = cost_of(query.path);
@@ -258,6 +273,9 @@ Result<void> ReceiveJob::handle(const message::Query& m) {
 
 Result<void> ReceiveJob::handle(const message::Meta& m) {
     if (m.index + 1 != next_index_) return broken("attributes of another entry than the latest");
+    if (options_.pull) {
+        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
+    }
     std::size_t cost = sizeof m;
     for (const message::Attribute& attribute : m.attributes) {
         cost += sizeof attribute + attribute.name.size() + attribute.value.size();
@@ -268,6 +286,9 @@ Result<void> ReceiveJob::handle(const message::Meta& m) {
 
 Result<void> ReceiveJob::handle(const message::Rules& m) {
     if (!offer_->erase) return broken("rules of a deletion that was not offered");
+    if (options_.pull) {
+        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
+    }
     // They say what may make way for what comes.
     if (next_index_ != 0) return broken("rules after the first entry");
     std::size_t cost = sizeof m;

@@ -1,0 +1,167 @@
+#include "transfer/job/asked_for.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transfer/names.hpp"
+#include "transfer/source/scanner.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+Error not_asked(const std::vector<std::string>& path, const char* why) {
+    return {ErrorCode::protocol,
+            "the sender has '" + escape_name(join_path(path)) + "', which was not asked for: " + why};
+}
+
+Error not_asked(const char* what) {
+    return {ErrorCode::protocol, std::string("the sender offers something else than was asked for: ") + what};
+}
+
+}  // namespace
+
+AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), patterns_(how == Sources::patterns) {
+    for (const std::string& source : wish_.what.sources) {
+        const std::string leaf = source.substr(source.rfind('/') + 1);
+        if (leaf.empty() || leaf == "." || leaf == "..") {
+            contents_ = true;
+        } else if (patterns_ && leaf.front() == '~' && leaf.size() == source.size()) {
+            any_name_ = true;  // a home directory
+        } else {
+            tops_.push_back(leaf);
+        }
+    }
+    if (wish_.what.scan.names) list_names();
+}
+
+void AskedFor::list_names() {
+    contents_ = true;
+    for (const std::string& name : std::exchange(*wish_.what.scan.names, {})) {
+        std::vector<std::string> components = split_path(name);
+        std::erase(components, ".");
+        const bool entries = components.empty() || name.ends_with('/') || name.ends_with("/.");
+        const Into into = wish_.what.scan.into_named ? Into::all : entries ? Into::entries : Into::nothing;
+        const std::string path = join_path(components);
+        Into& known = listed_.try_emplace(path, Into::way).first->second;
+        known = std::max(known, into);
+        // Those above come as far as they are the way to it.
+        for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
+            if (!listed_.try_emplace(path.substr(0, slash), Into::way).second) break;
+        }
+    }
+}
+
+Result<void> AskedFor::check(const message::Sources& m) {
+    const std::size_t sources = wish_.what.sources.size();
+    const bool one = m.shape == SourceShape::file || m.shape == SourceShape::directory;
+    if (wish_.stream != (m.shape == SourceShape::stream))
+        return not_asked("a stream for a tree, or a tree for a stream");
+    if (one && (sources != 1 || contents_)) return not_asked("one name for several");
+    if (m.shape == SourceShape::contents && !contents_) return not_asked("what is in a directory for the directory");
+    shape_ = m.shape;
+    return {};
+}
+
+Result<void> AskedFor::check(const message::Offer& m) const {
+    const SendOptions& what = wish_.what;
+    if (m.mode != (wish_.stream ? TransferMode::stream : TransferMode::tree))
+        return not_asked("another kind of transfer");
+    if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
+    if (m.dry_run != what.dry_run) return not_asked(m.dry_run ? "a dry run" : "no dry run");
+    if (m.erase && !what.erase) return not_asked("to delete");
+    if (m.preserve && !what.preserve) return not_asked("modes");
+    if (m.owner && !what.owner) return not_asked("owners");
+    if (m.set_id && !what.set_id) return not_asked("set-user-ID bits");
+    if (m.hash != what.hash) return not_asked("another hash");
+    if (m.transfer != 0 && m.transfer != what.transfer) return not_asked("the number of another transfer");
+    return {};
+}
+
+bool AskedFor::is_source(const std::string& name) const {
+    // As for glob(): no star stands for a name that begins with a dot.
+    return any_name_ || std::any_of(tops_.begin(), tops_.end(), [&](const std::string& top) {
+               return top == name || (patterns_ && ::fnmatch(top.c_str(), name.c_str(), FNM_PERIOD) == 0);
+           });
+}
+
+bool AskedFor::is_listed(const std::vector<std::string>& path, Kind kind) const {
+    std::string above = join_path(path);
+    if (const auto at = listed_.find(above); at != listed_.end()) {
+        return at->second != Into::way || kind != Kind::other;
+    }
+    for (std::size_t up = 1; !above.empty(); ++up) {
+        above.resize(above.rfind('/') == std::string::npos ? 0 : above.rfind('/'));
+        const auto at = listed_.find(above);
+        if (at == listed_.end()) continue;
+        if (at->second == Into::all || (at->second == Into::entries && up == 1)) return true;
+    }
+    return false;
+}
+
+bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind) {
+    const FilterRules& rules = wish_.what.scan.rules;
+    if (rules.empty()) return false;
+    const std::string whole = join_path(path);
+    const auto at = listed_.find(whole);
+    // No rule counts for directories on the way to a listed name.
+    if (at != listed_.end() && at->second == Into::way) return false;
+    const bool either = kind == Kind::unknown && rules.excludes(whole, true) && rules.excludes(whole, false);
+    if (either || (kind != Kind::unknown && rules.excludes(whole, kind == Kind::directory))) return true;
+    if (at != listed_.end() || path.size() == 1) return false;
+    std::vector<std::string> above(path.begin(), path.end() - 1);
+    const std::string directory = join_path(above);
+    if (directory == included_) return false;
+    if (is_excluded(above, Kind::directory)) return true;
+    included_ = directory;
+    return false;
+}
+
+const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind) {
+    if (!contents_ && !is_source(path.front())) return "no source has that name";
+    const bool one = shape_ == SourceShape::file || shape_ == SourceShape::directory;
+    if (one && top_.empty()) top_ = path.front();
+    if (one && top_ != path.front()) return "one source was there";
+    if (shape_ == SourceShape::file && (path.size() != 1 || kind == Kind::directory)) return "the source is a file";
+    if (shape_ == SourceShape::directory && path.size() == 1 && kind == Kind::other) return "the source is a directory";
+    if (!listed_.empty() && !is_listed(path, kind)) return "the list of names does not have it";
+    if (is_excluded(path, kind)) return "a pattern excludes it";
+    return nullptr;
+}
+
+Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& path, const std::string& target) {
+    if (const char* why = objection(path, type == EntryType::directory ? Kind::directory : Kind::other)) {
+        return not_asked(path, why);
+    }
+    if (type == EntryType::symlink && wish_.what.scan.links == LinkChoice::skip) {
+        return not_asked(path, "links are left out");
+    }
+    if (type == EntryType::symlink && wish_.what.scan.links == LinkChoice::safe && leads_out(join_path(path), target)) {
+        return not_asked(path, "it leads out of the tree");
+    }
+    if (type != EntryType::hard_link) return {};
+    if (!wish_.what.scan.hard_links) return not_asked(path, "hard links are not wanted");
+    const std::vector<std::string> other = split_path(target);
+    if (auto checked = check_path(other); !checked) return checked;
+    if (const char* why = objection(other, Kind::other)) return not_asked(other, why);
+    return {};
+}
+
+Result<void> AskedFor::check_name(const std::vector<std::string>& path) {
+    if (const char* why = objection(path, Kind::unknown)) return not_asked(path, why);
+    return {};
+}
+
+Result<void> AskedFor::check(const message::Meta& m) const {
+    if (m.has_owner && !wish_.what.owner) return not_asked("owners");
+    if (m.has_attributes && !wish_.what.attributes) return not_asked("attributes");
+    return {};
+}
+
+Result<void> AskedFor::check(const message::Rules& m) const {
+    return m.contents && !contents_ ? not_asked("to delete elsewhere") : Result<void>();
+}
+
+}  // namespace udtx::transfer

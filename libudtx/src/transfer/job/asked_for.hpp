@@ -1,0 +1,59 @@
+// What a pull asked for, and whether what comes is that: the sender chooses the names that are written here, and nobody
+// says that it keeps to the request.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transfer/job/pull_request.hpp"
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+/// All calls: protocol, with the name, if it was not asked for.
+class AskedFor {
+  public:
+    /// How the sender reads the sources: as the names that they are, or as a shell does.
+    enum class Sources { names, patterns };
+    AskedFor(PullWish wish, Sources how);
+
+    /// The shape fits the sources.
+    [[nodiscard]] Result<void> check(const message::Sources& m);
+    [[nodiscard]] Result<void> check(const message::Offer& m) const;
+    /// A name, and the kind of what has it. As the sender calls it: before any renaming here.
+    [[nodiscard]] Result<void> check(EntryType type, const std::vector<std::string>& path, const std::string& target);
+    /// A file that is asked about, or left out.
+    [[nodiscard]] Result<void> check_name(const std::vector<std::string>& path);
+    [[nodiscard]] Result<void> check(const message::Meta& m) const;
+    /// The destination may get what belongs to a source.
+    [[nodiscard]] bool for_contents() const noexcept { return contents_ && listed_.empty(); }
+    [[nodiscard]] Result<void> check(const message::Rules& m) const;
+
+  private:
+    /// What of a listed directory was asked for beside itself.
+    enum class Into { way, nothing, entries, all };
+    enum class Kind { directory, other, unknown };
+
+    [[nodiscard]] bool is_source(const std::string& name) const;
+    [[nodiscard]] bool is_listed(const std::vector<std::string>& path, Kind kind) const;
+    [[nodiscard]] bool is_excluded(const std::vector<std::string>& path, Kind kind);
+    /// Why not; nullptr: it was.
+    [[nodiscard]] const char* objection(const std::vector<std::string>& path, Kind kind);
+    void list_names();
+
+    PullWish wish_;
+    bool patterns_;
+    std::vector<std::string> tops_;  ///< last names of the sources
+    bool contents_ = false;          ///< one of the sources brings what is in it, under any name
+    bool any_name_ = false;          ///< one of the sources has a name that is not known here
+    SourceShape shape_ = SourceShape::several;
+    std::map<std::string, Into, std::less<>> listed_;
+    std::string top_;       ///< of the one source
+    std::string included_;  ///< the latest directory that no rule excludes, nor one above it
+};
+
+}  // namespace udtx::transfer

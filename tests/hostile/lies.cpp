@@ -1,0 +1,220 @@
+#include "lies.hpp"
+
+#include <utility>
+
+#include "transfer/names.hpp"
+
+namespace udtx::hostile {
+
+using namespace transfer;
+
+void Script::sources(SourceShape shape) { put(message::Sources{shape, {}}); }
+
+void Script::offer(const Edit& edit) {
+    message::Offer m;
+    m.preserve = asked_.preserve;
+    m.owner = asked_.owner;
+    m.dry_run = asked_.dry_run;
+    m.erase = asked_.erase;
+    m.transfer = asked_.transfer;
+    m.overwrite = asked_.overwrite;
+    if (edit) edit(m);
+    put(m);
+    if (m.erase) put(message::Rules{false, {}});
+}
+
+message::Entry Script::entry(EntryType type, std::string_view path) {
+    message::Entry m;
+    m.index = entries_++;
+    m.type = type;
+    m.path = split_path(path);
+    m.mode = type == EntryType::directory ? 0755 : 0644;
+    m.mtime = {1'700'000'000, 0};
+    return m;
+}
+
+void Script::file(std::string_view path, std::string_view content) {
+    message::Entry m = entry(EntryType::file, path);
+    m.size = content.size();
+    m.whole = true;
+    put(m);
+    FileDigest digest(HashAlgorithm::xxh3_128, content.size());
+    if (!content.empty()) {
+        Hasher hasher(HashAlgorithm::xxh3_128);
+        hasher.update(std::as_bytes(std::span(content)));
+        const Digest piece = hasher.finish();
+        digest.add(0, content.size(), piece);
+        put(message::Digests{m.index, 0, {piece}});
+    }
+    const Digest whole = digest.finish();
+    root_.add(m.index, whole);
+    put(message::FileEnd{m.index, FileStatus::ok, whole});
+    data_ += content;
+}
+
+void Script::directory(std::string_view path) { put(entry(EntryType::directory, path)); }
+
+void Script::symlink(std::string_view path, std::string_view target) {
+    message::Entry m = entry(EntryType::symlink, path);
+    m.target = target;
+    put(m);
+}
+
+void Script::hard_link(std::string_view path, std::string_view target) {
+    message::Entry m = entry(EntryType::hard_link, path);
+    m.target = target;
+    put(m);
+}
+
+void Script::query(std::string_view path) {
+    message::Query m;
+    m.number = queries_++;
+    m.path = split_path(path);
+    m.size = 5;
+    put(m);
+}
+
+void Script::finish() {
+    message::Finish m;
+    m.entries = entries_;
+    m.data_bytes = data_.size();
+    m.root = root_.finish();
+    put(m);
+}
+
+namespace {
+
+using Tell = std::function<void(Script&)>;
+
+/// An answer of that shape, with what `tell` puts into it.
+Tell with(SourceShape shape, Tell tell, Script::Edit edit = {}) {
+    return [=](Script& s) {
+        s.sources(shape);
+        s.offer(edit);
+        tell(s);
+        s.finish();
+    };
+}
+Tell file(std::string path) {
+    return [=](Script& s) { s.file(path); };
+}
+Tell link(std::string path, std::string target) {
+    return [=](Script& s) { s.symlink(path, target); };
+}
+Tell both(Tell first, Tell second) {
+    return [=](Script& s) {
+        first(s);
+        second(s);
+    };
+}
+Tell directory(std::string path) {
+    return [=](Script& s) { s.directory(path); };
+}
+
+constexpr auto kFile = SourceShape::file;
+constexpr auto kDirectory = SourceShape::directory;
+constexpr auto kContents = SourceShape::contents;
+constexpr auto kSeveral = SourceShape::several;
+
+std::vector<Lie> all() {
+    const Tell dir = directory("dir");
+    return {
+        // --- the truth: what the lies are measured by
+        {"a file", "URLa.txt .", "", with(kFile, file("a.txt"))},
+        {"a file under another name", "URLa.txt copy.txt", "", with(kFile, file("a.txt"))},
+        {"a directory", "URLdir .", "", with(kDirectory, both(dir, file("dir/x")))},
+        {"what is in a directory", "URLdir/ .", "",
+         with(kContents, both(file("x"), both(directory("d"), file("d/y"))))},
+        {"what belongs to a directory", "-p URLdir/ .", "", with(kContents, both(directory(""), file("x")))},
+        {"several", "URLa.txt URLdir .", "", with(kSeveral, both(file("a.txt"), both(dir, file("dir/x"))))},
+        {"listed", "--files-from names URLdir .", "", with(kContents, both(directory("in"), file("in/a")))},
+        {"a link", "URLlnk .", "", with(kFile, link("lnk", "/etc/passwd"))},
+        {"a safe link", "--safe-links URLdir .", "", with(kDirectory, both(dir, link("dir/l", "x")))},
+        {"names of a file", "-H URLdir .", "",
+         with(kDirectory, both(both(dir, file("dir/x")), [](Script& s) { s.hard_link("dir/y", "dir/x"); }))},
+
+        // --- names
+        {"another name", "URLa.txt .", ".bashrc", with(kFile, file(".bashrc"))},
+        {"a deeper name", "URLa.txt .", ".ssh/authorized_keys", with(kFile, file(".ssh/authorized_keys"))},
+        {"one more", "URLa.txt .", ".bashrc", with(kFile, both(file("a.txt"), file(".bashrc")))},
+        {"one more among several", "URLa.txt URLdir .", ".bashrc",
+         with(kSeveral, both(file("a.txt"), file(".bashrc")))},
+        {"below the new name", "URLa.txt copy.txt", "a.txt/.profile", with(kFile, file("a.txt/.profile"))},
+        {"a directory for the file", "URLa.txt copy.txt", "a.txt",
+         with(kFile, both(directory("a.txt"), file("a.txt/x")))},
+        {"two for one, both renamed", "URLa.txt copy.txt", ".bashrc",
+         with(kDirectory, both(directory("a.txt"), file(".bashrc")))},
+        {"a file for the directory", "URLdir copy", "dir", with(kDirectory, file("dir"))},
+        {"beside the directory", "URLdir .", ".bashrc", with(kDirectory, both(dir, file(".bashrc")))},
+        {"a name in other letters", "URLa.txt .", "A.TXT", with(kFile, file("A.TXT"))},
+        {"only a directory", "URLa.txt URLdir .", ".ssh", with(kSeveral, directory(".ssh"))},
+        {"a question about a name", "URLa.txt .", ".ssh/id_rsa",
+         with(kFile, [](Script& s) { s.query(".ssh/id_rsa"); })},
+
+        // --- the list, and patterns
+        {"not in the list", "--files-from names URLdir .", ".bashrc", with(kContents, file(".bashrc"))},
+        {"below a listed file", "--files-from names URLdir .", "in/a/b", with(kContents, file("in/a/b"))},
+        {"beside a listed one", "--files-from names URLdir .", "in/b", with(kContents, file("in/b"))},
+        {"in place of the way", "--files-from names URLdir .", "'in'", with(kContents, file("in"))},
+        {"deeper than what is listed", "--files-from names URLdir .", "more/d/y", with(kContents, file("more/d/y"))},
+        {"excluded", "--exclude *.sh URLdir/ .", "x.sh", with(kContents, file("x.sh"))},
+        {"below an excluded one", "--exclude .ssh/ URLdir/ .", ".ssh/authorized_keys",
+         with(kContents, file(".ssh/authorized_keys"))},
+        {"an excluded directory", "--exclude .ssh/ URLdir/ .", "'.ssh'", with(kContents, directory(".ssh"))},
+
+        // --- links
+        {"a link for the file without links", "--no-links URLpw .", "'pw'", with(kFile, link("pw", "/etc/passwd"))},
+        {"a link without links", "--no-links URLdir .", "dir/l", with(kDirectory, both(dir, link("dir/l", "x")))},
+        {"an absolute link among safe ones", "--safe-links URLdir .", "dir/l",
+         with(kDirectory, both(dir, link("dir/l", "/etc/passwd")))},
+        {"a link that leads out", "--safe-links URLdir .", "dir/l",
+         with(kDirectory, both(dir, link("dir/l", "../../x")))},
+        {"a hard link that is not wanted", "URLdir .", "dir/y",
+         with(kDirectory, both(both(dir, file("dir/x")), [](Script& s) { s.hard_link("dir/y", "dir/x"); }))},
+        {"a hard link to what is here", "-H URLdir .", "'keep'",
+         with(kDirectory, both(dir, [](Script& s) { s.hard_link("dir/y", "keep"); }))},
+
+        // --- the shape, and what goes with the offer
+        {"the contents for the directory", "URLdir .", "what is in a directory", with(kContents, file(".bashrc"))},
+        {"one for several", "URLa.txt URLdir .", "one name for several", with(kFile, file("a.txt"))},
+        {"a stream for a file", "URLa.txt .", "stream", with(SourceShape::stream, file("a.txt"))},
+        {"another place", "URLa.txt .", "another place",
+         with(kFile, file("a.txt"), [](message::Offer& m) { m.destination = {".ssh"}; })},
+        {"a stream in place of a tree", "URLa.txt .", "another kind",
+         with(kFile, file("a.txt"),
+              [](message::Offer& m) {
+                  m.mode = TransferMode::stream;
+                  m.destination = {".bashrc"};
+              })},
+        {"to delete", "URLdir/ .", "delete", with(kContents, file("x"), [](message::Offer& m) { m.erase = true; })},
+        {"to delete elsewhere", "--delete URLdir .", "delete elsewhere",
+         with(kDirectory, both(
+                              [](Script& s) {
+                                  s.put(message::Rules{true, {}});
+                              },
+                              dir))},
+        {"owners", "URLa.txt .", "owners", with(kFile, file("a.txt"), [](message::Offer& m) { m.owner = true; })},
+        {"modes", "URLa.txt .", "modes", with(kFile, file("a.txt"), [](message::Offer& m) { m.preserve = true; })},
+        {"the mode of the destination", "-p URLdir .", "destination", with(kDirectory, both(directory(""), dir))},
+        {"the mode of the destination, unasked", "URLdir/ .", "destination", with(kContents, directory(""))},
+        {"the bits of a user", "-p URLa.txt .", "set-user-ID",
+         with(kFile, file("a.txt"), [](message::Offer& m) { m.set_id = true; })},
+        {"attributes", "URLa.txt .", "attributes",
+         with(kFile, both(file("a.txt"),
+                          [](Script& s) {
+                              s.put(message::Meta{0, false, true, 0, 0, {{"user.x", "y"}}});
+                          }))},
+        {"the journal of another transfer", "URLa.txt .", "another transfer",
+         with(kFile, file("a.txt"), [](message::Offer& m) { ++m.transfer; })},
+        {"another hash", "--checksum sha256 URLa.txt .", "another hash", with(kFile, file("a.txt"))},
+    };
+}
+
+}  // namespace
+
+const std::vector<Lie>& lies() {
+    static const std::vector<Lie> table = all();
+    return table;
+}
+
+}  // namespace udtx::hostile

@@ -1,0 +1,56 @@
+// What a lying server answers to a pull, one lie a line.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transfer/file_digest.hpp"
+#include "transfer/message/messages.hpp"
+
+namespace udtx::hostile {
+
+/// The messages of a sender, in order, with all that the protocol wants to be right.
+class Script {
+  public:
+    using Edit = std::function<void(transfer::message::Offer&)>;
+    explicit Script(const transfer::message::Pull& asked) : asked_(asked) {}
+
+    void sources(transfer::SourceShape shape);
+    void offer(const Edit& edit = {});
+    void file(std::string_view path, std::string_view content = "evil\n");
+    void directory(std::string_view path);
+    void symlink(std::string_view path, std::string_view target);
+    void hard_link(std::string_view path, std::string_view target);
+    /// As it is.
+    void put(const transfer::Message& message) { control_.put(message); }
+    void query(std::string_view path);
+    void finish();
+
+    [[nodiscard]] const transfer::MessageWriter& control() const noexcept { return control_; }
+    [[nodiscard]] const std::string& data() const noexcept { return data_; }
+    [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
+    [[nodiscard]] const transfer::message::Pull& asked() const noexcept { return asked_; }
+
+  private:
+    [[nodiscard]] transfer::message::Entry entry(transfer::EntryType type, std::string_view path);
+
+    transfer::message::Pull asked_;
+    transfer::MessageWriter control_;
+    transfer::RootDigest root_{transfer::HashAlgorithm::xxh3_128};
+    std::string data_;
+    std::uint64_t entries_ = 0;
+    std::uint64_t queries_ = 0;
+};
+
+struct Lie {
+    std::string_view name;
+    std::string_view arguments;  ///< of udtx-recv, behind the keys; URL stands for udtx://127.0.0.1:PORT/
+    std::string_view named;      ///< what the error has to name; empty: it is the truth, and is delivered
+    std::function<void(Script&)> tell;
+};
+
+[[nodiscard]] const std::vector<Lie>& lies();
+
+}  // namespace udtx::hostile

@@ -1,0 +1,117 @@
+// A server with a valid key that answers pulls with something else than was asked for.
+//
+//   lying_server list              a line for each lie: name, arguments and what is to be named, with tabs between
+//   lying_server KEY               prints "port N"; each line on standard input is the number of the lie that the next
+//                                  client is told
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/chunk.hpp"
+#include "common/transport.hpp"
+#include "lies.hpp"
+#include "proto/application.hpp"
+
+namespace {
+
+using namespace udtx;
+
+[[noreturn]] void die(const std::string& what) {
+    std::fprintf(stderr, "lying_server: %s\n", what.c_str());
+    std::_Exit(2);
+}
+
+template <class T>
+T need(Result<T> result) {
+    if (!result) die(result.error().message);
+    return std::move(result).value();
+}
+
+class Liar final : public proto::ConnectionHandler {
+  public:
+    explicit Liar(const hostile::Lie& lie) : lie_(lie) {}
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) control_ = opened->id;
+        if (std::holds_alternative<proto::event::Closed>(event) || !control_) return;
+        read(now, connection);
+    }
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+  private:
+    void read(Instant now, proto::Connection& connection) {
+        std::array<std::byte, 4096> block{};
+        for (;;) {
+            const auto got = connection.read(*control_, block);
+            if (got.bytes == 0) return;
+            reader_.feed(std::span(block).first(got.bytes));
+            while (const auto next = need(reader_.next())) hear(now, connection, *next);
+        }
+    }
+    void hear(Instant now, proto::Connection& connection, const transfer::Message& heard) {
+        if (const auto* pull = std::get_if<transfer::message::Pull>(&heard)) asked_ = *pull;
+        if (std::holds_alternative<transfer::message::Accept>(heard)) tell(connection);
+        const bool over = std::holds_alternative<transfer::message::Confirm>(heard) ||
+                          std::holds_alternative<transfer::message::Stopped>(heard);
+        if (over) connection.close(now, 0, "");
+    }
+    void tell(proto::Connection& connection) {
+        hostile::Script script(asked_);
+        lie_.tell(script);
+        const StreamId data = need(connection.open_stream(StreamKind::placed));
+        const auto bytes = std::as_bytes(std::span(script.data()));
+        const bool good = connection.write(*control_, Chunk::copy_of(script.control().bytes())).ok() &&
+                          (bytes.empty() || connection.write(data, Chunk::copy_of(bytes)).ok()) &&
+                          connection.finish(data).ok();
+        if (!good) die("cannot write");
+    }
+
+    const hostile::Lie& lie_;
+    std::optional<StreamId> control_;
+    transfer::MessageReader reader_;
+    transfer::message::Pull asked_;
+};
+
+void list() {
+    for (const hostile::Lie& lie : hostile::lies()) {
+        std::cout << lie.name << '\t' << lie.arguments << '\t' << lie.named << '\n';
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) die("usage: lying_server list | KEY");
+    const std::string what = argv[1];
+    if (what == "list") {
+        list();
+        return 0;
+    }
+    std::atomic<std::size_t> lie{0};
+    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
+    Address any;
+    any.family = Address::Family::v4;
+    any.ip = {127, 0, 0, 1};
+    io::Driver& driver = transport->driver();
+    if (const auto opened = driver.open(any); !opened) die(opened.error().message);
+    driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(hostile::lies().at(lie)); });
+    std::printf("port %u\n", need(driver.local_address()).port);
+    std::fflush(stdout);
+    transport->start();
+    for (std::string line; std::getline(std::cin, line);) {
+        std::size_t number = 0;
+        std::from_chars(line.data(), line.data() + line.size(), number);
+        if (number >= hostile::lies().size()) die("there is no such lie: " + line);
+        lie = number;
+        std::printf("ready\n");
+        std::fflush(stdout);
+    }
+    transport->stop(std::chrono::milliseconds(300));
+    return 0;
+}

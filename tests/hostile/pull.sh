@@ -1,0 +1,43 @@
+# A server that lies to those who fetch from it: nothing that was not asked for is written, and the transfer ends with 12
+# and the name. pull.sh TOOLS LYING_SERVER
+. "$(dirname "$0")/../loopback/lib.sh"
+server=$2
+make_key
+printf 'in/a\nmore/\n' >"$work/names"
+"$server" list >"$work/lies"
+
+coproc LIAR { exec "$server" "$work/psk" 2>"$work/liar.log"; }
+receivers+=("$LIAR_PID")
+read -r _ port <&"${LIAR[0]}" || fail "the server does not start"
+
+number=0
+told=0
+while IFS=$'\t' read -r name arguments named; do
+    echo "$number" >&"${LIAR[1]}"
+    read -r _ <&"${LIAR[0]}" || fail "the server does not know lie $number"
+    number=$((number + 1))
+    rm -rf "$work/dst"
+    mkdir -p "$work/dst"
+    printf 'mine\n' | tee "$work/dst/keep" "$work/dst/.profile" >/dev/null
+    read -ra words <<<"${arguments//URL/udtx:\/\/127.0.0.1:$port/}"
+    code=0
+    (cd "$work/dst" &&
+        timeout -k 5 60 "$recv" --psk-file "$work/psk" "${words[@]/#names/$work/names}") \
+        >"$work/last.out" 2>"$work/last.err" || code=$?
+    found=$(cd "$work/dst" && find . -mindepth 1 ! -name '.udtx-*' | LC_ALL=C sort | tr '\n' ' ')
+    if [ -z "$named" ]; then
+        [ "$code" -eq 0 ] || fail "$name: the truth ends with $code"
+        [ "$found" != "./.profile ./keep " ] || fail "$name: nothing came of the truth"
+        continue
+    fi
+    told=$((told + 1))
+    [ "$code" -eq 12 ] || fail "$name: exit code $code instead of 12; it has $found"
+    grep -qF -- "$named" "$work/last.err" || fail "$name: the error does not name $named"
+    # What was asked for may have come before the lie.
+    rest=$(cd "$work/dst" && find . -mindepth 1 ! -path ./keep ! -path ./.profile ! -path ./a.txt ! -path ./dir \
+        ! -path ./dir/x ! -path ./copy.txt ! -name '.udtx-*' | tr '\n' ' ')
+    [ -z "$rest" ] || fail "$name: it left $rest"
+    [ ! -d "$work/dst/copy.txt" ] || [ -z "$(ls -A "$work/dst/copy.txt")" ] || fail "$name: something is in copy.txt"
+    [ "$(cat "$work/dst/keep" "$work/dst/.profile")" = $'mine\nmine' ] || fail "$name: what was here has changed"
+done <"$work/lies"
+[ "$told" -gt 30 ] || fail "only $told lies were told"

@@ -1,0 +1,117 @@
+#include "transfer/job/asked_for.hpp"
+
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "transfer/names.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+
+namespace {
+
+AskedFor asked(std::vector<std::string> sources, AskedFor::Sources how = AskedFor::Sources::names) {
+    PullWish wish;
+    wish.what.sources = std::move(sources);
+    return {std::move(wish), how};
+}
+
+bool shape(AskedFor& request, SourceShape shape) { return request.check(message::Sources{shape, {}}).ok(); }
+
+bool file(AskedFor& request, const std::string& path) {
+    return request.check(EntryType::file, split_path(path), {}).ok();
+}
+
+}  // namespace
+
+TEST_CASE("F50 over ssh sources are patterns, of their last name, and literal names") {
+    AskedFor request = asked({"some/*/a*.txt", "[x]", "~/b?"}, AskedFor::Sources::patterns);
+    REQUIRE(shape(request, SourceShape::several));
+    for (const char* name : {"a.txt", "abc.txt", "x", "[x]", "b1", "b1/below"}) CHECK(file(request, name));
+    for (const char* name : {"b", ".a.txt", "a.txt.sh", "xx", "b12", "some", ".bashrc"})
+        CHECK_FALSE(file(request, name));
+    CHECK_FALSE(file(request, "y/a.txt"));
+}
+
+TEST_CASE("no star stands for a name that begins with a dot") {
+    AskedFor request = asked({"*"}, AskedFor::Sources::patterns);
+    REQUIRE(shape(request, SourceShape::several));
+    CHECK(file(request, "any"));
+    CHECK_FALSE(file(request, ".bashrc"));
+}
+
+TEST_CASE("patterns are none where a server has the sources") {
+    AskedFor request = asked({"*"});
+    REQUIRE(shape(request, SourceShape::file));
+    CHECK_FALSE(file(request, "any"));
+    CHECK(file(request, "*"));
+}
+
+TEST_CASE("a home directory comes under one name, whatever it is") {
+    AskedFor request = asked({"~user"}, AskedFor::Sources::patterns);
+    REQUIRE(shape(request, SourceShape::directory));
+    CHECK(request.check(EntryType::directory, {"joe"}, {}).ok());
+    CHECK(file(request, "joe/.bashrc"));
+    CHECK_FALSE(file(request, ".bashrc"));
+}
+
+TEST_CASE("what is in a directory comes under any name, and only if that was asked for") {
+    for (const char* source : {"", ".", "dir/", "dir/.", "/"}) {
+        AskedFor request = asked({source});
+        REQUIRE(shape(request, SourceShape::contents));
+        CHECK(file(request, "any"));
+        CHECK_FALSE(shape(request, SourceShape::directory));
+    }
+    for (const char* source : {"dir", "a/dir", "./dir"}) {
+        AskedFor request = asked({source});
+        CHECK_FALSE(shape(request, SourceShape::contents));
+        CHECK_FALSE(shape(request, SourceShape::stream));
+        REQUIRE(shape(request, SourceShape::directory));
+        CHECK(file(request, "dir/any"));
+    }
+    AskedFor several = asked({"a", "dir/"});
+    CHECK_FALSE(shape(several, SourceShape::file));
+    REQUIRE(shape(several, SourceShape::several));
+    CHECK(file(several, "any"));
+}
+
+TEST_CASE("F50 of a list come its names, the way to them, and what they bring") {
+    PullWish wish;
+    wish.what.sources = {"dir/"};
+    wish.what.scan.names = std::vector<std::string>{"a/b/c", "./e/", "a/b//f/.", "all"};
+    REQUIRE(wish.what.scan.rules.add({false, "b"}).ok());
+    REQUIRE(wish.what.scan.rules.add({false, "*.o"}).ok());
+    for (const bool recursive : {false, true}) {
+        wish.what.scan.into_named = recursive;
+        AskedFor request(wish, AskedFor::Sources::names);
+        REQUIRE(shape(request, SourceShape::contents));
+        const auto directory = [&](const std::string& path) {
+            return request.check(EntryType::directory, split_path(path), {}).ok();
+        };
+        // No rule counts for the way.
+        for (const char* name : {"a", "a/b", "a/b/f", "e", "all"}) CHECK(directory(name));
+        for (const char* name : {"a/b/c", "e/x", "a/b/f/x", "all"}) CHECK(file(request, name));
+        for (const char* name : {"a/x", "x", "a/b/x", "e/x.o", "a/b/c.o"}) CHECK_FALSE(file(request, name));
+        for (const char* name : {"a", "a/b"}) CHECK_FALSE(file(request, name));
+        for (const char* name : {"e/x/y", "a/b/f/x/y", "all/x", "a/b/c/x"}) CHECK(file(request, name) == recursive);
+        CHECK_FALSE(file(request, "all/b/x"));
+        CHECK(request.check_name({"e", "x"}).ok());
+        CHECK_FALSE(request.check_name({"x"}).ok());
+    }
+}
+
+TEST_CASE("what lies below an excluded directory is excluded, whatever came before it") {
+    PullWish wish;
+    wish.what.sources = {"dir/"};
+    REQUIRE(wish.what.scan.rules.add({true, "/a/keep/"}).ok());
+    REQUIRE(wish.what.scan.rules.add({false, "/a/*/"}).ok());
+    AskedFor request(wish, AskedFor::Sources::names);
+    REQUIRE(shape(request, SourceShape::contents));
+    CHECK(file(request, "a/keep/x/y"));
+    CHECK_FALSE(file(request, "a/other/x/y"));
+    CHECK_FALSE(file(request, "a/other/x/y"));
+    CHECK(file(request, "a/keep/x/z"));
+    CHECK(file(request, "a/file"));
+    CHECK_FALSE(request.check_name({"a", "other", "x"}).ok());
+}
