@@ -105,7 +105,7 @@ TEST_CASE("a deletion can rest after each entry, and a tree that is deleted is n
         before = rig.erased.size();
     }
     CHECK(most == 1);
-    CHECK(rig.erased.count("sent/old/deep") == 1);
+    CHECK(rig.erased.count("sent/old/deep/") == 1);
     CHECK_FALSE(rig.there("sent/old"));
     CHECK_FALSE(rig.eraser->go_on());
 }
