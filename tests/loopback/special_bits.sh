@@ -79,6 +79,7 @@ expect 0 "$send" -a --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/
 chmod 2555 "$work/top"
 expect 0 "$send" -a --json --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
 [ "$(stat -c %a "$work/new")" = 2555 ] || fail "a closed one: $(stat -c %a "$work/new")"
+chmod 755 "$work/new"
 rm -rf "$work/new"
 expect 0 "$send" --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
 [ "$(stat -c %a "$work/new")" != 2555 ] || fail "without -p it has the mode of the source"

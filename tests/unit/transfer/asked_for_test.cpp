@@ -101,6 +101,22 @@ TEST_CASE("F50 of a list come its names, the way to them, and what they bring") 
     }
 }
 
+TEST_CASE("F50 a listed directory that a pattern excludes comes as the way to others, and without the rest of it") {
+    PullWish wish;
+    wish.what.sources = {"dir/"};
+    wish.what.scan.names = std::vector<std::string>{"c", "c/a/b", "c/d"};
+    wish.what.scan.into_named = true;
+    REQUIRE(wish.what.scan.rules.add({false, "/c"}).ok());
+    AskedFor request(wish, AskedFor::Sources::names);
+    REQUIRE(shape(request, SourceShape::contents));
+    CHECK(request.check(EntryType::directory, {"c"}, {}).ok());
+    CHECK(request.check(EntryType::directory, {"c", "a"}, {}).ok());
+    CHECK(file(request, "c/d"));
+    CHECK(file(request, "c/a/b"));
+    CHECK(file(request, "c/a/b/x"));
+    for (const char* name : {"c", "c/x", "c/a/x", "c/x/y"}) CHECK_FALSE(file(request, name));
+}
+
 TEST_CASE("what lies below an excluded directory is excluded, whatever came before it") {
     PullWish wish;
     wish.what.sources = {"dir/"};

@@ -45,11 +45,11 @@ void AskedFor::list_names() {
         const bool entries = components.empty() || name.ends_with('/') || name.ends_with("/.");
         const Into into = wish_.what.scan.into_named ? Into::all : entries ? Into::entries : Into::nothing;
         const std::string path = join_path(components);
-        Into& known = listed_.try_emplace(path, Into::way).first->second;
+        Into& known = listed_[path].into;
         known = std::max(known, into);
         // Those above come as far as they are the way to it.
         for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
-            if (!listed_.try_emplace(path.substr(0, slash), Into::way).second) break;
+            if (std::exchange(listed_[path.substr(0, slash)].way, true)) break;
         }
     }
 }
@@ -90,31 +90,33 @@ bool AskedFor::is_source(const std::string& name) const {
 bool AskedFor::is_listed(const std::vector<std::string>& path, Kind kind) const {
     std::string above = join_path(path);
     if (const auto at = listed_.find(above); at != listed_.end()) {
-        return at->second != Into::way || kind != Kind::other;
+        if (at->second.into != Into::not_listed || kind != Kind::other) return true;
     }
     for (std::size_t up = 1; !above.empty(); ++up) {
         above.resize(above.rfind('/') == std::string::npos ? 0 : above.rfind('/'));
         const auto at = listed_.find(above);
         if (at == listed_.end()) continue;
-        if (at->second == Into::all || (at->second == Into::entries && up == 1)) return true;
+        const Into into = at->second.into;
+        if (into == Into::all || (into == Into::entries && up == 1)) return true;
     }
     return false;
 }
 
-bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind) {
+bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind, bool itself) {
     const FilterRules& rules = wish_.what.scan.rules;
     if (rules.empty()) return false;
     const std::string whole = join_path(path);
     const auto at = listed_.find(whole);
     // No rule counts for directories on the way to a listed name.
-    if (at != listed_.end() && at->second == Into::way) return false;
+    if (itself && at != listed_.end() && at->second.way && kind != Kind::other) return false;
     const bool either = kind == Kind::unknown && rules.excludes(whole, true) && rules.excludes(whole, false);
     if (either || (kind != Kind::unknown && rules.excludes(whole, kind == Kind::directory))) return true;
-    if (at != listed_.end() || path.size() == 1) return false;
+    const bool listed = at != listed_.end() && at->second.into != Into::not_listed;
+    if (listed || path.size() == 1) return false;
     std::vector<std::string> above(path.begin(), path.end() - 1);
     const std::string directory = join_path(above);
     if (directory == included_) return false;
-    if (is_excluded(above, Kind::directory)) return true;
+    if (is_excluded(above, Kind::directory, false)) return true;
     included_ = directory;
     return false;
 }

@@ -35,12 +35,17 @@ class AskedFor {
 
   private:
     /// What of a listed directory was asked for beside itself.
-    enum class Into { way, nothing, entries, all };
+    enum class Into { not_listed, nothing, entries, all };
+    struct Listed {
+        Into into = Into::not_listed;
+        bool way = false;  ///< to another one
+    };
     enum class Kind { directory, other, unknown };
 
     [[nodiscard]] bool is_source(const std::string& name) const;
     [[nodiscard]] bool is_listed(const std::vector<std::string>& path, Kind kind) const;
-    [[nodiscard]] bool is_excluded(const std::vector<std::string>& path, Kind kind);
+    /// `itself`: and not for what is below it.
+    [[nodiscard]] bool is_excluded(const std::vector<std::string>& path, Kind kind, bool itself = true);
     /// Why not; nullptr: it was.
     [[nodiscard]] const char* objection(const std::vector<std::string>& path, Kind kind);
     void list_names();
@@ -51,7 +56,7 @@ class AskedFor {
     bool contents_ = false;          ///< one of the sources brings what is in it, under any name
     bool any_name_ = false;          ///< one of the sources has a name that is not known here
     SourceShape shape_ = SourceShape::several;
-    std::map<std::string, Into, std::less<>> listed_;
+    std::map<std::string, Listed, std::less<>> listed_;
     std::string top_;       ///< of the one source
     std::string included_;  ///< the latest directory that no rule excludes, nor one above it
 };
