@@ -41,7 +41,7 @@ int call_openat2(int directory, const char* path, int flags, mode_t mode) {
 }  // namespace
 
 Result<ConfinedDir> ConfinedDir::open(const std::string& path, Resolve resolve) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd fd(open_entry(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return io_error("cannot open directory", path, errno);
     return ConfinedDir(std::move(fd), resolve);
 }
@@ -58,8 +58,9 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
             const BriefRights rights(at.get());
             made = ::mkdirat(at.get(), component.c_str(), 0777) == 0;
         }
+        if (made) static_cast<void>(sync_directory(at.get()));
         if (made || errno == EEXIST) {
-            next.reset(::openat(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
+            next.reset(open_entry(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
         }
         error = next ? 0 : errno;
         at = std::move(next);
@@ -104,7 +105,7 @@ UniqueFd ConfinedDir::open_directory(std::string_view path, int& error) const {
 
 UniqueFd ConfinedDir::open_by_component(std::string_view path, int flags, mode_t mode, int& error) const {
     const auto components = split_path(path);
-    UniqueFd at(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd at(open_entry(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (components.empty() || !at) {
         error = at ? 0 : errno;
         return at;
@@ -112,7 +113,7 @@ UniqueFd ConfinedDir::open_by_component(std::string_view path, int flags, mode_t
     for (std::size_t i = 0; i < components.size(); ++i) {
         const bool last = i + 1 == components.size();
         const int step = last ? flags | kAlways : O_RDONLY | O_DIRECTORY | kAlways;
-        UniqueFd next(::openat(at.get(), components[i].c_str(), step, mode));
+        UniqueFd next(open_entry(at.get(), components[i].c_str(), step, mode));
         if (!next) {
             error = errno;
             return {};

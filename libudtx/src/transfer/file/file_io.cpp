@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "os/unique_fd.hpp"
@@ -96,7 +97,7 @@ int set_link_time(int directory, const std::string& name, const FileTime& mtime)
 
 std::vector<std::string> names_in(int directory, int& error) {
     std::vector<std::string> out;
-    UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd own(open_entry(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, CloseDir> opened(own ? ::fdopendir(own.get()) : nullptr);
     error = opened ? 0 : errno;
     if (!opened) return out;
@@ -153,6 +154,32 @@ int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::siz
         count += static_cast<std::size_t>(n);
     }
     return 0;
+}
+
+int open_entry(int directory, const char* name, int flags, mode_t mode) noexcept {
+    for (;;) {
+        const int fd = ::openat(directory, name, flags, mode);
+        if (fd >= 0 || errno != EINTR) return fd;
+    }
+}
+
+int set_length(int fd, off_t length) noexcept {
+    for (;;) {
+        const int result = ::ftruncate(fd, length);
+        if (result == 0 || errno != EINTR) return result;
+    }
+}
+
+std::optional<std::uint64_t> mount_of(int fd) noexcept {
+#ifdef STATX_MNT_ID
+    struct statx facts = {};
+    if (::statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &facts) == 0 && (facts.stx_mask & STATX_MNT_ID) != 0) {
+        return facts.stx_mnt_id;
+    }
+#else
+    static_cast<void>(fd);
+#endif
+    return std::nullopt;
 }
 
 int sync_data(int fd) {

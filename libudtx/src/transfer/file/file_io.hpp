@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,11 @@ namespace udtx::transfer {
 [[nodiscard]] int write_all_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset);
 /// Reads until `out` is full or the file ends. `count` tells how many; 0 or an errno.
 [[nodiscard]] int read_all_at(int fd, std::span<std::byte> out, std::uint64_t offset, std::size_t& count);
+/// openat() and ftruncate(), again where a signal has interrupted them.
+[[nodiscard]] int open_entry(int directory, const char* name, int flags, mode_t mode = 0) noexcept;
+[[nodiscard]] int set_length(int fd, off_t length) noexcept;
+/// Number of the mount that a file is on (Linux 5.8); none: unknown.
+[[nodiscard]] std::optional<std::uint64_t> mount_of(int fd) noexcept;
 /// fdatasync or fsync; 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "os/unique_fd.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 
 namespace udtx::transfer {
@@ -25,7 +26,7 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
 #else
     constexpr int kAccess = O_RDONLY;
 #endif
-    const UniqueFd fd(::openat(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd fd(open_entry(parent, name.c_str(), kAccess | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return errno;
     before = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
@@ -38,7 +39,7 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
     if (::chmod(by_descriptor.c_str(), wanted) == 0) return 0;
     const int error = errno;
     // Where there is no /proc: it can be opened if it may be read.
-    const UniqueFd readable(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd readable(open_entry(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     return readable && ::fchmod(readable.get(), wanted) == 0 ? 0 : error;
 #else
     return ::fchmod(fd.get(), wanted) == 0 ? 0 : errno;

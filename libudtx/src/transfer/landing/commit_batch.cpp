@@ -36,7 +36,7 @@ int sync_file_system(int fd) {
 /// The directories that a batch touches; descriptors of a few of them at a time.
 class Directories {
   public:
-    explicit Directories(const ConfinedDir& root) : root_(root) {}
+    Directories(const ConfinedDir& root, std::optional<std::uint64_t> mount) : root_(root), mount_(mount) {}
 
     /// The descriptor, or -1 and the reason in `error`.
     int open(const std::string& path, int& error) {
@@ -49,28 +49,53 @@ class Directories {
             all_open_ = false;
         }
         fd = root_.open_directory(path, error);
+        if (fd) note_mount(fd.get());
         return fd.get();
     }
     /// Makes the names durable; 0 or an errno.
     int sync() {
-        if (!all_open_ || directories_.size() > kManyDirectories) return sync_file_system(root_.fd());
+        const bool few = all_open_ && directories_.size() <= kManyDirectories;
+        return few || !mount_ ? sync_each() : sync_mounts();
+    }
+
+  private:
+    /// What is mounted below the root needs a sync of its own.
+    void note_mount(int fd) {
+        const auto mount = mount_of(fd);
+        if (!mount_ || mount == mount_ || !mount) return;
+        if (UniqueFd& kept = others_[*mount]; !kept) kept.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+    int sync_each() {
         int first_error = 0;
-        for (auto& [path, fd] : directories_) {
-            const int error = fd ? sync_directory(fd.get()) : 0;
+        for (const auto& [path, ignored] : directories_) {
+            int error = 0;
+            const int fd = open(path, error);
+            if (fd >= 0) error = sync_directory(fd);
+            // One that is gone has nothing to keep.
+            if (first_error == 0 && error != ENOENT) first_error = error;
+        }
+        return first_error;
+    }
+    int sync_mounts() {
+        int first_error = sync_file_system(root_.fd());
+        for (const auto& [mount, fd] : others_) {
+            const int error = fd ? sync_file_system(fd.get()) : EMFILE;
             if (first_error == 0) first_error = error;
         }
         return first_error;
     }
 
-  private:
     const ConfinedDir& root_;
+    const std::optional<std::uint64_t> mount_;
+    std::map<std::uint64_t, UniqueFd> others_;  // by mount, a directory of each
     const std::size_t max_open_ = descriptor_share();
     std::map<std::string, UniqueFd> directories_;
     std::size_t open_ = 0;
     bool all_open_ = true;
 };
 
-/// Contents to disk; an error for each commit that failed. What there is no syncing for, or 0.
+/// Contents to disk, and those that are closed are on the root's mount; an error for each commit that failed. What
+/// there is no syncing for, or 0.
 int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
     bool any_closed = false;
     int unsynced = 0;
@@ -157,7 +182,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
                            "): what was delivered may be lost if the machine fails now");
     }
 
-    Directories directories(root);
+    Directories directories(root, mount_of(root.fd()));
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (errors[i]) continue;
         if (const int error = rename_one(batch[i], directories, claims); error != 0) errors[i] = error;

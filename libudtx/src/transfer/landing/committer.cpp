@@ -26,6 +26,7 @@ Committer::Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbac
     : root_(root),
       claims_(claims),
       callbacks_(std::move(callbacks)),
+      mount_(mount_of(root.fd())),
       task_(
           disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
 
@@ -45,13 +46,19 @@ void Committer::submit(Commit commit) {
                            (unproven == 0 || unproven + commit.unproven <= kMaxUnproven));
     });
     check_well();
-    if (commit.size < kLargeFile && pending_.size() >= kFewFiles) commit.fd.reset();
+    if (commit.size < kLargeFile && pending_.size() >= kFewFiles && is_synced_with_root(commit)) commit.fd.reset();
     if (commit.fd) ++pending_fds_;
     pending_bytes_ += commit.size;
     unproven_ += commit.unproven;
     pending_.push_back(std::move(commit));
     if (pending_.size() == 1) first_pending_ = std::chrono::steady_clock::now();
     if (pending_.size() == 1 || batch_is_due()) task_.wake();
+}
+
+// syncfs() knows one mount. Before Linux 5.8 it did not tell of failed writes, and there is no number of a mount
+// either.
+bool Committer::is_synced_with_root(const Commit& commit) const {
+    return commit.fd && mount_ && mount_of(commit.fd.get()) == mount_;
 }
 
 void Committer::flush() {

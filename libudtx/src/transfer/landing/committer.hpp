@@ -27,7 +27,7 @@ struct Commit {
     std::string directory;  ///< of both names, below the root
     std::string temporary;  ///< empty for a directory: it has its name, only its parent is to be synced
     std::string name;
-    UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the file system is to be synced
+    UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the root's file system is to be synced
     std::uint64_t size = 0;
     std::optional<FileTime> time{};      ///< that it is to have ...
     std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
@@ -71,11 +71,13 @@ class Committer {
     [[nodiscard]] DiskStep step();
     [[nodiscard]] DiskStep give_up(Error error) noexcept;
     [[nodiscard]] bool batch_is_due() const;
+    [[nodiscard]] bool is_synced_with_root(const Commit& commit) const;
     void check_well() const;
 
     const ConfinedDir& root_;
     EntryClaims& claims_;
     CommitCallbacks callbacks_;
+    const std::optional<std::uint64_t> mount_;  // of the root
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Commit> pending_;

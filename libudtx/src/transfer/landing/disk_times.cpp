@@ -78,16 +78,16 @@ const DiskTimes::Probe& DiskTimes::probe_of(int directory, dev_t device) {
 DiskTimes::Probe DiskTimes::make_probe(int directory) {
     Probe out;
 #ifdef O_TMPFILE
-    out.fd.reset(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    out.fd.reset(open_entry(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (out.fd) return out;
 #endif
     std::random_device random;
     out.name = temp_name((static_cast<std::uint64_t>(random()) << 32U) | random());
-    UniqueFd parent(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd parent(open_entry(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) return out;
     out.before = time_of(parent.get());
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    out.fd.reset(::openat(parent.get(), out.name.c_str(), kFlags, 0600));
+    out.fd.reset(open_entry(parent.get(), out.name.c_str(), kFlags, 0600));
     out.after = time_of(parent.get());
     if (out.fd) out.directory = std::move(parent);
     return out;

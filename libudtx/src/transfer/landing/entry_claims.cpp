@@ -287,7 +287,8 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
     if (!here) return nullptr;
     // What is made in one shows in the other.
     const std::string name = temp_name(key_of({static_cast<std::uint64_t>(::getpid()), path_key(path)}));
-    const UniqueFd made(::openat(here.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const UniqueFd made(
+        open_entry(here.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made) return likely.empty() ? nullptr : likely.front();
     likely.insert(likely.end(), others.begin(), others.end());
     if (likely.size() > kMaxAliasProbes) likely.resize(kMaxAliasProbes);

@@ -204,9 +204,9 @@ bool Eraser::take_away(int parent, const std::string& name, const std::string& p
 bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path) {
     int error = emptying_.size() < kMaxEraseDepth ? 0 : ELOOP;
     constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    UniqueFd fd(error == 0 ? ::openat(parent, leaf.c_str(), kOpen) : -1);
+    UniqueFd fd(error == 0 ? open_entry(parent, leaf.c_str(), kOpen) : -1);
     if (error == 0 && !fd && errno == EACCES && callbacks_.lend(path)) {
-        fd.reset(::openat(parent, leaf.c_str(), kOpen));
+        fd.reset(open_entry(parent, leaf.c_str(), kOpen));
     }
     if (error == 0 && !fd) error = errno;
     std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();

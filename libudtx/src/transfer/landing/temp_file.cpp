@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -54,16 +55,10 @@ int take_owner_write(int fd) {
 
 #ifdef __linux__
 /// A file system in memory lays nothing out: a reservation would take all the pages at once, and nothing be written
-/// meanwhile. What there is to know is whether they are there, for what the file has not yet.
-std::optional<bool> has_memory_for(int fd, std::uint64_t bytes) {
+/// meanwhile.
+bool is_in_memory(int fd) {
     struct statfs system = {};
-    struct stat st = {};
-    if (::fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC || ::fstat(fd, &st) != 0) return std::nullopt;
-    const auto page = static_cast<std::uint64_t>(system.f_bsize);
-    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
-    const std::uint64_t missing = bytes > held ? bytes - held : 0;
-    const bool unlimited = system.f_blocks == 0;
-    return unlimited || (missing + page - 1) / page <= system.f_bavail;
+    return ::fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 #endif
 
@@ -79,10 +74,10 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     const auto mode = static_cast<mode_t>(
         attributes.exact_mode ? 0600 : (attributes.mode & mode_bits::kPermissions) | mode_bits::kOwnerWrite);
     std::string temporary = temp_name(unique);
-    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+    UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     if (!fd && errno == EEXIST && existing == Existing::replace) {
         ::unlinkat(directory.get(), temporary.c_str(), 0);
-        fd.reset(::openat(directory.get(), temporary.c_str(), kCreate, mode));
+        fd.reset(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     }
     if (!fd) return io_error("cannot create", path, errno);
     return TempFile(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
@@ -94,7 +89,7 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     UniqueFd directory = root.open_directory(split.directory, error);
     if (!directory) return io_error("cannot continue", path, error);
     std::string temporary = temp_name(unique);
-    UniqueFd fd(::openat(directory.get(), temporary.c_str(), kReopen));
+    UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kReopen));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot continue", path, errno);
     const bool ours = S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
@@ -124,12 +119,22 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
     return {};
 }
 
+Result<void> TempFile::find_room(std::uint64_t bytes, std::uint64_t spare) const {
+    struct statvfs system = {};
+    struct stat st = {};
+    if (::fstatvfs(fd_.get(), &system) != 0 || ::fstat(fd_.get(), &st) != 0) return {};
+    if (system.f_blocks == 0) return {};  // it does not say
+    const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
+    const std::uint64_t missing = bytes > held ? bytes - held : 0;
+    const std::uint64_t blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
+    const std::uint64_t free = blocks * system.f_frsize;
+    if (missing <= free && (spare == 0 || spare <= free - missing)) return {};
+    return error(missing <= free ? "no room above what --min-free keeps for" : "no room for", ENOSPC);
+}
+
 Result<void> TempFile::reserve(std::uint64_t bytes) {
 #ifdef __linux__
-    if (bytes == 0) return {};
-    if (const auto fits = has_memory_for(fd_.get(), bytes)) {
-        return *fits ? Result<void>() : error("no room for", ENOSPC);
-    }
+    if (bytes == 0 || is_in_memory(fd_.get())) return {};
     // KEEP_SIZE: a file that is given up midway must not look complete by its size.
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return error("no room for", errno);
@@ -229,7 +234,7 @@ Result<void> TempFile::copy_from(int from, const Extent& extent) {
 }
 
 Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset) {
-    if ((has_old_content() || written_end_ != size) && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+    if ((has_old_content() || written_end_ != size) && set_length(fd_.get(), static_cast<off_t>(size)) != 0) {
         const int failed = errno;
         // Some file systems make a file longer only by writing at its end.
         struct stat st = {};
@@ -276,7 +281,7 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
     int failed = 0;
     const UniqueFd directory = root.open_directory(directory_, failed);
     if (!directory) return error("cannot open again", failed);
-    UniqueFd fd(::openat(directory.get(), temporary_.c_str(), kReopen));
+    UniqueFd fd(open_entry(directory.get(), temporary_.c_str(), kReopen));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return error("cannot open again", errno);
     if (st.st_dev != device_ || st.st_ino != inode_) return error("another file took the place of", ESTALE);
@@ -298,7 +303,7 @@ Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
 UniqueFd TempFile::open_again(const ConfinedDir& root) const {
     int ignored = 0;
     const UniqueFd directory = root.open_directory(directory_, ignored);
-    return UniqueFd(directory ? ::openat(directory.get(), temporary_.c_str(), kReopen) : -1);
+    return UniqueFd(directory ? open_entry(directory.get(), temporary_.c_str(), kReopen) : -1);
 }
 
 void TempFile::remove(const ConfinedDir& root) {

@@ -43,6 +43,8 @@ class TempFile {
     /// Before all of a large file is sent in vain: the disk takes the characters and the length of its name, as far as
     /// that can be told without using it.
     Result<void> try_name(const ConfinedDir& root) const;
+    /// file_io, ENOSPC: the file would not fit with `bytes`, or less than `spare` would stay free.
+    [[nodiscard]] Result<void> find_room(std::uint64_t bytes, std::uint64_t spare) const;
     /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
     Result<void> reserve(std::uint64_t bytes);
     /// Makes a part without data of a continued file read as zeros.

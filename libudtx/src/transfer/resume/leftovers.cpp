@@ -79,7 +79,7 @@ void give_back_rights(const ConfinedDir& root, const OpenJournal& journal) {
 
 OpenJournal open_journal(int directory, const std::string& name) {
     OpenJournal out;
-    out.fd.reset(::openat(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    out.fd.reset(open_entry(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!out.fd || ::fstat(out.fd.get(), &out.st) != 0 || !is_ours(out.st)) return out;
     const auto size = static_cast<std::uint64_t>(out.st.st_size);
     if (size > kMaxJournalBytes) return out;
@@ -133,7 +133,7 @@ class Cleaner {
         struct stat last = {};
         if (::fstat(base_.fd(), &last) != 0) return;
         for (int at = base_.fd();; at = above_.back().get()) {
-            UniqueFd next(::openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+            UniqueFd next(open_entry(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
             struct stat st = {};
             if (!next || ::fstat(next.get(), &st) != 0) {
                 above_.emplace_back();  // who is at work there, or above, is not to be seen

@@ -152,7 +152,7 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
     next_number_ = earlier_.next_number;
     done_ = earlier_.done.size();
     for (const auto& [key, partial] : earlier_.partials) numbers_[partial.path] = partial.number;
-    if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) broken_ = true;
+    if (set_length(fd_.get(), static_cast<off_t>(end_)) != 0) broken_ = true;
     if (end_ == 0) add(record::Header{kJournalVersion, transfer_, hash});
     return note;
 }

@@ -270,7 +270,7 @@ void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry
 
 void Scanner::descend(int directory, const std::string& name, const std::string& path, Into into) {
     if (into == Into::nothing || into == Into::way) return;
-    UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd fd(open_entry(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd) return fail(path, errno);
     DIR* opened = ::fdopendir(fd.get());
     if (opened == nullptr) return fail(path, errno);
