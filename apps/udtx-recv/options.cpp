@@ -261,6 +261,10 @@ void define_options(CLI::App& app, RecvCommand& command) {
     app.add_option("--max-rate", command.max_rate_text,
                    "At most so many bits per second of all transfers together, in equal shares")
         ->type_name("RATE");
+    app.add_option("--min-free", command.min_free,
+                   "Bytes of the disk that stay free, such as 50G: what would take more is refused file by file")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(true));
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,

@@ -35,6 +35,7 @@ struct RecvCommand {
     bool allow_delete = false;
     bool allow_set_id = false;
     bool allow_read = false;
+    std::uint64_t min_free = 0;  ///< bytes of the disk that stay free
     std::string pin;    ///< of a pull from a server: its public key, or a file of them
     PathOptions paths;  ///< likewise
     TreeOptions tree;   ///< of a pull

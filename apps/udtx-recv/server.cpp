@@ -6,6 +6,7 @@
 #include <csignal>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "options/begin.hpp"
 #include "report/receipt.hpp"
 #include "transfer/disk_pool.hpp"
+#include "transfer/names.hpp"
 #include "udtx-recv/authorized_keys.hpp"
 #include "udtx-recv/refusal_log.hpp"
 #include "udtx-recv/server_report.hpp"
@@ -113,7 +115,8 @@ class Server {
         transfer::ServeOptions options;
         options.told = told_;
         const std::string who = to_string(connection.remote()) + name_of(connection, rights);
-        options.push = [this, rights, who] { return told(who, take_push(rights)); };
+        const std::uint64_t whose = rights == nullptr ? 0 : number_of(connection.peer_key());
+        options.push = [this, rights, who, whose] { return told(who, take_push(rights, whose)); };
         options.pull = [this, rights, who](const transfer::PullWish& wish) {
             return told(who, find_sources(rights, wish));
         };
@@ -124,6 +127,10 @@ class Server {
         sessions_.push_back(session);  // the last that can fail: a session in the list has its connection
         accepted_ = true;
         return session;
+    }
+
+    static std::uint64_t number_of(std::span<const std::byte> key) {
+        return transfer::path_key({reinterpret_cast<const char*>(key.data()), key.size()});
     }
 
     /// The key's comment, or where it has none the key itself.
@@ -154,7 +161,7 @@ class Server {
         return rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
     }
 
-    Result<transfer::ReceiveOptions> take_push(const KeyRights* rights) const {
+    Result<transfer::ReceiveOptions> take_push(const KeyRights* rights, std::uint64_t whose) const {
         if (rights != nullptr && !rights->write) {
             return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
         }
@@ -166,6 +173,8 @@ class Server {
         options.allow_erase = run_.command.allow_delete;
         options.allow_set_id = run_.command.allow_set_id;
         options.keep_base = true;
+        options.min_free = run_.command.min_free;
+        options.whose = whose;
         options.overwrite = run_.command.overwrite;
         return options;
     }

@@ -81,6 +81,7 @@ generate        | settings  | pdf
 listen          | server    | nowhere, fd:x
 dir             | tree      | 11 no/dir
 max-rate        | server    | fast
+min-free        | full_disk | lots
 one-off         | tree      | -
 '
 short() { grep -oE -- "^ +-.,--$1( |\$)" "$work/$2.help" | grep -oE -- '-[a-zA-Z0-9]' | head -n 1; }

@@ -39,3 +39,34 @@ expect 0 "$send" --json --psk-file "$work/psk" "${some[@]}"
 # 4 MiB, and the rest of their last piece, may be sent before the receiver has said what it has: the first file at most.
 [ "$(json_field "$work/last.out" resumed_bytes)" -eq 15000000 ] || fail "what was delivered was sent again"
 diff -r "$work/src" "$work/small" || fail "the trees differ"
+
+# --min-free: what would leave less is refused by name, and the rest comes.
+find "$work/small" -mindepth 1 -delete
+start_recv spare --min-free 20M --dir "$work/small" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$work/big" "udtx://127.0.0.1:$port/one"
+expect 23 "$send" --psk-file "$work/psk" "$work/big" "$work/file" "udtx://127.0.0.1:$port/"
+said "no room above what --min-free keeps for 'big'"
+cmp "$work/file" "$work/small/file" || fail "what has room did not come"
+expect 1 "$recv" --min-free lots --listen :0 --dir "$work/small" --psk-file "$work/psk"
+
+# What is only announced takes no disk: at most twice what came, and 16 MiB.
+truncate -s 400M "$work/disk.img"
+mkdir "$work/disk"
+if PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q -F "$work/disk.img" 2>/dev/null && mount -o loop "$work/disk.img" "$work/disk" 2>/dev/null; then
+    mounted+=("$work/disk")
+    head -c 200000000 /dev/zero | tr '\0' x >"$work/announced"
+    start_recv r2 --dir "$work/disk" --psk-file "$work/psk"
+    "$send" --rate 40M --psk-file "$work/psk" "$work/announced" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>&1 &
+    sender=$!
+    receivers+=("$sender")
+    begun() { [ -n "$(find "$work/disk" -name '*.part' -size +100k)" ]; }
+    until_true 60 begun
+    sleep 1
+    held=$(du -s --block-size=1 "$work/disk" | cut -f1)
+    came=$(find "$work/disk" -name '*.part' -printf '%s\n')
+    [ "$held" -le $((2 * came + 20000000)) ] || fail "$held bytes are held for $came that came"
+    kill -INT "$sender"
+    wait_for 130 "$sender"
+    expect 0 "$send" --psk-file "$work/psk" "$work/announced" "udtx://127.0.0.1:$port/"
+    cmp "$work/announced" "$work/disk/announced" || fail "not the same"
+fi

@@ -349,8 +349,8 @@ std::unique_ptr<Landing> ReceiveJob::make_landing() {
     const message::Offer& offer = *offer_;
     const WorkerLinks links{queue_, feedback_, report_};
     const TreeRights rights{
-        options_.resume,    options_.overwrite,   options_.receipt != nullptr, static_cast<bool>(options_.planned),
-        options_.keep_base, options_.allow_set_id};
+        options_.resume,   options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
+        options_.min_free, options_.keep_base, options_.allow_set_id};
     if (offer.mode == TransferMode::probe) return land_probe(links);
     if (offer.dry_run) return land_nowhere(base_ ? &*base_ : nullptr, offer, rights, links);
     if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);

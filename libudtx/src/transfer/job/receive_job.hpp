@@ -49,11 +49,13 @@ struct ReceiveOptions {
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
     /// is.
     std::string rename{};
-    bool resume = true;         ///< continue what an earlier run left, and leave something for a later one
-    bool allow_erase = false;   ///< senders may use --delete
-    bool keep_base = false;     ///< senders may not set mode, owner and time of `directory` itself
-    bool allow_set_id = false;  ///< senders may have set-user-ID and set-group-ID bits set
-    bool dry_run = false;       ///< that is what was asked for
+    bool resume = true;          ///< continue what an earlier run left, and leave something for a later one
+    bool allow_erase = false;    ///< senders may use --delete
+    std::uint64_t whose = 0;     ///< of the sender's key: transfer numbers are that key's; 0: all have the one key
+    std::uint64_t min_free = 0;  ///< bytes of the disk that senders leave free
+    bool keep_base = false;      ///< senders may not set mode, owner and time of `directory` itself
+    bool allow_set_id = false;   ///< senders may have set-user-ID and set-group-ID bits set
+    bool dry_run = false;        ///< that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job

@@ -201,6 +201,8 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
     }
     offer_ = m;
+    // Another key's transfer of that number is another one.
+    if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
     probe_ = m.mode == TransferMode::probe;
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;

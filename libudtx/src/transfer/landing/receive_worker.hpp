@@ -42,9 +42,10 @@ struct TreeRights {
     bool resume = true;
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     bool announce_all = false;                ///< senders are to name files that are the same, too
-    bool plan_told = false;     ///< of a dry run: the sender says what it found out, and that is what counts
-    bool keep_base = false;     ///< mode, owner and time of the base itself stay
-    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
+    bool plan_told = false;      ///< of a dry run: the sender says what it found out, and that is what counts
+    std::uint64_t min_free = 0;  ///< bytes of the disk that are to stay free
+    bool keep_base = false;      ///< mode, owner and time of the base itself stay
+    bool allow_set_id = false;   ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
 };
 
 /// Writes a tree below `base` as the offer says.

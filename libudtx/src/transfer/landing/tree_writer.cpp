@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <utility>
@@ -18,6 +19,9 @@
 namespace udtx::transfer {
 
 namespace {
+
+// Disk that a file may hold beyond twice what has come of it.
+constexpr std::uint64_t kReservedAhead = 16U << 20U;
 
 /// Of those of a file, the ones that are set.
 std::uint32_t bits_to_set(const TreeWriterOptions& options) {
@@ -249,9 +253,19 @@ bool TreeWriter::may_stand(const OpenFile& file) {
 }
 
 Result<void> TreeWriter::reserve(OpenFile& file) {
+    const bool holes = file.sparse || options_.sparse;
+    if (!std::exchange(file.looked_for_room, true) && (options_.min_free > 0 || (file.size > kPieceBytes && !holes))) {
+        if (auto room = file.file->find_room(holes ? 0 : file.size, options_.min_free); !room) return room;
+    }
     // A file of one piece finds out about the disk by writing it.
-    if (file.size <= kPieceBytes || file.sparse || options_.sparse || std::exchange(file.reserved, true)) return {};
-    return file.file->reserve(file.size);
+    if (file.size <= kPieceBytes || holes) return {};
+    // As much again as has come: what is only announced takes no disk.
+    if (file.reserved >= std::min(file.size, file.arrived + kReservedAhead / 2)) return {};
+    if (options_.min_free > 0) {
+        if (auto room = file.file->find_room(file.arrived, options_.min_free); !room) return room;
+    }
+    file.reserved = std::min(file.size, 2 * file.arrived + kReservedAhead);
+    return file.file->reserve(file.reserved);
 }
 
 Result<void> TreeWriter::make_temporary(std::uint64_t index, OpenFile& file) {
@@ -294,6 +308,7 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
     if (piece.piece.ordinal > 0) {
         if (auto reserved = reserve(file); !reserved) return reserved;
     }
+    file.arrived += piece.piece.length;
     const auto bytes = piece.data.bytes();
     auto written = options_.sparse ? file.file->write_sparse(piece.piece.file_offset, bytes)
                                    : file.file->write(piece.piece.file_offset, bytes);

@@ -43,6 +43,7 @@ struct TreeWriterOptions {
     bool erase = false;                        ///< what the sender does not have goes at the end
     bool occupied = true;                      ///< something was there before
     bool set_id = false;                       ///< special bits of files are kept, with `preserve`
+    std::uint64_t min_free = 0;                ///< bytes of the disk that are to stay free
     bool own_top = false;                      ///< the root may get the mode, owner and time of what it takes
     std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
 };
@@ -119,7 +120,9 @@ class TreeWriter {
         bool completed = false;         // size, mode and time are set
         std::optional<FileTime> had{};  // the time then, if it could be set
         bool holes = false;
-        bool reserved = false;
+        bool looked_for_room = false;
+        std::uint64_t reserved = 0;       // bytes, from the beginning
+        std::uint64_t arrived = 0;        // bytes written, or kept
         bool goes_on = false;             // more than the first piece comes of it, or that is all there is
         std::uint64_t first_written = 0;  // of that piece, until then
         UnsyncedPieces unsynced{};

@@ -73,6 +73,7 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
         const Extent piece{extent.offset + done, piece_length(extent.offset + done, extent.length - done)};
         if (auto kept = keep_piece(file, piece, ordinal); !kept) return drop(index, kept.error());
         done += piece.length;
+        file.arrived += piece.length;
     }
     go_on(file);
     callbacks_.kept(extent.length);
