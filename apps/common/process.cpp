@@ -1,5 +1,8 @@
 #include "common/process.hpp"
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -10,6 +13,10 @@ void forbid_core_dumps() noexcept {
 #ifdef NDEBUG
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
+#ifdef __linux__
+    // A handler that dumps are piped to does not ask for the limit. It also keeps other programs of the user out.
+    ::prctl(PR_SET_DUMPABLE, 0);
+#endif
 #endif
 }
 

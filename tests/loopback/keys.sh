@@ -50,3 +50,38 @@ expect 11 "$send" --identity "$work/alice" --pin "no such key" "$work/third" "ud
 said "pin.*no such key.*udtx-ed25519"
 expect 40 "$send" --psk-file "$work/psk" "$work/third" "udtx://127.0.0.1:$port/"
 [ ! -e "$work/dst/third" ] || fail "a stranger delivered a file"
+
+# F65: a transfer is that of its key: the same command with another key neither stops nor continues it.
+cat "$work/alice.pub" "$work/eve.pub" >"$work/allowed"
+mkdir -p "$work/both"
+start_recv both --dir "$work/both" --identity "$work/bob" --authorized-keys "$work/allowed"
+head -c 12000000 /dev/urandom >"$work/large"
+as() { "$send" --identity "$work/$1" --pin "$work/bob.pub" "${@:2}" "$work/large" "udtx://127.0.0.1:$port/new/"; }
+as alice --rate 24M >"$work/alice.out" 2>"$work/alice.err" &
+first=$!
+receivers+=("$first")
+begun() { [ -n "$(find "$work/both" -name '*.part' -size +1000k)" ]; }
+until_true 60 begun
+as eve --json >"$work/last.out" 2>"$work/last.err" || fail "the other key's transfer ended with $?"
+[ "$(json_field "$work/last.out" resumed_bytes)" -eq 0 ] || fail "another key continued the transfer"
+wait_for 0 "$first"
+cmp "$work/large" "$work/both/new/large" || fail "the two transfers made something else of the file"
+[ -z "$(find "$work/both" -name '.udtx-*')" ] || fail "something was left: $(find "$work/both" -name '.udtx-*')"
+
+# No core dump has a key, and no other program of the user reads one from the memory: /proc is root's then.
+as_user=()
+[ "$(id -u)" -ne 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+chmod 755 "$work"
+mkdir -m 777 "$work/theirs"
+if [ -d /proc/self ] && "${as_user[@]}" "$send" keygen "$work/theirs/key" 2>/dev/null; then
+    "${as_user[@]}" "$recv" --listen 127.0.0.1:0 --dir "$work/theirs" --psk-file "$work/theirs/key" 2>"$work/theirs.log" &
+    pid=$!
+    receivers+=("$pid")
+    until_true 60 grep -q listening "$work/theirs.log"
+    grep -q '^Name:.*udtx-recv' "/proc/$pid/status" || fail "that is no udtx-recv"
+    [ "$(stat -c %u "/proc/$pid/mem")" -eq 0 ] || [ -n "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || fail "it can be dumped"
+    if [ "$(id -u)" -eq 0 ]; then
+        SUDO_UID='' expect 40 "$send" --psk-file "$work/theirs/key" "$work/file" "udtx://127.0.0.1:$port/"
+        said "belongs to another user"
+    fi
+fi

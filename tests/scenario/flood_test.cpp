@@ -16,12 +16,18 @@ constexpr std::uint64_t kBytes = 20'000;
 /// Hosts that answer RETRY with the cookie and then leave the handshake where it is, again and again.
 class Flood {
   public:
-    Flood(Scenario& s, std::uint8_t hosts, int handshakes_each) {
+    /// `network`: all have addresses in one IPv6 /64 of this number; 0: addresses of their own.
+    Flood(Scenario& s, std::uint8_t hosts, int handshakes_each, std::uint8_t network = 0) {
         Prng seeds = Prng::derive(s.seed(), 77);
         for (std::uint8_t i = 0; i < hosts; ++i) {
             HostSetup setup;
             setup.name = "flood " + std::to_string(i);
             setup.address = make_address(static_cast<std::uint8_t>(100 + i), 5000);
+            if (network > 0) {
+                setup.address.family = Address::Family::v6;
+                setup.address.ip = {0xfd, network};
+                setup.address.ip[15] = i;
+            }
             setup.seed = seeds.next();
             setup.provider = &shared_kit().provider();
             setup.handshakes = &shared_kit().handshakes();
@@ -64,6 +70,15 @@ TEST_CASE("F36 a thousand handshakes with valid cookies from one address: capped
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpenPerHost);
     s.run_for(25s);  // both ends' handshake time-outs
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+}
+
+TEST_CASE("F36 from the addresses of one IPv6 network no more than from one host") {
+    Scenario s(symmetric("flood from one network", {}));
+    s.server().listen(2, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+    const Flood flood(s, 40, 40, 1);
+    const Flood another(s, 10, 40, 2);
+    s.run_for(500ms);
+    SIM_CHECK(s, s.server().endpoint().half_open_count() == 2 * proto::Endpoint::kMaxHalfOpenPerHost);
 }
 
 TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a client connects within 3 s") {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -24,10 +26,23 @@ Error io_error(std::string what, const std::filesystem::path& path) {
     return {ErrorCode::file_io, std::move(what) + " " + path.string() + ": " + std::generic_category().message(errno)};
 }
 
+/// Ours, root's, or that of whoever became root by sudo.
+bool is_trusted(uid_t owner) {
+    if (owner == ::geteuid() || owner == ::getuid() || owner == 0) return true;
+    const char* const caller = std::getenv("SUDO_UID");
+    return ::geteuid() == 0 && caller != nullptr && std::to_string(owner) == caller;
+}
+
 Result<void> check_rights(int fd, const std::filesystem::path& path) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) return io_error("cannot look at", path);
     if (S_ISDIR(status.st_mode)) return Error{ErrorCode::file_io, path.string() + " is a directory, not a key file"};
+    if (!is_trusted(status.st_uid)) {
+        return Error{ErrorCode::authentication, "the key file " + path.string() + " belongs to another user (number " +
+                                                    std::to_string(status.st_uid) +
+                                                    "), who may change it: copy it, or run chown " +
+                                                    std::to_string(::geteuid()) + " " + path.string()};
+    }
     if ((status.st_mode & 077U) == 0) return {};
     std::array<char, 8> mode{};
     std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
