@@ -33,6 +33,7 @@ namespace {
 constexpr Duration kInterruptGrace = std::chrono::seconds(5);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 constexpr std::size_t kMaxConnections = 1000;
+constexpr std::ptrdiff_t kMaxOfOneKey = 250;  // of several pinned keys: the others come in all the same
 class Server {
   public:
     Server(const RecvRun& run, Transport& transport, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt)
@@ -116,12 +117,19 @@ class Server {
         options.told = told_;
         const std::string who = to_string(connection.remote()) + name_of(connection, rights);
         const std::uint64_t whose = rights == nullptr ? 0 : number_of(connection.peer_key());
+        const auto same = [whose](const auto& session) { return session->key() == whose && !session->done(); };
+        if (whose != 0 && std::ranges::count_if(sessions_, same) >= kMaxOfOneKey) {
+            watch_.refused();
+            return std::make_shared<RefusingHandler>(
+                ErrorCode::refused,
+                "this key has as many connections as one may have (" + std::to_string(kMaxOfOneKey) + ")");
+        }
         options.push = [this, rights, who, whose] { return told(who, take_push(rights, whose)); };
         options.pull = [this, rights, who](const transfer::PullWish& wish) {
             return told(who, find_sources(rights, wish));
         };
         auto session = Session::make(
-            driver_, connection, who, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
+            driver_, connection, who, whose, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate);
         run_.log.detail("serving " + who);
         sessions_.push_back(session);  // the last that can fail: a session in the list has its connection

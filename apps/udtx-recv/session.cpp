@@ -13,14 +13,17 @@ namespace udtx::apps {
 namespace {
 /// So long an aborted transfer has to be tidied up, told and closed in good order.
 constexpr Duration kAnswerWithin = std::chrono::seconds(2);
+/// So long a peer has to say what it wants. Ours says it at once.
+constexpr Duration kFirstWordWithin = std::chrono::seconds(15);
 }  // namespace
 
-Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::string directory, Rate most,
-                 Rate cap)
+Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t key,
+                 std::string directory, Rate most, Rate cap)
     : driver_(driver),
       connection_(&connection),
       peer_(to_string(connection.remote())),
       who_(std::move(who)),
+      key_(key),
       directory_(std::move(directory)),
       start_(io::monotonic_now()),
       most_(most),
@@ -28,11 +31,11 @@ Session::Session(io::Driver& driver, proto::Connection& connection, std::string 
       observer_(DataEnd::receiver, false, peer_) {}
 
 std::shared_ptr<Session> Session::make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                       std::string directory, transfer::ServeOptions options,
+                                       std::uint64_t key, std::string directory, transfer::ServeOptions options,
                                        std::function<void()> on_done, Rate most) {
     options.cap = std::min(options.told, most);
     std::shared_ptr<Session> self(
-        new Session(driver, connection, std::move(who), std::move(directory), most, options.cap));
+        new Session(driver, connection, std::move(who), key, std::move(directory), most, options.cap));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
     self->job_ = std::make_unique<transfer::ServedJob>(
         std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
@@ -108,6 +111,10 @@ void Session::watch(Instant now, std::optional<Duration> patience) {
     if (aborted_) {
         // The sender had its time to hear what was delivered and to close.
         if (now >= aborted_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
+    } else if (job_->receiver() == nullptr && job_->sender() == nullptr) {
+        if (now - start_ >= kFirstWordWithin) {
+            abort(now, ErrorCode::timeout, "nothing was asked for within " + format_elapsed(kFirstWordWithin));
+        }
     } else if (patience && idle_ >= *patience) {
         abort(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(*patience));
     }

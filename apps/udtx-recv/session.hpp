@@ -19,9 +19,10 @@ namespace udtx::apps {
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
     /// `on_done` may be called on any thread. Protocol thread. `most`: the rate of the peer's key.
-    /// `who`: the peer for people, with the name of its key. `directory`: where it may be at work; empty: none.
+    /// `who`: the peer for people, with the name of its key. `key`: a number of that; 0: all have the one key.
+    /// `directory`: where it may be at work; empty: none.
     static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                         std::string directory, transfer::ServeOptions options,
+                                         std::uint64_t key, std::string directory, transfer::ServeOptions options,
                                          std::function<void()> on_done, Rate most);
 
     // --- any thread
@@ -29,6 +30,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] const transfer::ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
     [[nodiscard]] const std::string& who() const noexcept { return who_; }
+    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
     [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
     /// "to 192.0.2.1:40000 (bob)": whom it serves, and which way.
     [[nodiscard]] std::string direction() const { return (fetched() ? "to " : "from ") + who_; }
@@ -56,7 +58,8 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     void keep_below(Rate rate);
     /// Ends the transfer in good order; watch() sees to it that it does end.
     void abort(Instant now, ErrorCode code, const std::string& reason);
-    /// Ends the transfer when look() saw nothing move for `patience`.
+    /// Ends the transfer when look() saw nothing move for `patience`, and a session whose peer does not say what it
+    /// wants.
     void watch(Instant now, std::optional<Duration> patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -66,14 +69,15 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection, std::string who, std::string directory, Rate most,
-            Rate cap);
+    Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t key,
+            std::string directory, Rate most, Rate cap);
 
     io::Driver& driver_;
     proto::Connection* connection_;  // null once it has closed; protocol thread
     bool waker_set_ = false;
     std::string peer_;
     std::string who_;
+    std::uint64_t key_;
     std::string directory_;
     Instant start_;
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);

@@ -1,0 +1,132 @@
+// Clients with a valid key that are let in and never say what they want.
+//
+//   silent_clients PSK PORT COUNT                    prints "in" when each has been let in or refused, and when the
+//   silent_clients IDENTITY PORT COUNT SERVER_KEY    server has put out all of them a line "N REASON" for each reason
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/transport.hpp"
+#include "proto/application.hpp"
+
+namespace {
+
+using namespace udtx;
+
+/// Handshakes at once: an endpoint allows one host 64.
+constexpr std::size_t kAtOnce = 48;
+
+[[noreturn]] void die(const std::string& what) {
+    std::fprintf(stderr, "silent_clients: %s\n", what.c_str());
+    std::_Exit(2);
+}
+
+template <class T>
+T need(Result<T> result) {
+    if (!result) die(result.error().message);
+    return std::move(result).value();
+}
+
+/// Everything on the protocol thread.
+class Crowd {
+  public:
+    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), count_(count) {
+        server_.family = Address::Family::v4;
+        server_.ip = {127, 0, 0, 1};
+        server_.port = port;
+    }
+    void begin() {
+        while (dialled_ < count_ && dialled_ - in_ - refused_ < kAtOnce) {
+            ++dialled_;
+            static_cast<void>(driver_.connect(server_, std::make_shared<Client>(*this)));
+        }
+    }
+    void wait() { over_.get_future().wait(); }
+
+  private:
+    class Client final : public proto::ConnectionHandler {
+      public:
+        explicit Client(Crowd& crowd) : crowd_(crowd) {}
+        void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& event) override {
+            if (std::holds_alternative<proto::event::Connected>(event)) crowd_.come_in();
+            if (std::holds_alternative<proto::event::Connected>(event)) in_ = true;
+            if (const auto* closed = std::get_if<proto::event::Closed>(&event)) crowd_.go(in_, closed->reason.message);
+        }
+        void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+        void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+      private:
+        Crowd& crowd_;
+        bool in_ = false;
+    };
+
+    void come_in() {
+        ++in_;
+        tell();
+    }
+    void go(bool was_in, const std::string& reason) {
+        ++reasons_[reason];
+        ++(was_in ? put_out_ : refused_);
+        tell();
+    }
+    void tell() {
+        begin();
+        if (in_ + refused_ == count_ && !std::exchange(told_, true)) {
+            std::puts("in");
+            std::fflush(stdout);
+        }
+        if (refused_ + put_out_ != count_) return;
+        for (const auto& [reason, count] : reasons_) std::printf("%zu %s\n", count, reason.c_str());
+        std::fflush(stdout);
+        over_.set_value();
+    }
+
+    io::Driver& driver_;
+    Address server_;
+    const std::size_t count_;
+    std::size_t dialled_ = 0;
+    std::size_t in_ = 0;
+    std::size_t refused_ = 0;
+    std::size_t put_out_ = 0;
+    bool told_ = false;
+    std::map<std::string, std::size_t> reasons_;
+    std::promise<void> over_;
+};
+
+std::size_t number(const char* text) {
+    std::size_t value = 0;
+    if (std::from_chars(text, text + std::strlen(text), value).ec != std::errc())
+        die(std::string("no number: ") + text);
+    return value;
+}
+
+Credentials credentials(int argc, char** argv) {
+    if (argc == 4) return need(Credentials::from_psk_file(argv[1]));
+    Credentials own = need(Credentials::from_identity_file(argv[1]));
+    if (const auto trusted = own.trust(need(PublicKey::parse(argv[4]))); !trusted) die(trusted.error().message);
+    return own;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4 && argc != 5) die("usage: silent_clients PSK PORT COUNT | IDENTITY PORT COUNT SERVER_KEY");
+    TransportConfig config;
+    config.keep_alive = std::chrono::seconds(1);
+    const auto transport = need(apps::Transport::make(credentials(argc, argv), config));
+    Address any;
+    any.family = Address::Family::v4;
+    any.ip = {127, 0, 0, 1};
+    if (const auto opened = transport->driver().open(any); !opened) die(opened.error().message);
+    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]));
+    transport->driver().post([&crowd] { crowd.begin(); });
+    transport->start();
+    crowd.wait();
+    transport->stop(std::chrono::milliseconds(300));
+    return 0;
+}
