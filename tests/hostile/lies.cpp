@@ -87,7 +87,7 @@ namespace {
 using Tell = std::function<void(Script&)>;
 
 /// An answer of that shape, with what `tell` puts into it.
-Tell with(SourceShape shape, Tell tell, Script::Edit edit = {}) {
+Tell with(SourceShape shape, const Tell& tell, const Script::Edit& edit = {}) {
     return [=](Script& s) {
         s.sources(shape);
         s.offer(edit);
@@ -95,19 +95,19 @@ Tell with(SourceShape shape, Tell tell, Script::Edit edit = {}) {
         s.finish();
     };
 }
-Tell file(std::string path) {
+Tell file(const std::string& path) {
     return [=](Script& s) { s.file(path); };
 }
-Tell link(std::string path, std::string target) {
+Tell link(const std::string& path, const std::string& target) {
     return [=](Script& s) { s.symlink(path, target); };
 }
-Tell both(Tell first, Tell second) {
+Tell both(const Tell& first, const Tell& second) {
     return [=](Script& s) {
         first(s);
         second(s);
     };
 }
-Tell directory(std::string path) {
+Tell directory(const std::string& path) {
     return [=](Script& s) { s.directory(path); };
 }
 
@@ -150,6 +150,11 @@ std::vector<Lie> all() {
         {"only a directory", "URLa.txt URLdir .", ".ssh", with(kSeveral, directory(".ssh"))},
         {"a question about a name", "URLa.txt .", ".ssh/id_rsa",
          with(kFile, [](Script& s) { s.query(".ssh/id_rsa"); })},
+
+        {"a journal", "URLdir .", ".udtx-0123456789abcdef.journal",
+         with(kDirectory, both(dir, file("dir/.udtx-0123456789abcdef.journal")))},
+        {"a part of a transfer", "URLdir/ .", ".udtx-0123456789abcdef.part",
+         with(kContents, file(".udtx-0123456789abcdef.part"))},
 
         // --- the list, and patterns
         {"not in the list", "--files-from names URLdir .", ".bashrc", with(kContents, file(".bashrc"))},

@@ -20,6 +20,12 @@ namespace udtx::transfer {
 
 namespace {
 
+// What a sender may make us remember: of files that it does not finish, and of directories that are to be finished.
+constexpr std::uint64_t kMaxUnfinishedBytes = 64U << 20U;
+constexpr std::uint64_t kMaxDirectoryBytes = 128U << 20U;
+constexpr std::uint64_t kNodeBytes = 64;  // that a container adds to what it holds
+constexpr std::uint64_t kPieceCost = 160;
+
 // Disk that a file may hold beyond twice what has come of it.
 constexpr std::uint64_t kReservedAhead = 16U << 20U;
 
@@ -100,8 +106,30 @@ void TreeWriter::begin_entry(const message::Entry& entry) {
     if (!under_way_.begin(path)) {
         return fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
     }
-    files_.try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_), entry.size, entry.sparse,
-                                             entry.whole, FileVerifier(options_.hash, entry.size)});
+    OpenFile& file =
+        files_
+            .try_emplace(entry.index, OpenFile{path, attributes_of(entry, options_), entry.size, entry.sparse,
+                                               entry.whole, FileVerifier(options_.hash, entry.size)})
+            .first->second;
+    file.held = HeldBytes(unfinished_bytes_);
+    static_cast<void>(too_much_unfinished(entry.index, file));
+}
+
+bool TreeWriter::too_much_unfinished(std::uint64_t index, OpenFile& file) {
+    const std::uint64_t pieces = file.verifier.waiting() + file.unsynced.pieces.size();
+    file.held.set(sizeof(OpenFile) + 4 * kNodeBytes + 2 * file.path.size() + pieces * kPieceCost);
+    if (unfinished_bytes_ <= kMaxUnfinishedBytes) return false;
+    drop(index, {ErrorCode::refused, "'" + escape_name(file.path) + "': the sender has begun more than it finishes"});
+    return true;
+}
+
+void TreeWriter::remember_directory(FinishedDirectory directory) {
+    directory_bytes_ += sizeof directory + directory.path.size();
+    if (directory_bytes_ <= kMaxDirectoryBytes) return directories_.push_back(std::move(directory));
+    directory_bytes_ -= sizeof directory + directory.path.size();
+    if (!options_.preserve) return;
+    callbacks_.unset(EntryType::directory, Belonging::mode, directory.path, ENOMEM);
+    callbacks_.unset(EntryType::directory, Belonging::time, directory.path, ENOMEM);
 }
 
 /// What belongs to the destination itself.
@@ -128,7 +156,7 @@ void TreeWriter::make_directory(const message::Entry& entry, const std::string& 
     if (!made) return fail(entry.index, path, made.error());
     if (!options_.preserve) final_mode = lent_.owed(path).value_or(before);
     const bool barred = (final_mode & mode_bits::kOwner) != mode_bits::kOwner;
-    if (options_.preserve || barred) directories_.push_back({path, final_mode, entry.mtime});
+    if (options_.preserve || barred) remember_directory({path, final_mode, entry.mtime});
     latest_directory_ = path;
     Commit commit;
     commit.index = entry.index;
@@ -217,6 +245,7 @@ void TreeWriter::write_piece(const WholePiece& piece) {
     OpenFile& file = at->second;
     if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
     count_written(file, piece.piece);
+    if (too_much_unfinished(piece.piece.file, file)) return;
     settle_if_complete(piece.piece.file, file);
 }
 
@@ -342,6 +371,7 @@ void TreeWriter::check_digests(const message::Digests& digests) {
     if (at == files_.end()) return;
     std::uint64_t ordinal = digests.first;
     for (const Digest& digest : digests.digests) at->second.verifier.expected(ordinal++, digest);
+    if (too_much_unfinished(digests.index, at->second)) return;
     settle_if_complete(digests.index, at->second);
 }
 

@@ -20,6 +20,7 @@
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
 #include "transfer/landing/failure_rule.hpp"
+#include "transfer/landing/held_bytes.hpp"
 #include "transfer/landing/lent_rights.hpp"
 #include "transfer/landing/names_under_way.hpp"
 #include "transfer/landing/receive_resume.hpp"
@@ -128,6 +129,7 @@ class TreeWriter {
         UnsyncedPieces unsynced{};
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
+        HeldBytes held{};  // of unfinished_bytes_
     };
     /// A file under another name where that cannot be a link.
     struct LinkCopy {
@@ -180,6 +182,10 @@ class TreeWriter {
     /// For the journal; none for what cannot be proven later.
     [[nodiscard]] std::optional<record::Done> done_record(const OpenFile& file) const;
     void end_kept(std::uint64_t index);
+    /// More is begun and not finished than may be: the file fails.
+    [[nodiscard]] bool too_much_unfinished(std::uint64_t index, OpenFile& file);
+    /// Its mode and time are to be set at the end.
+    void remember_directory(FinishedDirectory directory);
     /// Nothing is to become of it, and that is no failure.
     void forget(std::uint64_t index);
     Result<void> keep_piece(OpenFile& file, const Extent& piece, std::uint64_t ordinal);
@@ -211,10 +217,12 @@ class TreeWriter {
     TreeWriterCallbacks callbacks_;
     Hasher piece_hasher_;
     RootDigest root_digest_;
+    std::uint64_t unfinished_bytes_ = 0;  // of memory, that files_ hold
     std::unordered_map<std::uint64_t, OpenFile> files_;
     NamesUnderWay under_way_;  // of files_, and of what the committer has: two would share a temporary file
     UseOrder open_files_;      // of files_, those that hold a descriptor
     std::vector<FinishedDirectory> directories_;
+    std::uint64_t directory_bytes_ = 0;
     std::optional<FinishedDirectory> top_;         // the root, if that is to have what belongs to a source
     std::optional<std::string> latest_directory_;  // of the latest entry, if it was one ...
     std::string latest_kept_;                      // ... or if it was a file that was kept

@@ -75,6 +75,7 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
         done += piece.length;
         file.arrived += piece.length;
     }
+    if (too_much_unfinished(index, file)) return;
     go_on(file);
     callbacks_.kept(extent.length);
     settle_if_complete(index, file);

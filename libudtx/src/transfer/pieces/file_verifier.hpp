@@ -1,6 +1,7 @@
 // Checks one received file: each piece's digest against the sender's, in whichever order the two come, and the file's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,6 +22,8 @@ class FileVerifier {
     [[nodiscard]] bool mismatch() const noexcept { return mismatch_; }
     /// Pieces verified without a gap from the first.
     [[nodiscard]] std::uint64_t verified() const noexcept { return next_; }
+    /// Pieces that lack one of the two digests, or an earlier piece.
+    [[nodiscard]] std::size_t waiting() const noexcept { return slots_.size(); }
     /// To be called once, when all pieces are verified.
     [[nodiscard]] Digest finish() { return digest_.finish(); }
 

@@ -93,6 +93,10 @@ DiskStep Scanner::step() {
                      (brought_again_ == 1 ? "a name" : std::to_string(brought_again_) + " names") +
                      " in common: the first one's went, first '" + escape_name(first_again_) + "'");
     }
+    if (unfinished_ > 0 && !options_.only_finished) {
+        report_.warn("left out what transfers under way or given up have left: " + std::to_string(unfinished_) +
+                     (unfinished_ == 1 ? " entry" : " entries") + " (udtx-recv clean)");
+    }
     report_.edit([](Progress& progress, Outcome&) { progress.totals_final = true; });
     queue_.close();
     return DiskStep::over();
@@ -177,7 +181,10 @@ bool Scanner::visit_parents(std::size_t root, const std::vector<std::string>& co
 }
 
 void Scanner::visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into) {
-    if (options_.only_finished && is_transfer_file(name)) return;
+    if (is_transfer_file(name)) {
+        ++unfinished_;
+        return;
+    }
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
     if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);

@@ -52,7 +52,7 @@ struct ScanOptions {
     /// directly in the directory, too.
     std::optional<std::vector<std::string>> names;
     bool into_named = false;     ///< all that is in directories that are named
-    bool only_finished = false;  ///< without journals and parts of transfers that are under way
+    bool only_finished = false;  ///< nothing is said of the journals and parts of transfers, which never go
     bool name_unsent = false;    ///< what is left out is named: --delete leaves it alone
 };
 
@@ -133,6 +133,7 @@ class Scanner {
     bool everything_ = false;          // that is there was asked for
     std::uint64_t brought_again_ = 0;  // names of an earlier source
     std::string first_again_;
+    std::uint64_t unfinished_ = 0;  // journals and parts of transfers
     bool stopped_ = false;
 };
 
