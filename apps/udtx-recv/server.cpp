@@ -13,6 +13,7 @@
 #include "common/descriptors.hpp"
 #include "common/transport.hpp"
 #include "common/units.hpp"
+#include "control/transfer_card.hpp"
 #include "io/monotonic_clock.hpp"
 #include "observe/progress_display.hpp"
 #include "options/begin.hpp"

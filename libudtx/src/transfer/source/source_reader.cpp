@@ -26,9 +26,6 @@ namespace {
 constexpr std::size_t kDigestsPerMessage = 64;
 // Small files are gathered up to so many bytes before the protocol thread is woken.
 constexpr std::size_t kEagerBytes = 256U << 10U;
-// Files asked about before the receiver has said whether it has anything: about as much as the first round trip takes,
-// so that asking opens the window as data would.
-constexpr std::size_t kAskEarly = 256;
 // Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
 constexpr std::size_t kAskAhead = 16384;
 // On a short path the receiver has spoken by then, and nothing is sent in vain.

@@ -58,6 +58,9 @@ class SourceReader {
     void skip(std::uint64_t index) noexcept { skip_.store(index, std::memory_order_relaxed); }
 
   private:
+    /// Files asked about before the receiver has said whether it has anything: about as much as the first round trip
+    /// takes, so that asking opens the window as data would.
+    static constexpr std::size_t kAskEarly = 256;
     struct OpenFile;
     /// Entries with something that is never sent.
     struct LeftOut {
