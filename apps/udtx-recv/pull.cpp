@@ -82,11 +82,12 @@ Result<std::unique_ptr<TransferWatch>> watch_pull(const RecvRun& run, Duration p
     return watch;
 }
 
-TransportConfig config_of(const RecvCommand& command) {
+TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
     TransportConfig config = command.common.transport();
     // The cap is for what comes. Over ssh the sender was started with it, a server hears of it in the handshake.
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
     if (resumable(command)) command.common.leave_time_to_reconnect(config);
+    dial_within(config, route.left);
     return config;
 }
 
@@ -113,6 +114,10 @@ std::optional<Error> take_refusal(const PullRoute& route, const DialHandler& dia
     return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
 }
 
+Duration time_to_leave(const PullRoute& route, const transfer::ReceiveJob& job) {
+    return route.remote && job.result().status.ok() ? kLeaveWithin : kDrainAtMost;
+}
+
 /// One connection's worth of a transfer.
 Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const RecvRun& run = fetching.run;
@@ -124,7 +129,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     auto options = where_to(run, route);
     if (!options) return final_end(options.error());
     auto ways = route.ways;
-    auto transport = Transport::make_open(route.credentials, config_of(command), command.common.driver(), ways);
+    auto transport = Transport::make_open(route.credentials, config_of(command, route), command.common.driver(), ways);
     if (!transport) return final_end(transport.error());
     io::Driver& driver = (*transport)->driver();
     if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
@@ -170,11 +175,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
                         .open_kept = [&](const std::string& path) { return (*job)->open_delivered(path); },
                         .report = [&] { return make_report(fetching, route, supervisor, *dial, **job); },
                         .refusal = [&] { return take_refusal(route, *dial, supervisor); },
-                        .drain =
-                            [&] {
-                                const bool confirmed = route.remote && (*job)->result().status.ok();
-                                return confirmed ? kLeaveWithin : kDrainAtMost;
-                            },
+                        .drain = [&] { return time_to_leave(route, **job); },
                         .leave = leave});
 }
 

@@ -123,6 +123,7 @@ transfer::SendOptions what_to_send(const Sending& sending) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
         options.erase = false;
     }
+    if (run.command.resumable() && !run.command.tree.dry_run) options.sent = &sending.sent;
     return options;
 }
 
@@ -164,7 +165,6 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     std::atomic<bool> done{false};
     transfer::SendOptions options = what_to_send(sending);
     options.receipt = receipt->get();
-    if (command.resumable() && !command.tree.dry_run) options.sent = &sending.sent;
     auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;
         run.signals.wake();

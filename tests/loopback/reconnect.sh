@@ -133,38 +133,45 @@ sent=$(json_field "$work/holes.json" sent_bytes)
 least=$((28 * 1200000 + 14 * 1404800))
 [ "$sent" -ge "$least" ] && [ "$sent" -le $((least + 14 * 8192)) ] || fail "$sent bytes were sent, not $least"
 
+# lose SIGNAL SECONDS MOST COMMAND...: a transfer to or from a receiver that gets the signal in its midst is given up
+# after that time-out, at most MOST milliseconds after the signal.
+lose() {
+    local signal=$1 seconds=$2 most=$3 hit waited
+    shift 3
+    "$@" --timeout "$seconds" --psk-file "$work/psk" 2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+    until_true 120 begun
+    kill -"$signal" "$receiver"
+    hit=$(date +%s%N)
+    wait_for 30 "$sender"
+    waited=$((($(date +%s%N) - hit) / 1000000))
+    kill -CONT "$receiver" 2>/dev/null || true
+    # From the last progress on, not from the loss that is noticed after half of it.
+    [ "$waited" -lt "$most" ] || fail "given up after $waited ms instead of $seconds s: $*"
+}
+
 # Nobody comes back: patience ends, and the line says both.
 rm -rf "$work/dst"
 mkdir "$work/dst"
 start_recv alone --psk-file "$work/psk" --dir "$work/dst"
-"$send" --timeout 8 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
-sender=$!
-receivers+=("$sender")
-until_true 120 begun
-kill -KILL "$receiver"
-killed=$(date +%s%N)
-wait_for 137 "$receiver"
-wait_for 30 "$sender"
+lose KILL 8 11000 "$send" --rate 24M "$work/file" "udtx://127.0.0.1:$port/"
 said "(silent|nobody listens).*the same command continues from here; nothing moved for 8.*s while reconnecting"
-# From the last progress on, not from the loss that is noticed after half of it.
-waited=$((($(date +%s%N) - killed) / 1000000))
-[ "$waited" -lt 11000 ] || fail "given up after $waited ms"
 
-# Nor does the last attempt, which nothing answers, last beyond that.
-rm -rf "$work/dst"
-mkdir "$work/dst"
-start_recv mute --psk-file "$work/psk" --dir "$work/dst"
-"$send" --timeout 4 --rate 24M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" &
-sender=$!
-receivers+=("$sender")
-until_true 120 begun
-kill -STOP "$receiver"
-stopped=$(date +%s%N)
-wait_for 30 "$sender"
-waited=$((($(date +%s%N) - stopped) / 1000000))
-kill -CONT "$receiver"
-said "nothing moved for 4.*s while reconnecting, the last attempt: nothing came back"
-[ "$waited" -lt 5500 ] || fail "given up after $waited ms instead of 4 s"
+# Nor does the last attempt, which nothing answers, last beyond that: pushed and fetched.
+mkdir "$work/served"
+ln "$work/file" "$work/served/file"
+start_recv mute --psk-file "$work/psk" --allow-read --dir "$work"
+for way in push fetch; do
+    rm -rf "$work/dst"
+    mkdir "$work/dst"
+    if [ $way = push ]; then
+        lose STOP 4 5500 "$send" --rate 24M "$work/file" "udtx://127.0.0.1:$port/dst"
+    else
+        lose STOP 4 5500 "$recv" --rate 24M "udtx://127.0.0.1:$port/served/file" "$work/dst/"
+    fi
+    said "nothing moved for 4.*s while reconnecting, the last attempt: nothing came back"
+done
 
 . "$(dirname "$0")/ssh_lib.sh"
 start_sshd
