@@ -1,17 +1,8 @@
 # File systems that make something else of names: what came is never deleted or replaced for its name reading otherwise,
 # of two names that are one there the second fails, and what is stale still goes.
 . "$(dirname "$0")/lib.sh"
-here=$(dirname "$0")
-python=
-for candidate in /usr/bin/python3 python3; do
-    if "$candidate" -c 'import fusepy' 2>/dev/null || "$candidate" -c 'import fuse; fuse.Operations' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
-[ -w /dev/fuse ] || skip "no /dev/fuse that can be used here"
+has_fuse || skip "$no_fuse"
 command -v fusermount >/dev/null || command -v fusermount3 >/dev/null || skip "no fusermount here"
-[ -n "$python" ] || skip "no python3-fusepy here"
 unmount() { fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" 2>/dev/null || umount "$1" 2>/dev/null || true; }
 unmount_all() {
     local status=$? at
@@ -28,14 +19,8 @@ make_key
 mount_rules() {
     below=$work/below.$1
     disk=$work/mount.$1
-    mkdir -p "$below" "$disk"
-    "$python" "$here/folding_fs.py" "$1" "$below" "$disk" 2>"$work/fs.log" &
-    receivers+=($!)
-    for _ in $(seq 200); do
-        ! mountpoint -q "$disk" || return 0
-        sleep 0.02
-    done
-    skip "FUSE cannot be mounted here: $(tail -n 1 "$work/fs.log")"
+    mkdir -p "$below"
+    mount_fuse "$disk" folding_fs.py "$1" "$below" || skip "$no_fuse"
 }
 copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}"; }
 plan() { expect "$1" "$send" -n --psk-file "$work/psk" "${@:2}"; }

@@ -1,21 +1,13 @@
 # A disk below the served directory that hangs in syncs and reads, while more clients come to it than there are disk
 # threads for that: the others are served, and a signal ends the server.
 . "$(dirname "$0")/lib.sh"
-here=$(cd "$(dirname "$0")" && pwd)
-python=/usr/bin/python3
-"$python" -c 'import fusepy' 2>/dev/null || "$python" -c 'import fuse' 2>/dev/null || skip "no fusepy for python3"
-[ -w /dev/fuse ] || skip "no /dev/fuse"
+has_fuse || skip "$no_fuse"
 make_key
 mkdir -p "$work/dst/hung" "$work/below" "$work/src" "$work/out"
 head -c 100000 /dev/urandom >"$work/src/f"
 cp "$work/src/f" "$work/below/stands"
 cp "$work/src/f" "$work/dst/stands"
-"$python" -B "$here/passing_fs.py" "$work/below" "$work/dst/hung" >"$work/fs.log" 2>&1 &
-receivers+=("$!")
-fuse=$!
-mounted() { mountpoint -q "$work/dst/hung" || ! kill -0 "$fuse" 2>/dev/null; }
-until_true 10 mounted
-mountpoint -q "$work/dst/hung" || skip "FUSE cannot be mounted here"
+mount_fuse "$work/dst/hung" passing_fs.py "$work/below" || skip "$no_fuse"
 touch "$work/below.hang"
 start_recv r --allow-read --dir "$work/dst" --psk-file "$work/psk"
 server=${receivers[-1]}

@@ -57,6 +57,35 @@ need_strace() {
     # The search for leaks traces as well, and there is room for one.
     export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 }
+# has_fuse: sets $python; false, with the reason in $no_fuse, where the file systems of the tests cannot be mounted.
+has_fuse() {
+    no_fuse="no /dev/fuse that can be used here"
+    [ -w /dev/fuse ] || return 1
+    no_fuse="no python3-fusepy here"
+    for python in /usr/bin/python3 python3; do
+        ! "$python" -c 'import fusepy' 2>/dev/null && ! "$python" -c 'import fuse; fuse.Operations' 2>/dev/null || return 0
+    done
+    return 1
+}
+# mount_fuse AT PROGRAM ARGS...: PROGRAM ARGS... AT is a file system of the tests; unmounted at the end. Sets $no_fuse.
+mount_fuse() {
+    local at=$1 program=$2 _
+    shift 2
+    mkdir -p "$at"
+    "$python" -B "$(dirname "${BASH_SOURCE[0]}")/$program" "$@" "$at" >"$at.fs.log" 2>&1 &
+    receivers+=("$!")
+    for _ in $(seq 500); do
+        if mountpoint -q "$at"; then
+            mounted+=("$at")
+            return 0
+        fi
+        kill -0 "${receivers[-1]}" 2>/dev/null || break
+        sleep 0.02
+    done
+    no_fuse="FUSE cannot be mounted here: $(tail -n 1 "$at.fs.log")"
+    return 1
+}
+
 # recv_meets CALLS ERROR: from now on these system calls of receivers fail so. With -D the process is the receiver's.
 recv_meets() {
     printf '#!/bin/sh\nexec strace -D -f -qq -o /dev/null -e "trace=%s" -e "inject=%s:error=%s" "%s" "$@"\n' \

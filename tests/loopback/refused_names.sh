@@ -1,24 +1,13 @@
 # Disks that do not take every name: what they refuse fails by name, however much of it there is, and the rest arrives.
 # What they do take arrives, too: names of temporary files ask for no more than the shortest.
 . "$(dirname "$0")/lib.sh"
-here=$(cd "$(dirname "$0")" && pwd)
-python=/usr/bin/python3
-"$python" -c 'import fusepy' 2>/dev/null || "$python" -c 'import fuse' 2>/dev/null || skip "no fusepy for python3"
-[ -w /dev/fuse ] || skip "no /dev/fuse"
+has_fuse || skip "$no_fuse"
 make_key
 
 # mount_kind KIND: at $work/KIND
 mount_kind() {
-    mkdir -p "$work/$1.backing" "$work/$1"
-    "$python" -B "$here/refusing_fs.py" "$1" "$work/$1.backing" "$work/$1" >"$work/$1.fs.log" 2>&1 &
-    receivers+=("$!")
-    local _
-    for _ in $(seq 100); do
-        mountpoint -q "$work/$1" && return 0
-        kill -0 "${receivers[-1]}" 2>/dev/null || skip "FUSE cannot be mounted: $(tail -n 1 "$work/$1.fs.log")"
-        sleep 0.05
-    done
-    skip "FUSE cannot be mounted here"
+    mkdir -p "$work/$1.backing"
+    mount_fuse "$work/$1" refusing_fs.py "$1" "$work/$1.backing" || skip "$no_fuse"
 }
 
 # --- fifty names with a colon, a directory with one and a link, and twenty good files after them

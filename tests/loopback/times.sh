@@ -2,7 +2,6 @@
 # another time than they are given.
 . "$(dirname "$0")/lib.sh"
 make_key
-here=$(dirname "$0")
 src=$work/src
 
 copy() { expect "$1" "$send" -v --json --psk-file "$work/psk" "${@:2}"; }
@@ -87,13 +86,10 @@ else
 fi
 
 fuse() {  # KIND
-    mkdir "$work/$1.d" "$work/$1"
-    /usr/bin/python3 -B "$here/times_fuse.py" "$1" "$work/$1.d" "$work/$1" >"$work/$1.fuse.log" 2>&1 &
-    receivers+=("$!")
-    mounted+=("$work/$1")
-    until_true 10 mountpoint -q "$work/$1"
+    mkdir "$work/$1.d"
+    mount_fuse "$work/$1" times_fuse.py "$1" "$work/$1.d" || fail "$no_fuse"
 }
-if [ -c /dev/fuse ] && [ "$(id -u)" -eq 0 ] && /usr/bin/python3 -c 'import fusepy' 2>/dev/null; then
+if [ "$(id -u)" -eq 0 ] && has_fuse; then
     fuse fat
     as_on_a_coarse_disk fat 6
     # One that sets the time when a file is closed.
@@ -114,6 +110,6 @@ if [ -c /dev/fuse ] && [ "$(id -u)" -eq 0 ] && /usr/bin/python3 -c 'import fusep
     is sent_bytes 0
     cmp "$src/now" "$work/ignore/a/now" || fail "the contents differ"
 else
-    skipped="${skipped:+$skipped; }no FUSE here, or no python3-fusepy"
+    skipped="${skipped:+$skipped; }${no_fuse:-FUSE is for root here}"
 fi
 [ -z "$skipped" ] || skip "in part: $skipped"
