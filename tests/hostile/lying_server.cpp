@@ -15,22 +15,14 @@
 #include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "lies.hpp"
+#include "peer_program.hpp"
 #include "proto/application.hpp"
 
 namespace {
 
 using namespace udtx;
-
-[[noreturn]] void die(const std::string& what) {
-    std::fprintf(stderr, "lying_server: %s\n", what.c_str());
-    std::_Exit(2);
-}
-
-template <class T>
-T need(Result<T> result) {
-    if (!result) die(result.error().message);
-    return std::move(result).value();
-}
+using test::die;
+using test::need;
 
 class Liar final : public proto::ConnectionHandler {
   public:
@@ -95,11 +87,8 @@ int main(int argc, char** argv) {
     }
     std::atomic<std::size_t> lie{0};
     const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
-    Address any;
-    any.family = Address::Family::v4;
-    any.ip = {127, 0, 0, 1};
     io::Driver& driver = transport->driver();
-    if (const auto opened = driver.open(any); !opened) die(opened.error().message);
+    need(driver.open(test::loopback()));
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(hostile::lies().at(lie)); });
     std::printf("port %u\n", need(driver.local_address()).port);
     std::fflush(stdout);

@@ -12,34 +12,23 @@
 #include <utility>
 
 #include "common/transport.hpp"
+#include "peer_program.hpp"
 #include "proto/application.hpp"
 
 namespace {
 
 using namespace udtx;
+using test::die;
+using test::need;
 
 /// Handshakes at once: an endpoint allows one host 64.
 constexpr std::size_t kAtOnce = 48;
 
-[[noreturn]] void die(const std::string& what) {
-    std::fprintf(stderr, "silent_clients: %s\n", what.c_str());
-    std::_Exit(2);
-}
-
-template <class T>
-T need(Result<T> result) {
-    if (!result) die(result.error().message);
-    return std::move(result).value();
-}
-
 /// Everything on the protocol thread.
 class Crowd {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), count_(count) {
-        server_.family = Address::Family::v4;
-        server_.ip = {127, 0, 0, 1};
-        server_.port = port;
-    }
+    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count)
+        : driver_(driver), server_(test::loopback(port)), count_(count) {}
     void begin() {
         while (dialled_ < count_ && dialled_ - in_ - refused_ < kAtOnce) {
             ++dialled_;
@@ -87,7 +76,7 @@ class Crowd {
     }
 
     io::Driver& driver_;
-    Address server_;
+    const Address server_;
     const std::size_t count_;
     std::size_t dialled_ = 0;
     std::size_t in_ = 0;
@@ -108,7 +97,7 @@ std::size_t number(const char* text) {
 Credentials credentials(int argc, char** argv) {
     if (argc == 4) return need(Credentials::from_psk_file(argv[1]));
     Credentials own = need(Credentials::from_identity_file(argv[1]));
-    if (const auto trusted = own.trust(need(PublicKey::parse(argv[4]))); !trusted) die(trusted.error().message);
+    need(own.trust(need(PublicKey::parse(argv[4]))));
     return own;
 }
 
@@ -119,10 +108,7 @@ int main(int argc, char** argv) {
     TransportConfig config;
     config.keep_alive = std::chrono::seconds(1);
     const auto transport = need(apps::Transport::make(credentials(argc, argv), config));
-    Address any;
-    any.family = Address::Family::v4;
-    any.ip = {127, 0, 0, 1};
-    if (const auto opened = transport->driver().open(any); !opened) die(opened.error().message);
+    need(transport->driver().open(test::loopback()));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]));
     transport->driver().post([&crowd] { crowd.begin(); });
     transport->start();

@@ -14,6 +14,7 @@
 
 #include "base/chunk.hpp"
 #include "common/transport.hpp"
+#include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/message/messages.hpp"
@@ -21,22 +22,13 @@
 namespace {
 
 using namespace udtx;
+using test::die;
+using test::need;
 using namespace udtx::transfer;
 
 /// Handshakes at once: an endpoint allows one host 64.
 constexpr std::size_t kAtOnce = 48;
 constexpr std::string_view kContent = "hello";
-
-[[noreturn]] void die(const std::string& what) {
-    std::fprintf(stderr, "crowd_of_clients: %s\n", what.c_str());
-    std::_Exit(1);
-}
-
-template <class T>
-T need(Result<T> result) {
-    if (!result) die(result.error().message);
-    return std::move(result).value();
-}
 
 Chunk chunk_of(const MessageWriter& messages) { return Chunk::copy_of(messages.bytes()); }
 
@@ -135,11 +127,8 @@ class Client final : public proto::ConnectionHandler {
 /// Everything but run() happens on the protocol thread.
 class Crowd {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count) : driver_(driver), count_(count) {
-        server_.family = Address::Family::v4;
-        server_.ip = {127, 0, 0, 1};
-        server_.port = port;
-    }
+    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count)
+        : driver_(driver), server_(test::loopback(port)), count_(count) {}
 
     void run() {
         driver_.post([this] {
@@ -202,10 +191,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
-    Address any;
-    any.family = Address::Family::v4;
-    any.ip = {127, 0, 0, 1};
-    if (const auto opened = transport->driver().open(any); !opened) die(opened.error().message);
+    need(transport->driver().open(test::loopback()));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(std::atoi(argv[2])),
                 static_cast<std::size_t>(std::atoi(argv[3])));
     transport->start();
