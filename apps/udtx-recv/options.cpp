@@ -264,7 +264,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
     app.add_option("--min-free", command.min_free,
                    "Bytes of the disk that stay free, such as 50G: what would take more is refused file by file")
         ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(true));
+        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,
