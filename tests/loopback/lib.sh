@@ -50,6 +50,8 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+# fault_case F53 BOUND FIGURE: a case of the fault matrix was tried and held the bound (see tests/support/test/fault_case.hpp).
+fault_case() { echo "FAULT $1 | $2 | $3"; }
 
 need_strace() {
     command -v strace >/dev/null || skip "no strace"
