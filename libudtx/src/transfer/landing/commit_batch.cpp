@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -12,87 +11,14 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/landing/changed_directories.hpp"
 #include "transfer/landing/committer.hpp"
 
 namespace udtx::transfer {
 
 namespace {
 
-// From so many directories on, one sync of the file system is cheaper than one for each.
-constexpr std::size_t kManyDirectories = 16;
 constexpr int kTries = 8;  // of those who open a directory up and give it back, one after the other
-
-int sync_file_system(int fd) {
-#ifdef __linux__
-    if (::syncfs(fd) == 0) return 0;
-    if (!knows_no_sync(errno)) return errno;
-#else
-    static_cast<void>(fd);
-#endif
-    ::sync();
-    return 0;
-}
-
-/// The directories that a batch touches; descriptors of a few of them at a time.
-class Directories {
-  public:
-    Directories(const ConfinedDir& root, std::optional<std::uint64_t> mount) : root_(root), mount_(mount) {}
-
-    /// The descriptor, or -1 and the reason in `error`.
-    int open(const std::string& path, int& error) {
-        UniqueFd& fd = directories_[path];
-        error = 0;
-        if (fd) return fd.get();
-        if (++open_ > max_open_) {
-            for (auto& [other, other_fd] : directories_) other_fd.reset();
-            open_ = 1;
-            all_open_ = false;
-        }
-        fd = root_.open_directory(path, error);
-        if (fd) note_mount(fd.get());
-        return fd.get();
-    }
-    /// Makes the names durable; 0 or an errno.
-    int sync() {
-        const bool few = all_open_ && directories_.size() <= kManyDirectories;
-        return few || !mount_ ? sync_each() : sync_mounts();
-    }
-
-  private:
-    /// What is mounted below the root needs a sync of its own.
-    void note_mount(int fd) {
-        const auto mount = mount_of(fd);
-        if (!mount_ || mount == mount_ || !mount) return;
-        if (UniqueFd& kept = others_[*mount]; !kept) kept.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    }
-    int sync_each() {
-        int first_error = 0;
-        for (const auto& [path, ignored] : directories_) {
-            int error = 0;
-            const int fd = open(path, error);
-            if (fd >= 0) error = sync_directory(fd);
-            // One that is gone has nothing to keep.
-            if (first_error == 0 && error != ENOENT) first_error = error;
-        }
-        return first_error;
-    }
-    int sync_mounts() {
-        int first_error = sync_file_system(root_.fd());
-        for (const auto& [mount, fd] : others_) {
-            const int error = fd ? sync_file_system(fd.get()) : EMFILE;
-            if (first_error == 0) first_error = error;
-        }
-        return first_error;
-    }
-
-    const ConfinedDir& root_;
-    const std::optional<std::uint64_t> mount_;
-    std::map<std::uint64_t, UniqueFd> others_;  // by mount, a directory of each
-    const std::size_t max_open_ = descriptor_share();
-    std::map<std::string, UniqueFd> directories_;
-    std::size_t open_ = 0;
-    bool all_open_ = true;
-};
 
 /// Contents to disk, and those that are closed are on the root's mount; an error for each commit that failed. What
 /// there is no syncing for, or 0.
@@ -139,7 +65,7 @@ void keep_time(int directory, const Commit& commit) {
     static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
 }
 
-int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
+int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
     if (fd < 0 || commit.temporary.empty()) return error;
@@ -166,7 +92,7 @@ int rename_one(Commit& commit, Directories& directories, EntryClaims& claims) {
     return commit.skipped ? 0 : error;
 }
 
-void remove_temporary(const Commit& commit, Directories& directories) {
+void remove_temporary(const Commit& commit, ChangedDirectories& directories) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
     if (fd >= 0 && !commit.temporary.empty()) remove_from(fd, commit.temporary);
@@ -182,7 +108,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
                            "): what was delivered may be lost if the machine fails now");
     }
 
-    Directories directories(root, mount_of(root.fd()));
+    ChangedDirectories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (errors[i]) continue;
         if (const int error = rename_one(batch[i], directories, claims); error != 0) errors[i] = error;

@@ -63,7 +63,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     if (options_.erase) {
         eraser_.emplace(
             root_, false, claims_,
-            EraseCallbacks{callbacks_.erased,
+            EraseCallbacks{[this](const std::string& path) { note_erased(path); },
                            [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
                            [this] { return callbacks_.checked(0); },
                            [this](const std::string& directory) { return lent_.lend(directory); }});

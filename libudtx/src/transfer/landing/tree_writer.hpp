@@ -16,6 +16,7 @@
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/basis_files.hpp"
+#include "transfer/landing/changed_directories.hpp"
 #include "transfer/landing/committer.hpp"
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
@@ -204,6 +205,9 @@ class TreeWriter {
     void drop(std::uint64_t index, const Error& error);
     /// What could not be set of a file under construction.
     [[nodiscard]] OnUnset unset_of(const std::string& path);
+    void note_erased(const std::string& path);
+    /// What was deleted does not come back after a power cut.
+    void sync_erased();
     /// The one that was made last.
     void restore_last_directory();
     void restore_directories();
@@ -240,6 +244,7 @@ class TreeWriter {
     LostTimes lost_times_;
     LentRights lent_;
     std::optional<Eraser> eraser_;
+    std::optional<ChangedDirectories> erased_in_;  // and not synced since
     std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its task uses what stands above
 };

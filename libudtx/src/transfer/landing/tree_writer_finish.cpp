@@ -22,6 +22,7 @@ namespace {
 
 // Hard links wait for the end: what a sender may have waiting, names and all.
 constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
+constexpr std::size_t kMaxErasedIn = 1024;  // directories, between two syncs
 
 }  // namespace
 
@@ -50,7 +51,9 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) 
             }
             break;
         case Ending::erasing:
-            if (!eraser_->go_on()) ending_ = Ending::rest;
+            if (eraser_->go_on()) break;
+            sync_erased();
+            ending_ = Ending::rest;
             break;
         case Ending::rest:
             basis_.close();
@@ -234,6 +237,23 @@ void TreeWriter::add_rules(const message::Rules& rules) {
 void TreeWriter::note_unsent(const message::Unsent& unsent) {
     if (!eraser_) return;
     for (const std::string& path : unsent.paths) eraser_->keep_unsent(path);
+}
+
+void TreeWriter::note_erased(const std::string& path) {
+    if (!erased_in_) erased_in_.emplace(root_);
+    int error = 0;
+    const bool directory = path.ends_with('/');
+    // What cannot be opened now is tried again by the sync, which tells of it.
+    static_cast<void>(erased_in_->open(split_leaf(path.substr(0, path.size() - (directory ? 1 : 0))).directory, error));
+    if (erased_in_->size() >= kMaxErasedIn) sync_erased();
+    callbacks_.erased(path);
+}
+
+void TreeWriter::sync_erased() {
+    if (!erased_in_) return;
+    const int error = erased_in_->sync();
+    erased_in_.reset();
+    if (error != 0) fail(kNoEntry, "--delete", io_error("cannot sync what was deleted", ".", error));
 }
 
 void TreeWriter::restore_last_directory() {

@@ -1,0 +1,79 @@
+#include "transfer/landing/changed_directories.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "transfer/file/file_io.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// From so many directories on, one sync of the file system is cheaper than one for each.
+constexpr std::size_t kManyDirectories = 16;
+
+}  // namespace
+
+int sync_file_system(int fd) {
+#ifdef __linux__
+    if (::syncfs(fd) == 0) return 0;
+    if (!knows_no_sync(errno)) return errno;
+#else
+    static_cast<void>(fd);
+#endif
+    ::sync();
+    return 0;
+}
+
+ChangedDirectories::ChangedDirectories(const ConfinedDir& root)
+    : root_(root), mount_(mount_of(root.fd())), max_open_(descriptor_share()) {}
+
+int ChangedDirectories::open(const std::string& path, int& error) {
+    UniqueFd& fd = directories_[path];
+    error = 0;
+    if (fd) return fd.get();
+    if (++open_ > max_open_) {
+        for (auto& [other, other_fd] : directories_) other_fd.reset();
+        open_ = 1;
+        all_open_ = false;
+    }
+    fd = root_.open_directory(path, error);
+    if (fd) note_mount(fd.get());
+    return fd.get();
+}
+
+int ChangedDirectories::sync() {
+    const bool few = all_open_ && directories_.size() <= kManyDirectories;
+    return few || !mount_ ? sync_each() : sync_mounts();
+}
+
+void ChangedDirectories::note_mount(int fd) {
+    const auto mount = mount_of(fd);
+    if (!mount_ || mount == mount_ || !mount) return;
+    if (UniqueFd& kept = others_[*mount]; !kept) kept.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+int ChangedDirectories::sync_each() {
+    int first_error = 0;
+    for (const auto& [path, ignored] : directories_) {
+        int error = 0;
+        const int fd = open(path, error);
+        if (fd >= 0) error = sync_directory(fd);
+        // One that is gone has nothing to keep.
+        if (first_error == 0 && error != ENOENT) first_error = error;
+    }
+    return first_error;
+}
+
+int ChangedDirectories::sync_mounts() {
+    int first_error = sync_file_system(root_.fd());
+    for (const auto& [mount, fd] : others_) {
+        const int error = fd ? sync_file_system(fd.get()) : EMFILE;
+        if (first_error == 0) first_error = error;
+    }
+    return first_error;
+}
+
+}  // namespace udtx::transfer

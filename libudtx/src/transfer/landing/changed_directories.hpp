@@ -1,0 +1,44 @@
+// The directories in which names were changed, to be made durable together; descriptors of a few of them at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "os/unique_fd.hpp"
+#include "transfer/file/confined_dir.hpp"
+
+namespace udtx::transfer {
+
+/// 0 or an errno.
+[[nodiscard]] int sync_file_system(int fd);
+
+class ChangedDirectories {
+  public:
+    /// `root` outlives it.
+    explicit ChangedDirectories(const ConfinedDir& root);
+
+    /// The descriptor, or -1 and the reason in `error`.
+    int open(const std::string& path, int& error);
+    [[nodiscard]] std::size_t size() const noexcept { return directories_.size(); }
+    /// Makes the names durable; 0 or an errno.
+    [[nodiscard]] int sync();
+
+  private:
+    /// What is mounted below the root needs a sync of its own.
+    void note_mount(int fd);
+    int sync_each();
+    int sync_mounts();
+
+    const ConfinedDir& root_;
+    const std::optional<std::uint64_t> mount_;
+    std::map<std::uint64_t, UniqueFd> others_;  // by mount, a directory of each
+    const std::size_t max_open_;
+    std::map<std::string, UniqueFd> directories_;
+    std::size_t open_ = 0;
+    bool all_open_ = true;
+};
+
+}  // namespace udtx::transfer
