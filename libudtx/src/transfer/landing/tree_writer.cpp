@@ -216,10 +216,10 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
         return callbacks_.unchanged(entry.type);
     }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
-    const std::string temporary = temp_name(options_.unique + entry.index);
-    const auto made = lent_.with(split.directory, [&]() -> Result<void> {
-        const bool done = ::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()) == 0;
-        return done ? Result<void>() : io_error("cannot make link", path, errno);
+    const std::string temporary = temp_name(unique_of_link(entry.index, path));
+    const auto made = lent_.with(split.directory, [&] {
+        return make_link(path, parent.get(), temporary,
+                         [&] { return ::symlinkat(entry.target.c_str(), parent.get(), temporary.c_str()); });
     });
     if (!made) return fail(entry.index, path, made.error());
     struct stat st = {};
@@ -237,6 +237,19 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     commit.name = std::move(split.leaf);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
+}
+
+std::uint64_t TreeWriter::unique_of_link(std::uint64_t index, const std::string& path) const {
+    // No path of a file ends so.
+    return resume_ ? resume_->unique_for(path + '/') : options_.unique + index;
+}
+
+Result<void> TreeWriter::make_link(const std::string& path, int parent, const std::string& temporary,
+                                   const std::function<int()>& make) const {
+    if (make() == 0) return {};
+    // With a journal the name is ours alone: what stands there was left by a killed run.
+    const bool left = errno == EEXIST && resume_ && ::unlinkat(parent, temporary.c_str(), 0) == 0;
+    return left && make() == 0 ? Result<void>() : io_error("cannot make link", path, errno);
 }
 
 void TreeWriter::write_piece(const WholePiece& piece) {

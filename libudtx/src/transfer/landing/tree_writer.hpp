@@ -160,6 +160,11 @@ class TreeWriter {
     /// For a file or a link.
     Result<void> make_way(const std::string& path);
     void make_symlink(const message::Entry& entry, const std::string& path);
+    /// Makes its temporary name; with a journal another run finds that.
+    [[nodiscard]] std::uint64_t unique_of_link(std::uint64_t index, const std::string& path) const;
+    /// `make`: a system call that gives a link the temporary name in `parent`.
+    Result<void> make_link(const std::string& path, int parent, const std::string& temporary,
+                           const std::function<int()>& make) const;
     /// At the end, when what it leads to has its name.
     /// Owner and attributes of what stands under its name.
     void update_meta(const message::Meta& meta, const std::string& path, EntryType type);

@@ -163,11 +163,11 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
         return fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
     }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
-    std::string temporary = temp_name(options_.unique + entry.index);
-    const auto linked = lent_.with(split.directory, [&]() -> Result<void> {
-        const char* name = other.leaf.c_str();
-        const bool done = ::linkat(other_parent.get(), name, parent.get(), temporary.c_str(), 0) == 0;
-        return done ? Result<void>() : io_error("cannot make link", path, errno);
+    std::string temporary = temp_name(unique_of_link(entry.index, path));
+    const auto linked = lent_.with(split.directory, [&] {
+        return make_link(path, parent.get(), temporary, [&] {
+            return ::linkat(other_parent.get(), other.leaf.c_str(), parent.get(), temporary.c_str(), 0);
+        });
     });
     if (!linked) return copy_for_link(entry, path, st, linked.error().system_error);
     Commit commit;
@@ -196,8 +196,10 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     int error = 0;
     UniqueFd from = root_.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
     if (!from) return fail(entry.index, path, io_error("cannot read for its other name", path, error));
+    const std::uint64_t unique = unique_of_link(entry.index, path);
+    const auto existing = resume_ ? TempFile::Existing::replace : TempFile::Existing::refuse;
     auto file = lent_.with(split_leaf(path).directory,
-                           [&] { return TempFile::create(root_, path, options_.unique + entry.index, attributes); });
+                           [&] { return TempFile::create(root_, path, unique, attributes, existing); });
     if (!file) return fail(entry.index, path, file.error());
     copying_.emplace(
         LinkCopy{entry.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
