@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""Cuts the power at points of a recording, and looks at what is there after it.
+
+usage: replay.py WORK KIND POINTS AGAIN SEND RECV
+
+WORK is what `run` leaves: store/log, base/*.img (before the recording), versions/N (what run N sent), psk. POINTS is how many
+points are tried, spread evenly, or "all"; at AGAIN of them the command runs again. The last line has the figures.
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+from cut_disk import CutDisk, all_points
+from disk_log import DISKS, MARK, Log
+from trees import facts, judge, scan
+
+SUBSETS = 2  # ways to lose a part of the cache before each flush, when all points are tried
+SHOWN = 20  # wrong entries that are named
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+class Machine:
+    """The one whose power fails: its disks are mounted as they were for the receiver."""
+
+    def __init__(self, work, kind):
+        self.work = work
+        self.kind = kind
+        self.log = Log(f"{work}/store/log")
+        self.top = f"{work}/top"
+        self.tree = f"{self.top}/tree"
+        self.sub = f"{work}/sub"
+        self.mounted = []
+        self.disks = []
+        self.loops = []
+        for number, name in enumerate(DISKS):
+            if os.path.exists(f"{work}/base/{name}.img"):
+                self.disks.append(CutDisk(self.log, number, f"{work}/base/{name}.img", f"{work}/{name}.cut"))
+                made = run("losetup", "--find", "--show", f"{work}/{name}.cut")
+                self.loops.append(made.stdout.strip())
+
+    def mount(self, *command):
+        done = run("mount", *command)
+        if done.returncode == 0:
+            self.mounted.append(command[-1])
+        return done.stderr.strip() if done.returncode else ""
+
+    def cut(self, point):
+        """Boots after the cut; what is wrong about that."""
+        for disk, loop in zip(self.disks, self.loops):
+            disk.make_cut(point)
+        error = self.mount("-t", self.kind, self.loops[0], self.top)
+        if not error and len(self.loops) > 1:
+            error = self.mount("-t", self.kind, self.loops[1], self.sub)
+            error = error or self.mount("--bind", f"{self.sub}/at", f"{self.tree}/sub")
+        return error
+
+    def down(self):
+        for at in reversed(self.mounted):
+            done = run("umount", at)
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr)
+        self.mounted = []
+
+    def close(self):
+        self.down()
+        for loop in self.loops:
+            run("losetup", "--detach", loop)
+
+
+class Confirmations:
+    """What the sender had heard at a position: by the marks, each of which was written after that."""
+
+    def __init__(self, log):
+        self.marks = []
+        for at, event in enumerate(log.events):
+            if event.kind == MARK:
+                self.marks.append((at, log.data(event).decode().split()))
+
+    def start(self):
+        return next(at for at, words in self.marks if words[0] == "start")
+
+    def at(self, position):
+        """The versions that were confirmed and under way, and how many files of the latter are confirmed."""
+        confirmed, under_way, files = "0", None, 0
+        for at, words in self.marks:
+            if at >= position:
+                break
+            if words[0] == "start":
+                under_way, files = words[1], 0
+            elif words[0] == "files" and words[1] == under_way:
+                files = int(words[2])
+            elif words[0] == "done":
+                confirmed, under_way, files = words[1], None, 0
+        return confirmed, under_way or confirmed, files
+
+
+def journal_in(top):
+    """The path of one that says something."""
+    for name in os.listdir(top):
+        path = os.path.join(top, name)
+        if name.endswith(".journal") and os.path.getsize(path) > 200:
+            return path
+    return None
+
+
+def tear(path, dice):
+    """Its end is not as it was written."""
+    size = os.path.getsize(path)
+    lost = dice.randrange(1, 20)
+    with open(path, "r+b") as journal:
+        journal.seek(size - lost)
+        journal.write(b"\0" * lost)
+
+
+class Again:
+    """The same command once more after a cut."""
+
+    def __init__(self, work, send, recv):
+        self.work = work
+        self.send = send
+        self.recv = recv
+        self.runs = self.torn = self.used = 0
+
+    def wants(self, journal, due):
+        """It is time to; every second time where there is a journal to go by."""
+        return self.runs < due and (journal or self.runs % 2 == 1)
+
+    def complete(self, machine, version, dice):
+        """What is wrong afterwards."""
+        journal = journal_in(machine.top)
+        torn = journal and self.runs % 3 != 2
+        if torn:
+            tear(journal, dice)
+        source = f"{self.work}/tree"
+        os.rename(f"{self.work}/versions/{version}", source)
+        with open(f"{self.work}/again.log", "w") as said:
+            receiver = subprocess.Popen([self.recv, "--listen", "127.0.0.1:0", "--allow-delete", "--one-off", "--dir",
+                                         machine.top, "--psk-file", f"{self.work}/psk"], stderr=said)
+        try:
+            sent = run(self.send, "-a", "--delete", "--json", "--psk-file", f"{self.work}/psk", source,
+                       f"udtx://127.0.0.1:{self.port(receiver)}/")
+            code = receiver.wait(timeout=60)
+        finally:
+            receiver.kill()
+            receiver.wait()
+            is_there, should = facts(machine.tree), facts(source)
+            os.rename(source, f"{self.work}/versions/{version}")
+        self.runs += 1
+        said = sent.stderr + open(f"{self.work}/again.log").read()
+        wrong = [] if (sent.returncode, code) == (0, 0) else [f"again: codes {sent.returncode}, {code}: {said}"]
+        wrong += [f"again: {path} is {is_there.get(path)}, not {should.get(path)}"
+                  for path in sorted(set(is_there) | set(should)) if is_there.get(path) != should.get(path)]
+        if torn:
+            self.torn += 1
+            resumed = int(re.search(r'"resumed_bytes":(\d+)', sent.stdout).group(1)) if sent.stdout else 0
+            self.used += resumed
+            if "is damaged at byte" not in said:
+                wrong.append(f"again: nobody says that the journal is torn: {said}")
+        return wrong
+
+    def port(self, receiver):
+        for _ in range(1200):
+            found = re.search(r"listening on .*:(\d+)/udp", open(f"{self.work}/again.log").read())
+            if found:
+                return found.group(1)
+            if receiver.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError("the receiver does not listen: " + open(f"{self.work}/again.log").read())
+
+
+def choose(points, wanted):
+    """So many of them, spread evenly; those after a mark have the most to lose and come with them."""
+    if wanted >= len(points):
+        return points
+    return [points[number * len(points) // wanted] for number in range(wanted)]
+
+
+def main():
+    work, kind, wanted, again_at, send, recv = sys.argv[1:7]
+    again_at = int(again_at)
+    machine = Machine(work, kind)
+    confirmations = Confirmations(machine.log)
+    marks = {at + 1 for at, _ in confirmations.marks}
+    points = all_points(machine.log, confirmations.start(), SUBSETS if wanted == "all" else 1)
+    if wanted != "all":
+        after_marks = [point for point in points if point.position in marks and point.mode == "lost"]
+        points = sorted(set(choose(points, int(wanted)) + choose(after_marks, int(wanted) // 2)))
+    versions = {name: scan(f"{work}/versions/{name}") for name in os.listdir(f"{work}/versions")}
+    again = Again(work, send, recv)
+    files = failures = shown = 0
+    for number, point in enumerate(points):
+        confirmed, under_way, count = confirmations.at(point.position)
+        error = machine.cut(point)
+        wrong = [f"cannot be mounted: {error}"] if error else []
+        if not error:
+            found = scan(machine.tree)
+            files += sum(1 for entry in found.values() if entry.inode)
+            wrong = judge(found, versions[confirmed], versions[under_way], count)
+            due = 1 + number * again_at // len(points)
+            if not wrong and under_way != "0" and again.wants(journal_in(machine.top), due):
+                wrong = again.complete(machine, under_way, random.Random(number))
+        machine.down()
+        failures += bool(wrong)
+        for line in wrong:
+            shown += 1
+            if shown <= SHOWN:
+                print(f"WRONG {kind}, {point}, run {under_way} (confirmed {confirmed}): {line}", flush=True)
+    machine.close()
+    flushes = sum(1 for event in machine.log.events if event.kind == 1)
+    print(f"{len(points)} {flushes} {files} {failures} {again.runs} {again.torn} {again.used}")
+
+
+if __name__ == "__main__":
+    main()
