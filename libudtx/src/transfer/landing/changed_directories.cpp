@@ -13,6 +13,7 @@ namespace {
 
 // From so many directories on, one sync of the file system is cheaper than one for each.
 constexpr std::size_t kManyDirectories = 16;
+constexpr std::size_t kMaxNoted = 1024;
 
 }  // namespace
 
@@ -44,9 +45,26 @@ int ChangedDirectories::open(const std::string& path, int& error) {
     return fd.get();
 }
 
+void ChangedDirectories::note(const std::string& path) {
+    if (path == latest_ && !directories_.empty()) return;
+    latest_ = path;
+    if (directories_.size() >= kMaxNoted) {
+        if (!mount_ && sync_error_ == 0) sync_error_ = sync_each();
+        directories_.clear();
+        open_ = 0;
+        all_open_ = false;
+    }
+    int error = 0;
+    if (open(path, error) >= 0) return;
+    // One that cannot be read is synced with its file system.
+    directories_.erase(path);
+    all_open_ = false;
+}
+
 int ChangedDirectories::sync() {
     const bool few = all_open_ && directories_.size() <= kManyDirectories;
-    return few || !mount_ ? sync_each() : sync_mounts();
+    const int error = few || !mount_ ? sync_each() : sync_mounts();
+    return sync_error_ != 0 ? sync_error_ : error;
 }
 
 void ChangedDirectories::note_mount(int fd) {

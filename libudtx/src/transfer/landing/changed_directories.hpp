@@ -22,7 +22,8 @@ class ChangedDirectories {
 
     /// The descriptor, or -1 and the reason in `error`.
     int open(const std::string& path, int& error);
-    [[nodiscard]] std::size_t size() const noexcept { return directories_.size(); }
+    /// For the sync only; of any number.
+    void note(const std::string& path);
     /// Makes the names durable; 0 or an errno.
     [[nodiscard]] int sync();
 
@@ -36,6 +37,8 @@ class ChangedDirectories {
     const std::optional<std::uint64_t> mount_;
     std::map<std::uint64_t, UniqueFd> others_;  // by mount, a directory of each
     const std::size_t max_open_;
+    std::string latest_;  // that was noted; "" is the root
+    int sync_error_ = 0;  // of those that are no longer in directories_
     std::map<std::string, UniqueFd> directories_;
     std::size_t open_ = 0;
     bool all_open_ = true;

@@ -55,7 +55,8 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       root_digest_(options.hash),
       basis_(root_, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false},
              callbacks_.checked),
-      lent_(root_, options.journal) {
+      lent_(root_, options.journal),
+      unsynced_(root_) {
     if (options_.root_mode) lent_.owe("", *options_.root_mode);
     basis_.on_mode_unset([this](const std::string& path, int error_number) {
         callbacks_.unset(EntryType::file, Belonging::mode, path, error_number);
@@ -213,7 +214,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     if (const auto free = claims_.take(path); !free) return fail(entry.index, path, free.error());
     if (is_link_to(root_, path, entry.target)) {
         claims_.note_kept(path);
-        return callbacks_.unchanged(entry.type);
+        return note_unchanged(entry.type, path);
     }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     const std::string temporary = temp_name(unique_of_link(entry.index, path));

@@ -210,9 +210,11 @@ class TreeWriter {
     void drop(std::uint64_t index, const Error& error);
     /// What could not be set of a file under construction.
     [[nodiscard]] OnUnset unset_of(const std::string& path);
+    /// An earlier run that was killed may have given it its name, and not have synced that.
+    void note_unchanged(EntryType type, const std::string& path);
     void note_erased(const std::string& path);
-    /// What was deleted does not come back after a power cut.
-    void sync_erased();
+    /// What was found or deleted is so after a power cut, too.
+    void sync_names();
     /// The one that was made last.
     void restore_last_directory();
     void restore_directories();
@@ -248,8 +250,9 @@ class TreeWriter {
     BasisFiles basis_;
     LostTimes lost_times_;
     LentRights lent_;
+    ChangedDirectories unsynced_;  // where something was found as it is to be, or was deleted
+    bool names_synced_ = false;
     std::optional<Eraser> eraser_;
-    std::optional<ChangedDirectories> erased_in_;  // and not synced since
     std::optional<ReceiveResume> resume_;
     std::unique_ptr<Committer> committer_;  // last: its task uses what stands above
 };

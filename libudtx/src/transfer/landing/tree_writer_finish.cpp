@@ -22,7 +22,6 @@ namespace {
 
 // Hard links wait for the end: what a sender may have waiting, names and all.
 constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
-constexpr std::size_t kMaxErasedIn = 1024;  // directories, between two syncs
 
 }  // namespace
 
@@ -51,12 +50,11 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) 
             }
             break;
         case Ending::erasing:
-            if (eraser_->go_on()) break;
-            sync_erased();
-            ending_ = Ending::rest;
+            if (!eraser_->go_on()) ending_ = Ending::rest;
             break;
         case Ending::rest:
             basis_.close();
+            if (!std::exchange(names_synced_, true)) sync_names();
             if (!directories_.empty()) {
                 restore_last_directory();
                 break;
@@ -140,7 +138,7 @@ void TreeWriter::count_standing_links() {
     for (const message::Entry& entry : std::exchange(hard_links_, {})) {
         const std::string path = join_path(entry.path);
         if (is_same_file(root_, path, join_path(split_path(entry.target)))) {
-            callbacks_.unchanged(entry.type);
+            note_unchanged(entry.type, path);
         } else if (basis_.must_stay(path)) {
             callbacks_.skipped(entry.type);
         }
@@ -151,7 +149,7 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const std::string path = join_path(entry.path);
     SplitName split = split_leaf(path);
     const SplitName other = split_leaf(join_path(split_path(entry.target)));
-    if (is_same_file(root_, path, join_path(split_path(entry.target)))) return callbacks_.unchanged(entry.type);
+    if (is_same_file(root_, path, join_path(split_path(entry.target)))) return note_unchanged(entry.type, path);
     if (basis_.must_stay(path)) return callbacks_.skipped(entry.type);
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
@@ -185,7 +183,7 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     const auto size = static_cast<std::uint64_t>(of.st_size);
     if (basis_.is_same(path, size, mtime_of(of))) {
         callbacks_.unset(EntryType::file, Belonging::hard_link, path, error_number);
-        return callbacks_.unchanged(entry.type);
+        return note_unchanged(entry.type, path);
     }
     FileAttributes attributes;
     attributes.mode = of.st_mode & mode_bits::kAll;
@@ -241,21 +239,18 @@ void TreeWriter::note_unsent(const message::Unsent& unsent) {
     for (const std::string& path : unsent.paths) eraser_->keep_unsent(path);
 }
 
+void TreeWriter::note_unchanged(EntryType type, const std::string& path) {
+    unsynced_.note(split_leaf(path).directory);
+    callbacks_.unchanged(type);
+}
+
 void TreeWriter::note_erased(const std::string& path) {
-    if (!erased_in_) erased_in_.emplace(root_);
-    int error = 0;
-    const bool directory = path.ends_with('/');
-    // What cannot be opened now is tried again by the sync, which tells of it.
-    static_cast<void>(erased_in_->open(split_leaf(path.substr(0, path.size() - (directory ? 1 : 0))).directory, error));
-    if (erased_in_->size() >= kMaxErasedIn) sync_erased();
+    unsynced_.note(split_leaf(path.substr(0, path.find_last_not_of('/') + 1)).directory);
     callbacks_.erased(path);
 }
 
-void TreeWriter::sync_erased() {
-    if (!erased_in_) return;
-    const int error = erased_in_->sync();
-    erased_in_.reset();
-    if (error != 0) fail(kNoEntry, "--delete", io_error("cannot sync what was deleted", ".", error));
+void TreeWriter::sync_names() {
+    if (const int error = unsynced_.sync(); error != 0) fail(kNoEntry, ".", io_error("cannot sync", ".", error));
 }
 
 void TreeWriter::restore_last_directory() {

@@ -39,7 +39,7 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     if (known) return resume_->answer(query, reply);
     const auto has = basis_.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
-    if (has == Holding::same) callbacks_.unchanged(EntryType::file);
+    if (has == Holding::same) note_unchanged(EntryType::file, path);
     if (has == Holding::exists) callbacks_.skipped(EntryType::file);
 }
 
@@ -128,7 +128,8 @@ void TreeWriter::end_kept(std::uint64_t index) {
     commit.name = std::move(split.leaf);
     commit.size = file.size;
     forget(index);
-    if (!resumed) return callbacks_.unchanged(EntryType::file);
+    if (!resumed) return note_unchanged(EntryType::file, commit.path());
+    unsynced_.note(commit.directory);
     commit.kept = true;
     callbacks_.kept(commit.size);
     callbacks_.delivered(commit);
