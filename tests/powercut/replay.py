@@ -176,7 +176,7 @@ class Again:
 
 
 def choose(points, wanted):
-    """So many of them, spread evenly; those after a mark have the most to lose and come with them."""
+    """So many of them, spread evenly."""
     if wanted >= len(points):
         return points
     return [points[number * len(points) // wanted] for number in range(wanted)]
@@ -187,11 +187,12 @@ def main():
     again_at = int(again_at)
     machine = Machine(work, kind)
     confirmations = Confirmations(machine.log)
-    marks = {at + 1 for at, _ in confirmations.marks}
     points = all_points(machine.log, confirmations.start(), SUBSETS if wanted == "all" else 1)
     if wanted != "all":
-        after_marks = [point for point in points if point.position in marks and point.mode == "lost"]
-        points = sorted(set(choose(points, int(wanted)) + choose(after_marks, int(wanted) // 2)))
+        # Most is to be there, and the least is, when a run has just been confirmed.
+        done = {at + 1 for at, words in confirmations.marks if words[0] == "done"}
+        after = [point for point in points if point.position in done and point.mode == "lost"]
+        points = sorted(set(choose(points, int(wanted)) + after))
     versions = {name: scan(f"{work}/versions/{name}") for name in os.listdir(f"{work}/versions")}
     again = Again(work, send, recv)
     files = failures = shown = 0
