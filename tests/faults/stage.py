@@ -1,0 +1,129 @@
+"""Real tools on loopback, one of them with calls that fail."""
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+from trees import leftovers
+
+# Which end dials, and which one the calls fail at. What is sent comes from the one that has files.
+ROLES = ("push_sender", "push_server", "pull_receiver", "pull_server")
+# Generous: the tools give up by themselves after TOOL_TIMEOUT.
+HANG, TOOL_TIMEOUT = 120, 12
+# Codes of docs/tools.md; all others, signals among them, are no way to end.
+CODES = {0, 1, 10, 11, 12, 23, 30, 40, 41, 42, 130}
+
+
+class Failed(Exception):
+    pass
+
+
+def read_counts(path):
+    """{kind: (made, failed)}"""
+    with open(path, "rb") as file:
+        data = file.read()
+    out = {}
+    for at in range(0, len(data), 32):
+        name, made, failed = struct.unpack("16sQQ", data[at:at + 32])
+        out[name.rstrip(b"\0").decode()] = (made, failed)
+    return out
+
+
+class Server:
+    def __init__(self, stage, rule=None):
+        self.stage, self.log = stage, os.path.join(stage.root, "server.log")
+        self.counts = os.path.join(stage.root, "server.counts") if rule is not None else None
+        command = [stage.recv, "--listen", "127.0.0.1:0", "--dir", stage.root + "/served", "--psk-file", stage.key,
+                   "--allow-read", "--allow-delete", "--allow-set-id"]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log,
+                                            env=stage.environment(rule, self.counts))
+        self.port = self._port()
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def _port(self):
+        """None: it ended before it listened."""
+        end = time.monotonic() + HANG
+        while time.monotonic() < end:
+            found = re.search(r"listening on \S+:(\d+)/udp", self.said())
+            if found:
+                return found.group(1)
+            if self.process.poll() is not None:
+                return None
+            time.sleep(0.003)
+        self.stop()
+        raise Failed("the server neither listens nor ends")
+
+    def stop(self):
+        """Its code; killed if it does not end."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(HANG)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failed("the server does not end after TERM") from None
+
+
+class Stage:
+    """A directory with a key, the trees and a server without failures; one case at a time."""
+
+    def __init__(self, root, tools, library, tree):
+        self.root, self.library, self.tree = root, library, tree
+        self.send, self.recv = os.path.join(tools, "udtx-send"), os.path.join(tools, "udtx-recv")
+        self.key, self.served = os.path.join(root, "key"), os.path.join(root, "served")
+        os.makedirs(self.served)
+        os.makedirs(os.path.join(root, "run"))
+        subprocess.run([self.send, "keygen", self.key], check=True, stderr=subprocess.DEVNULL, env=self.environment())
+        subprocess.run(["cp", "-a", tree.new, self.served + "/src"], check=True)
+        self.clean = None
+
+    def environment(self, rule=None, counts=None):
+        out = {k: v for k, v in os.environ.items() if not k.startswith("UDTX_")}
+        out["XDG_CONFIG_HOME"] = self.root + "/no-settings"
+        out["XDG_RUNTIME_DIR"] = self.root + "/run"
+        if rule is not None:
+            out.update(LD_PRELOAD=self.library, UDTX_FAULT=rule, UDTX_FAULT_COUNTS=counts)
+        return out
+
+    def clean_server(self):
+        if self.clean is None or self.clean.process.poll() is not None:
+            self.clean = Server(self)
+        return self.clean
+
+    def close(self):
+        if self.clean is not None:
+            self.clean.stop()
+
+    def fresh(self, role):
+        """The place that the transfer goes to, with the old tree in it."""
+        place = os.path.join(self.served if role.startswith("push") else self.root, "dst")
+        if os.path.exists(place):
+            subprocess.run(["chmod", "-R", "u+rwx", place], check=True)
+            shutil.rmtree(place)
+        for left in leftovers(self.served):
+            os.unlink(os.path.join(self.served, left))
+        subprocess.run(["cp", "-a", self.tree.old, place], check=True)
+        return place
+
+    def transfer(self, role, port, place, rule=None, counts=None):
+        """(code, what it said); dials the server at `port`."""
+        url = f"udtx://127.0.0.1:{port}"
+        ends = ([self.send], [self.tree.new + "/", url + "/dst"]) if role.startswith("push") else (
+            [self.recv], [url + "/src/", place])
+        command = ends[0] + ["-a", "--delete", "--psk-file", self.key, "--timeout", str(TOOL_TIMEOUT)] + ends[1]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment(rule, counts))
+        try:
+            _, said = child.communicate(timeout=HANG)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            raise Failed(f"the {'first' if rule else 'second'} transfer hangs") from None
+        return child.returncode, said.decode(errors="replace")
