@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "os/again.hpp"
+
 namespace udtx::apps {
 
 StandardDescriptors::StandardDescriptors() noexcept {
@@ -14,7 +16,7 @@ StandardDescriptors::StandardDescriptors() noexcept {
         if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
         closed_[static_cast<std::size_t>(fd)] = true;
         // The lowest free number is `fd`. Opened the wrong way round, so that a use is an error and not silence.
-        [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+        [[maybe_unused]] const int opened = open_file("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
 }
 

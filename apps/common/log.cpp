@@ -16,6 +16,7 @@
 #include "common/descriptors.hpp"
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 
 namespace udtx::apps {
@@ -139,7 +140,7 @@ void Log::use_json() {
 Result<void> Log::add_file(const std::filesystem::path& path, std::string_view first) {
     file_ = std::make_shared<FileState>();
     file_->path = path;
-    file_->fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    file_->fd.reset(open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (!file_->fd) {
         file_->error = errno;
         return file_status();

@@ -1,12 +1,15 @@
 #include "common/read_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include "common/text.hpp"
+#include "os/again.hpp"
+#include "os/unique_fd.hpp"
 
 namespace udtx::apps {
 
@@ -14,13 +17,16 @@ Result<std::string> read_file(const std::string& path) {
     const auto failed = [&] {
         return Error{ErrorCode::file_io, "cannot read '" + escape_for_terminal(path) + "': " + std::strerror(errno)};
     };
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-    if (file == nullptr) return failed();
+    const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return failed();
     std::string text;
     std::array<char, 65536> part{};
-    while (const std::size_t n = std::fread(part.data(), 1, part.size(), file.get())) text.append(part.data(), n);
-    if (std::ferror(file.get()) != 0) return failed();  // of a directory: EISDIR
-    return text;
+    for (;;) {
+        const ssize_t n = again([&] { return ::read(file.get(), part.data(), part.size()); });
+        if (n < 0) return failed();  // of a directory: EISDIR
+        if (n == 0) return text;
+        text.append(part.data(), static_cast<std::size_t>(n));
+    }
 }
 
 }  // namespace udtx::apps

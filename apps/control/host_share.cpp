@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "os/again.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -44,7 +46,7 @@ bool runs(std::string_view name) {
 /// so it looks again after it has the lock.
 bool is_alive(const std::string& directory, const std::string& name) {
     const std::string path = directory + "/" + name;
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const UniqueFd fd(open_file(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) return false;
     const int busy = lock(fd.get(), LOCK_EX | LOCK_NB);
     if (busy == EWOULDBLOCK || (busy != 0 && runs(name))) return true;
@@ -66,7 +68,7 @@ Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory)
     const std::string path = directory + "/" + name;
     int error = 0;
     for (int i = 0; i < kTries; ++i) {
-        UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        UniqueFd fd(open_file(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!fd) {
             error = errno;
             break;

@@ -13,6 +13,7 @@
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
 #include "io/system_rng.hpp"
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 #include "page/document.hpp"
 
@@ -138,7 +139,7 @@ void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalRepo
 Result<void> LivePage::write_report() const {
     if (report_path_.empty()) return {};
     const std::string text = page_with_data(*page_assets(), json(true), fresh_nonce());
-    const UniqueFd file(::open(report_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    const UniqueFd file(open_file(report_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file) return file_error(report_path_, errno);
     if (const int failed = write_all(file.get(), text); failed != 0) return file_error(report_path_, failed);
     log_.detail("report in " + report_path_);

@@ -17,6 +17,7 @@
 #include "common/landing.hpp"
 #include "common/transport.hpp"
 #include "dial/supervisor.hpp"
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "ssh/one_transfer.hpp"
@@ -58,7 +59,7 @@ Result<void> open_stream(Assignment& assignment) {
     if (usable.size() != 1 || shape_of(usable) != SourceShape::file) {
         return Error{ErrorCode::file_io, "standard output takes one file"};
     }
-    assignment.stream.reset(::open(usable.front().c_str(), O_RDONLY | O_CLOEXEC));
+    assignment.stream.reset(open_file(usable.front().c_str(), O_RDONLY | O_CLOEXEC));
     if (!assignment.stream) {
         return Error{ErrorCode::file_io, usable.front() + ": " + std::generic_category().message(errno)};
     }

@@ -21,7 +21,7 @@ REFUSED = {
     "unlink": ["EIO", "EACCES", "EROFS"], "mkdir": ["ENOSPC", "EACCES", "EDQUOT", "EROFS"],
     "truncate": ["EIO", "ENOSPC"], "allocate": ["ENOSPC", "EIO", "EDQUOT"], "seek": ["EIO"],
     "times": ["EPERM", "EIO", "EROFS"], "mode": ["EPERM", "EIO"], "owner": ["EPERM"],
-    "attributes": ["EPERM", "ENOSPC", "EOPNOTSUPP", "EIO"], "stat": ["EIO", "EACCES", "ENOMEM"],
+    "attributes": ["EPERM", "ENOSPC", "EIO"], "stat": ["EIO", "EACCES", "ENOMEM"],
     "readlink": ["EIO", "EACCES"], "lock": ["ENOLCK"], "duplicate": ["EMFILE"],
     "socket": ["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"], "bind": ["EADDRINUSE"], "pipe": ["EMFILE"],
     "memory": ["ENOMEM"], "thread": ["EAGAIN"],

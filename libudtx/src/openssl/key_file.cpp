@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "openssl/handles.hpp"
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 
 namespace udtx::openssl {
@@ -58,7 +59,7 @@ bool write_all(int fd, std::string_view text) {
         if (n <= 0) return false;
         text.remove_prefix(static_cast<std::size_t>(n));
     }
-    return ::fsync(fd) == 0 || errno == EINVAL;  // EINVAL: not a file that can be synced
+    return again([fd] { return ::fsync(fd); }) == 0 || errno == EINVAL;  // EINVAL: not a file that can be synced
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ SecretText::~SecretText() { OPENSSL_cleanse(text_.data(), text_.size()); }
 SecretText::SecretText(SecretText&& other) noexcept { text_.swap(other.text_); }
 
 Result<SecretText> read_key_file(const std::filesystem::path& path, Access access, std::size_t max_bytes) {
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return io_error("cannot open key file", path);
     if (access == Access::secret) {
         if (auto good = check_rights(file.get(), path); !good) return good.error();
@@ -97,7 +98,7 @@ Result<SecretText> read_key_file(const std::filesystem::path& path, Access acces
 
 Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text) {
     const mode_t mode = access == Access::secret ? 0600 : 0644;
-    const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    const UniqueFd file(open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file) {
         if (errno == EEXIST) {
             return Error{ErrorCode::invalid_argument,

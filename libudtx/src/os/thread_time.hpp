@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 #include "udtx/time.hpp"
 
@@ -25,7 +26,7 @@ class ThreadTime {
     ThreadTime() {
 #ifdef __linux__
         const std::string path = "/proc/self/task/" + std::to_string(::syscall(SYS_gettid)) + "/schedstat";
-        file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        file_.reset(open_file(path.c_str(), O_RDONLY | O_CLOEXEC));
 #endif
         clock_known_ = ::pthread_getcpuclockid(::pthread_self(), &clock_) == 0;
     }

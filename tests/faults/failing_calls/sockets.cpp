@@ -49,7 +49,7 @@ UDTX_FAILS(Kind::option, int, -1, setsockopt, (int fd, int level, int name, cons
            (fd, level, name, value, length))
 UDTX_FAILS(Kind::option, int, -1, getsockopt, (int fd, int level, int name, void* value, socklen_t* length),
            (fd, level, name, value, length))
-UDTX_FAILS(Kind::option, int, -1, getsockname, (int fd, sockaddr* at, socklen_t* length), (fd, at, length))
+UDTX_FAILS(Kind::bind, int, -1, getsockname, (int fd, sockaddr* at, socklen_t* length), (fd, at, length))
 UDTX_FAILS(Kind::poll, int, -1, poll, (pollfd * entries, nfds_t n, int milliseconds), (entries, n, milliseconds))
 UDTX_FAILS(Kind::poll, int, -1, epoll_wait, (int fd, epoll_event* events, int most, int milliseconds),
            (fd, events, most, milliseconds))

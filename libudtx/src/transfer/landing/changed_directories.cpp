@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 
 namespace udtx::transfer {
@@ -19,7 +20,7 @@ constexpr std::size_t kMaxNoted = 1024;
 
 int sync_file_system(int fd) {
 #ifdef __linux__
-    if (::syncfs(fd) == 0) return 0;
+    if (again([fd] { return ::syncfs(fd); }) == 0) return 0;
     if (!knows_no_sync(errno)) return errno;
 #else
     static_cast<void>(fd);

@@ -199,7 +199,8 @@ std::uint64_t random_number() {
 
 bool holds_anything(const ConfinedDir& directory) {
     int error = 0;
-    return holds_anything(names_in(directory.fd(), error));
+    // Where nobody can look there may be something.
+    return holds_anything(names_in(directory.fd(), error)) || error != 0;
 }
 
 bool holds_anything(const std::vector<std::string>& names) {
@@ -310,14 +311,14 @@ void TreeLanding::begin() {
     if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
     if (!notes_.empty()) links_.report.warn(notes_);
     const bool resumes = journal_ && !journal_->earlier().empty();
-    int ignored = 0;
-    const std::vector<std::string> names = names_in(root_->fd(), ignored);
+    int error = 0;
+    const std::vector<std::string> names = names_in(root_->fd(), error);
     if (const auto old = remove_old_journals(*root_, names, kKeepLeftoversDays); old > 0) {
         links_.report.warn("removed what " + std::to_string(old) + (old == 1 ? " transfer" : " transfers") +
                            " had left here for another run, more than " + std::to_string(kKeepLeftoversDays) +
                            " days ago");
     }
-    const bool occupied = holds_anything(names);
+    const bool occupied = error != 0 || holds_anything(names);  // nobody can say that nothing is there
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
     const TreeWriterOptions options{offer_.preserve,

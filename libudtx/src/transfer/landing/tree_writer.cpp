@@ -78,6 +78,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     };
     commits.failed = [this](const Commit& commit, const Error& error) {
         if (commit.type == EntryType::file) under_way_.end(commit.path());
+        failed_names_.add(commit.path());
         callbacks_.failed(commit.index, commit.path(), error);
         if (const auto fatal = commits_.failed(error)) callbacks_.fatal(*fatal);
     };
@@ -467,6 +468,7 @@ void TreeWriter::abandon() noexcept {
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
     failed_here_ = failed_here_ || error.code != ErrorCode::partial;
+    failed_names_.add(path);
     callbacks_.failed(index, path, error);
     if (const auto fatal = disk_.failed(error)) callbacks_.fatal(*fatal);
 }

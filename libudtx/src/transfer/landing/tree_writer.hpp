@@ -20,6 +20,7 @@
 #include "transfer/landing/committer.hpp"
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
+#include "transfer/landing/failed_names.hpp"
 #include "transfer/landing/failure_rule.hpp"
 #include "transfer/landing/held_bytes.hpp"
 #include "transfer/landing/lent_rights.hpp"
@@ -243,8 +244,9 @@ class TreeWriter {
     std::optional<LinkCopy> copying_;
     Ending ending_ = Ending::files;
     std::uint64_t written_ = 0;
-    DiskWatch disk_;            // of what is written ...
-    DiskWatch commits_;         // ... and, on the committer's thread, of what gets its name
+    DiskWatch disk_;     // of what is written ...
+    DiskWatch commits_;  // ... and, on the committer's thread, of what gets its name
+    FailedNames failed_names_;
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
     BasisFiles basis_;

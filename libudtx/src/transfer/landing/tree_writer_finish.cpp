@@ -151,6 +151,12 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const SplitName other = split_leaf(join_path(split_path(entry.target)));
     if (is_same_file(root_, path, join_path(split_path(entry.target)))) return note_unchanged(entry.type, path);
     if (basis_.must_stay(path)) return callbacks_.skipped(entry.type);
+    if (failed_names_.may_have(join_path(split_path(entry.target)))) {
+        // Something older may stand there.
+        return fail(entry.index, path,
+                    {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
+                                             "', which it is another name of, did not arrive"});
+    }
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? root_.open_directory(other.directory, error) : UniqueFd();

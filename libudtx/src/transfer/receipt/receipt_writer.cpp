@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receipt/block_hasher.hpp"
@@ -38,7 +39,7 @@ Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
         if (auto real = std::filesystem::canonical(path, failed); !failed) path = real.string();
     }
     std::string temporary = path + kTemporarySuffix;
-    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+    UniqueFd fd(open_file(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!fd) return io_error("cannot write the receipt", temporary, errno);
     return std::unique_ptr<ReceiptWriter>(new ReceiptWriter(std::move(path), std::move(temporary), std::move(fd)));
 }

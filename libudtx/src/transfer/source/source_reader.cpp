@@ -321,6 +321,7 @@ void SourceReader::end_file(FileStatus status) {
         note_unreplaced(file.entry);
         if (file.holding.has == Holding::exists) note_standing(file.entry);
     } else {
+        note_unreplaced(file.entry);
         fail(file.entry.path, status, file.error);
     }
     packer_.message(end);
@@ -340,6 +341,7 @@ void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_numb
     packer_.message(m);
     packer_.message(message::FileEnd{m.index, FileStatus::unreadable, {}});
     report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
+    note_unreplaced(entry);
     fail(entry.path, FileStatus::unreadable, error_number);
 }
 
