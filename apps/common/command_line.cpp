@@ -84,7 +84,7 @@ std::optional<Error> missing_value(const CLI::App& app, const std::vector<std::s
         if (word == "--") break;
         if (word.size() < 4 || !word.starts_with("--") || word.find('=') != word.size() - 1) continue;
         const std::string flag = word.substr(0, word.size() - 1);
-        if (app.get_option_no_throw(flag) == nullptr) continue;
+        if (option_named(app, std::string_view(flag).substr(2)) == nullptr) continue;
         return Error{ErrorCode::invalid_argument, flag + ": nothing follows '='"};
     }
     return std::nullopt;
@@ -122,6 +122,14 @@ void use_house_style(CLI::App& app) {
     app.get_formatter()->column_width(34);
 }
 
+const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
+    for (const CLI::Option* option : app.get_options()) {
+        const auto& names = option->get_lnames();
+        if (std::find(names.begin(), names.end(), name) != names.end()) return option;
+    }
+    return nullptr;
+}
+
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments, const OfOthers& of_others) {
     if (auto missing = missing_value(app, arguments)) return *missing;
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -143,7 +151,8 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
 
 Error with_short_name(const CLI::App& app, Error error) {
     const std::string flag = error.message.substr(0, error.message.find_first_of(": "));
-    const CLI::Option* const option = flag.starts_with("--") ? app.get_option_no_throw(flag) : nullptr;
+    const CLI::Option* const option =
+        flag.starts_with("--") ? option_named(app, std::string_view(flag).substr(2)) : nullptr;
     if (option != nullptr && !option->get_snames().empty()) {
         error.message.insert(0, "-" + option->get_snames().front() + "/");
     }

@@ -6,13 +6,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "udtx/result.hpp"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace udtx::apps {
 
@@ -20,6 +22,9 @@ namespace udtx::apps {
 using EarlyText = std::optional<std::string>;
 
 void use_house_style(CLI::App& app);
+/// By its long name, without dashes; or null. CLI11's own search must not throw, and allocates: without memory it
+/// aborts.
+[[nodiscard]] const CLI::Option* option_named(const CLI::App& app, std::string_view name);
 /// `of_others`, asked for when a flag is unknown, are the long names that the other tool knows, without dashes.
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments,
                                   const std::function<std::vector<std::string>()>& of_others = {});

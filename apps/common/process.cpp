@@ -4,8 +4,15 @@
 #include <sys/prctl.h>
 #endif
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "common/exit_codes.hpp"
 
 namespace udtx::apps {
 
@@ -18,6 +25,21 @@ void forbid_core_dumps() noexcept {
     ::prctl(PR_SET_DUMPABLE, 0);
 #endif
 #endif
+}
+
+void end_cleanly_without_memory() noexcept {
+    std::set_terminate([] {
+        try {
+            if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc&) {
+            constexpr std::string_view kText = "no memory left to go on with\n";
+            [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText.data(), kText.size());
+            std::_Exit(static_cast<int>(ExitCode::file_io));
+        } catch (...) {
+            // A fault of ours: as ever.
+        }
+        std::abort();
+    });
 }
 
 const char* program_version() noexcept { return UDTX_VERSION; }

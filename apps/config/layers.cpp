@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/command_line.hpp"
 #include "common/text.hpp"
 
 namespace udtx::apps {
@@ -63,7 +64,7 @@ Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string&
 bool ruled_out(const CLI::App& app, const std::vector<Chosen>& chosen, const std::string& key) {
     const auto is_set = [&](std::string_view other) {
         const std::string flag = "--" + std::string(other);
-        const CLI::Option* option = app.get_option_no_throw(flag);
+        const CLI::Option* option = option_named(app, other);
         return (option != nullptr && option->count() > 0) ||
                std::any_of(chosen.begin(), chosen.end(), [&](const Chosen& c) { return c.flag == flag; });
     };
@@ -176,7 +177,7 @@ Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, co
         for (const Setting* setting : open_settings(app, file, host, chosen)) {
             // What excludes what was just taken; a further value of one flag excludes nothing.
             if (ruled_out(app, chosen, setting->key)) continue;
-            const CLI::Option& option = *app.get_option("--" + setting->key);
+            const CLI::Option& option = *option_named(app, setting->key);
             if (const auto taken = take(chosen_from(file, *setting), option); !taken) return taken.error();
         }
     }

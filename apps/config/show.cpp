@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/command_line.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -53,7 +55,7 @@ std::string show_config(const CLI::App& app, const Configured& configured, const
         if (*set) line(out, key, (*set)->value, (*set)->origin);
     }
     for (const std::string& key : setting_names(app)) {
-        const CLI::Option& option = *app.get_option("--" + key);
+        const CLI::Option& option = *option_named(app, key);
         const std::vector<std::string> origins = origins_of(option, configured);
         std::size_t at = 0;
         for (const std::string& value : values_of(option))

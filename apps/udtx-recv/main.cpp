@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <system_error>
 
 #include "common/descriptors.hpp"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     using namespace udtx::apps;
     const StandardDescriptors standard;
     try {
+        end_cleanly_without_memory();
         forbid_core_dumps();
         raise_descriptor_limit();
         Terminal terminal(STDERR_FILENO);
@@ -116,6 +118,9 @@ int main(int argc, char** argv) {
         // A thread that the system does not give: no fault of ours.
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::network);
+    } catch (const std::bad_alloc&) {
+        std::cerr << "udtx-recv: out of memory\n";
+        return static_cast<int>(ExitCode::file_io);
     } catch (const std::exception& e) {
         std::cerr << "udtx-recv: " << e.what() << '\n';
         return static_cast<int>(ExitCode::protocol);
