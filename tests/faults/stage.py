@@ -10,7 +10,8 @@ import time
 from trees import leftovers
 
 # Which end dials, and which one the calls fail at. What is sent comes from the one that has files.
-ROLES = ("push_sender", "push_server", "pull_receiver", "pull_server")
+# "new": the place that it goes to has to be made.
+ROLES = ("push_sender", "push_server", "push_new_server", "pull_receiver", "pull_new_receiver", "pull_server")
 # Generous: the tools give up by themselves after TOOL_TIMEOUT.
 HANG, TOOL_TIMEOUT = 120, 12
 # Codes of docs/tools.md; all others, signals among them, are no way to end.
@@ -19,6 +20,22 @@ CODES = {0, 1, 10, 11, 12, 23, 30, 40, 41, 42, 130}
 
 class Failed(Exception):
     pass
+
+
+def named_calls(path):
+    """The program's own calls of a trace, innermost first."""
+    if not os.path.exists(path):
+        return []
+    out = []
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            found = re.match(r"(/\S*udtx-\w+)\(.*\+(0x[0-9a-f]+)\)", line)
+            if not found:
+                out += [] if "(" in line else [line.strip()]
+                continue
+            named = subprocess.run(["addr2line", "-Cfe", found.group(1), found.group(2)], capture_output=True, text=True)
+            out.append("  " + (named.stdout.splitlines() or [line])[0][:150])
+    return out
 
 
 def read_counts(path):
@@ -36,6 +53,8 @@ class Server:
     def __init__(self, stage, rule=None):
         self.stage, self.log = stage, os.path.join(stage.root, "server.log")
         self.counts = os.path.join(stage.root, "server.counts") if rule is not None else None
+        if self.counts and os.path.exists(self.counts):
+            os.unlink(self.counts)  # a process would count on in it
         command = [stage.recv, "--listen", "127.0.0.1:0", "--dir", stage.root + "/served", "--psk-file", stage.key,
                    "--allow-read", "--allow-delete", "--allow-set-id"]
         with open(self.log, "wb") as log:
@@ -90,7 +109,7 @@ class Stage:
         out["XDG_CONFIG_HOME"] = self.root + "/no-settings"
         out["XDG_RUNTIME_DIR"] = self.root + "/run"
         if rule is not None:
-            out.update(LD_PRELOAD=self.library, UDTX_FAULT=rule, UDTX_FAULT_COUNTS=counts)
+            out.update(LD_PRELOAD=self.library, UDTX_FAULT=rule, UDTX_FAULT_COUNTS=counts, UDTX_FAULT_TRACE=self.root + "/trace")
         return out
 
     def clean_server(self):
@@ -103,21 +122,27 @@ class Stage:
             self.clean.stop()
 
     def fresh(self, role):
-        """The place that the transfer goes to, with the old tree in it."""
-        place = os.path.join(self.served if role.startswith("push") else self.root, "dst")
-        if os.path.exists(place):
-            subprocess.run(["chmod", "-R", "u+rwx", place], check=True)
-            shutil.rmtree(place)
+        """The place that the transfer goes to, with the old tree in it unless it is new."""
+        top = os.path.join(self.served if role.startswith("push") else self.root, "dst")
+        if os.path.exists(top):
+            subprocess.run(["chmod", "-R", "u+rwx", top], check=True)
+            shutil.rmtree(top)
         for left in leftovers(self.served):
             os.unlink(os.path.join(self.served, left))
-        subprocess.run(["cp", "-a", self.tree.old, place], check=True)
-        return place
+        if "new" in role:
+            return top + "/made/below"
+        subprocess.run(["cp", "-a", self.tree.old, top], check=True)
+        return top
+
+    def tidy(self, place):
+        subprocess.run([self.recv, "clean", place], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=self.environment())
 
     def transfer(self, role, port, place, rule=None, counts=None):
         """(code, what it said); dials the server at `port`."""
         url = f"udtx://127.0.0.1:{port}"
-        ends = ([self.send], [self.tree.new + "/", url + "/dst"]) if role.startswith("push") else (
-            [self.recv], [url + "/src/", place])
+        ends = ([self.send], [self.tree.new + "/", url + place.removeprefix(self.served)]) if role.startswith("push") else (
+            [self.recv], [url + "/src/", place + "/"])
         command = ends[0] + ["-a", "--delete", "--psk-file", self.key, "--timeout", str(TOOL_TIMEOUT)] + ends[1]
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment(rule, counts))
         try:

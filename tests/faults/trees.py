@@ -56,20 +56,26 @@ class Tree:
                 if not os.path.islink(at) and os.stat(at).st_mtime > OLD + 2_000:
                     os.utime(at, (OLD, OLD + (1_000 if new else 0)))
 
-    def problems(self, root):
+    def problems(self, root, had_old):
         """Wrong files under final names: neither the old nor the new content, or names that nobody sent."""
         found = []
         is_there = look(root)
         for path, entry in is_there.items():
             if is_ours(path):
                 continue
-            may = [tree[path].content for tree in (self.wanted, self.before) if path in tree]
+            may = [tree[path].content for tree in (self.wanted, self.before if had_old else {}) if path in tree]
             if entry.content not in may:
                 found.append(f"{path} is {entry.short()}, neither old nor new")
         for path, entry in self.before.items():
-            if path in self.wanted and path not in is_there:
+            if had_old and path in self.wanted and path not in is_there:
                 found.append(f"{path} is gone: it stood there, and is in the new tree")
         return found
+
+    def missing(self, root):
+        """What of the tree that was sent is not there."""
+        is_there = look(root)
+        return sorted(path for path, entry in self.wanted.items()
+                      if path not in is_there or is_there[path].content != entry.content)
 
     def differences(self, root):
         """From the tree that was sent, with modes, times, link counts and attributes."""

@@ -32,6 +32,7 @@ printf 'linked' >"$work/elsewhere/.x.udtx-$number.part"
 ln -s ../elsewhere "$work/dst/link"
 ln -s ../elsewhere/.x.udtx-$number.part "$work/dst/sub/.y.udtx-$number.part"
 printf 'orphan' >"$work/dst/sub/.x.udtx-$number.part"  # of a run without a journal
+ln -s anywhere "$work/dst/sub/.udtx-$number.part"  # a symbolic link that did not get its name
 before=$(left)
 others=".udtx-$number.journal
 .udtx-$number.part
@@ -43,6 +44,7 @@ clean 0 -n "$work/dst"
 lists '^at/\.udtx-[0-9a-f]{16}\.journal$'
 lists '^at/src/\..*\.part$'
 lists "^sub/.x.udtx-$number.part$"
+lists "^sub/.udtx-$number.part$"
 said "nothing was done: [0-9]+ files, .* would be removed, [0-9]+ kept"
 cp "$work/last.out" "$work/listed"
 [ "$(left)" = "$before" ] || fail "-n removed something"

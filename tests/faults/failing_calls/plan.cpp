@@ -1,5 +1,7 @@
 #include "plan.hpp"
 
+#include "trace.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -109,6 +111,7 @@ void share_counts(const char* path) {
 __attribute__((constructor)) void begin() {
     if (const char* path = std::getenv("UDTX_FAULT_COUNTS")) share_counts(path);
     for (unsigned i = 0; i < kKinds; ++i) std::strncpy(g_records[i].name, kNames[i], sizeof g_records[i].name - 1);
+    if (const char* path = std::getenv("UDTX_FAULT_TRACE")) begin_trace(path);
     const char* rules = std::getenv("UDTX_FAULT");
     for (std::string_view rest = rules != nullptr ? rules : ""; !rest.empty();) {
         const auto end = rest.find(',');
@@ -127,9 +130,22 @@ int next(Kind kind) noexcept {
     for (std::size_t i = 0; i < g_rule_count; ++i) {
         if (g_rules[i].kind != kind || !g_rules[i].meets(number)) continue;
         record.failed.fetch_add(1, std::memory_order_relaxed);
+        trace_failure();
         return g_rules[i].error;
     }
     return 0;
+}
+
+void choose(Kind kind, int error, std::uint64_t n, bool every) noexcept {
+    for (unsigned i = 0; i < kKinds; ++i) g_records[i].made = g_records[i].failed = 0;
+    g_rules[0] = {kind, error, n, false, every};
+    g_rule_count = 1;
+}
+
+std::uint64_t failures() noexcept {
+    std::uint64_t sum = 0;
+    for (unsigned i = 0; i < kKinds; ++i) sum += g_records[i].failed;
+    return sum;
 }
 
 void arm(bool on) noexcept { g_armed.store(on); }

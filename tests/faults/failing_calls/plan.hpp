@@ -4,6 +4,9 @@
 // UDTX_FAULT=KIND:ERROR:WHEN[,...]   WHEN is N (the nth call of the kind), N+ (all from there on) or %K (every kth).
 //                                    ERROR is a name as in errno(3), or "short": fewer bytes than were asked for
 // UDTX_FAULT_COUNTS=FILE             Record (below) of each kind, kept up to date: a program may end by _exit()
+// UDTX_FAULT_TRACE=FILE              Where the first call that failed was made from, and where the program was when a
+// signal
+//                                    ended it
 #pragma once
 
 #include <atomic>
@@ -70,6 +73,10 @@ inline int error_of(Kind kind) noexcept {
     const int error = next(kind);
     return error == kShort ? 0 : error;
 }
+/// Of a program that has the stand-ins in it: this is to fail, and nothing has been counted.
+void choose(Kind kind, int error, std::uint64_t n, bool every) noexcept;
+/// How many calls have failed since then.
+std::uint64_t failures() noexcept;
 /// From here on, or no more.
 void arm(bool on) noexcept;
 

@@ -58,6 +58,6 @@ UDTX_FAILS(Kind::pipe, int, -1, epoll_create1, (int flags), (flags))
 UDTX_FAILS(Kind::pipe, int, -1, eventfd, (unsigned value, int flags), (value, flags))
 UDTX_FAILS(Kind::pipe, int, -1, pipe, (int* ends), (ends))
 UDTX_FAILS(Kind::pipe, int, -1, pipe2, (int* ends, int flags), (ends, flags))
-UDTX_FAILS(Kind::pipe, int, -1, timerfd_create, (int clock, int flags), (clock, flags))
+UDTX_FAILS(Kind::timer, int, -1, timerfd_create, (int clock, int flags), (clock, flags))
 UDTX_FAILS(Kind::timer, int, -1, timerfd_settime, (int fd, int flags, const itimerspec* when, itimerspec* before),
            (fd, flags, when, before))

@@ -58,7 +58,8 @@ Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const 
             const BriefRights rights(at.get());
             made = ::mkdirat(at.get(), component.c_str(), 0777) == 0;
         }
-        if (made) static_cast<void>(sync_directory(at.get()));
+        const int unsynced = made ? sync_directory(at.get()) : 0;
+        if (unsynced != 0) return io_error("cannot make directory", path, unsynced);
         if (made || errno == EEXIST) {
             next.reset(open_entry(at.get(), component.c_str(), O_RDONLY | O_DIRECTORY | kAlways));
         }

@@ -196,6 +196,7 @@ void ReceiveJob::tell_unset(Instant now, proto::Connection& connection) {
     MessageWriter out;
     for (const Unset& unset : report_.outcome().unset) out.put(message::Unset{unset});
     if (!out.empty()) send(now, connection, out);
+    for (const Unset& unset : std::exchange(sender_lacks_, {})) report_.lacks(unset);
 }
 
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
@@ -205,9 +206,9 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, const messa
         report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unsent; });
     }
     confirm_sent_ = true;
+    tell_unset(now, connection);
     set_status(status_from_failures(report_.outcome()));
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
-    tell_unset(now, connection);
     send(now, connection, message);
     if (!options_.confirms_last) return;
     queue_.cancel();

@@ -128,6 +128,7 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::Finish& m);
     Result<void> handle(const message::Plan& m);
     Result<void> handle(const message::Note& m);
+    Result<void> handle(const message::Unset& m);
     Result<void> handle(const message::Found& m);
     /// What there is to do: announced, or, if that is more, found by the sender.
     void tell_totals();
@@ -200,7 +201,8 @@ class ReceiveJob final : public Job {
     message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
     std::size_t notes_ = 0;
-    bool placed_ = false;  // of a pull: the server has said what there is
+    std::vector<Unset> sender_lacks_;  // what the sender could not read, and so knows
+    bool placed_ = false;              // of a pull: the server has said what there is
     bool accepted_sent_ = false;
     bool finish_queued_ = false;
     bool data_ended_ = false;

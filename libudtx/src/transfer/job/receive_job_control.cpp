@@ -106,6 +106,7 @@ Result<void> ReceiveJob::handle(const Message& message) {
     if (const auto* rules = std::get_if<message::Rules>(&message)) return handle(*rules);
     if (const auto* unsent = std::get_if<message::Unsent>(&message)) return handle(*unsent);
     if (const auto* note = std::get_if<message::Note>(&message)) return handle(*note);
+    if (const auto* unset = std::get_if<message::Unset>(&message)) return handle(*unset);
     if (const auto* plan = std::get_if<message::Plan>(&message)) return handle(*plan);
     if (const auto* found = std::get_if<message::Found>(&message)) return handle(*found);
     if (const auto* digests = std::get_if<message::Digests>(&message)) return handle(*digests);
@@ -156,6 +157,12 @@ Result<void> ReceiveJob::handle(const message::Plan& m) {
 Result<void> ReceiveJob::handle(const message::Note& m) {
     if (++notes_ > kMaxNotes) return broken("too many notes");
     report_.warn("sender: " + escape_line(m.text));
+    return {};
+}
+
+Result<void> ReceiveJob::handle(const message::Unset& m) {
+    if (++notes_ > kMaxNotes) return broken("too many notes");
+    add(sender_lacks_, m.entries);
     return {};
 }
 

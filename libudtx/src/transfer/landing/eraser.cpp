@@ -18,11 +18,19 @@ namespace {
 constexpr std::size_t kMaxEraseDepth = kMaxDepth;
 constexpr std::size_t kMaxTops = 65536;
 
-std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string>& names, Look look) {
+using Unknown = std::function<void(const std::string& name, int error_number)>;
+
+std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string>& names, Look look,
+                                    const Unknown& unknown) {
     std::vector<ListedEntry> out;
     for (const std::string& name : names) {
         ListedEntry entry{name, {}};
-        if (look_at_entry(directory, name.c_str(), entry.facts, look) == 0) out.push_back(std::move(entry));
+        const int error = look_at_entry(directory, name.c_str(), entry.facts, look);
+        if (error == 0) {
+            out.push_back(std::move(entry));
+        } else if (error != ENOENT) {
+            unknown(name, error);
+        }
     }
     return out;
 }
@@ -119,8 +127,9 @@ bool Eraser::is_protected(const std::string& name, const std::string& path, bool
 }
 
 bool Eraser::has_come(int parent, const std::string& name) const {
+    if (!folds_) return false;
     EntryFacts facts;
-    if (!folds_ || look_at_entry(parent, name.c_str(), facts) != 0) return false;
+    if (const int error = look_at_entry(parent, name.c_str(), facts); error != 0) return error != ENOENT;
     // A file may have other names, of which one came.
     return (facts.is_directory() || facts.links <= 1) && claims_.holds(facts);
 }
@@ -136,11 +145,14 @@ void Eraser::look_through(Spellings spellings) {
     if (error != 0) return callbacks_.failed(directory, io_error("cannot look into", directory, error));
     folds_ = claims_.may_fold(directory);
     Looking found{std::move(spellings), std::move(fd), {}, {}};
-    found.listed = entries_of(found.fd.get(), names, Look::cached);
+    const auto unknown = [&](const std::string& name, int number) {
+        left(path_in(found.spellings.front(), name), number);
+    };
+    found.listed = entries_of(found.fd.get(), names, Look::cached, unknown);
     if (folds_) {
         found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         if (!found.otherwise->all_numbered()) {
-            found.listed = entries_of(found.fd.get(), names, Look::fresh);
+            found.listed = entries_of(found.fd.get(), names, Look::fresh, unknown);
             found.otherwise = folded_.read_otherwise(found.fd.get(), found.spellings, found.listed);
         }
         for (const std::string& path : found.otherwise->doubtful()) go_into({path});
@@ -179,12 +191,17 @@ void Eraser::go_into(const Spellings& sent) {
 
 bool Eraser::remove(int parent, const std::string& name, const std::string& path) {
     struct stat st = {};
-    if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return true;
+    if (::fstatat(parent, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT || left(path, errno);
     if (has_come(parent, name)) {
         callbacks_.failed(path, in_doubt(path, path));
         return false;
     }
     return S_ISDIR(st.st_mode) ? begin_emptying(parent, name, name, path) : take_away(parent, name, path, false);
+}
+
+bool Eraser::left(const std::string& path, int error_number) {
+    callbacks_.failed(path, io_error("cannot delete", path, error_number));
+    return false;
 }
 
 bool Eraser::take_away(int parent, const std::string& name, const std::string& path, bool directory) {
@@ -193,10 +210,7 @@ bool Eraser::take_away(int parent, const std::string& name, const std::string& p
     };
     int error = attempt();
     if (error == EACCES && callbacks_.lend(split_leaf(path).directory)) error = attempt();
-    if (error != 0) {
-        callbacks_.failed(path, io_error("cannot delete", path, error));
-        return false;
-    }
+    if (error != 0) return left(path, error);
     callbacks_.erased(directory ? path + '/' : path);
     return true;
 }
@@ -210,10 +224,7 @@ bool Eraser::begin_emptying(int parent, const std::string& leaf, std::string nam
     }
     if (error == 0 && !fd) error = errno;
     std::vector<std::string> names = fd ? names_in(fd.get(), error) : std::vector<std::string>();
-    if (error != 0) {
-        callbacks_.failed(path, io_error("cannot delete", path, error));
-        return false;
-    }
+    if (error != 0) return left(path, error);
     emptying_.push_back({std::move(name), path, std::move(fd), std::move(names)});
     return true;
 }
@@ -225,8 +236,11 @@ void Eraser::empty_more() {
         const std::string inside = top.names[top.next++];
         const std::string below = path_in(top.path, inside);
         struct stat st = {};
-        if (::fstatat(top.fd.get(), inside.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-        const bool goes = !is_protected(inside, below, S_ISDIR(st.st_mode)) && remove(top.fd.get(), inside, below);
+        const int error = ::fstatat(top.fd.get(), inside.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+        if (error == ENOENT) return;
+        const bool goes =
+            error != 0 ? left(below, error)
+                       : !is_protected(inside, below, S_ISDIR(st.st_mode)) && remove(top.fd.get(), inside, below);
         if (!goes) emptying_[place].all_gone = false;
         return;
     }

@@ -36,6 +36,11 @@ std::string temporary_of(std::uint64_t transfer, const std::string& path) {
 std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
 
 bool is_ours(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_uid == ::geteuid(); }
+/// A symbolic link has a temporary name of this shape until it gets its own.
+bool is_temporary_link(const std::string& name, const struct stat& st) {
+    return S_ISLNK(st.st_mode) && st.st_uid == ::geteuid() && name.size() == temp_name(0).size() &&
+           in_lower_case(name).starts_with(".udtx-");
+}
 
 std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t>(st.st_blocks) * 512; }
 
@@ -205,7 +210,7 @@ class Cleaner {
         const std::string path = path_in(directory, name);
         if (doomed_.count(path) > 0) return;
         if (spared_.count(path) > 0) return keep(path, "its journal stays");
-        if (!is_ours(st)) return keep(path, "it is no file of this user's transfers");
+        if (!is_ours(st) && !is_temporary_link(name, st)) return keep(path, "it is no file of this user's transfers");
         // As late as can be: whoever begins a file holds the directory before.
         const Use use = use_here();
         if (use == Use::some) return keep(path, "a transfer is under way");

@@ -464,8 +464,8 @@ void SourceReader::finish() {
 
 void SourceReader::tell_warnings() {
     const Outcome outcome = report_.outcome();
+    for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
     std::vector<std::string> texts = outcome.warnings;
-    for (const Unset& unset : outcome.unset) texts.push_back(describe(unset));
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
     if (texts.size() > kMaxNotes) texts.resize(kMaxNotes);
     for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
