@@ -5,11 +5,14 @@ set(UDTX_STANDARD_HEADERS
     <algorithm> <array> <atomic> <chrono> <cmath> <cstddef> <cstdint> <cstring> <deque> <functional> <map> <memory>
     <mutex> <optional> <span> <string> <string_view> <system_error> <tuple> <unordered_map> <utility> <variant> <vector>)
 
-if(UDTX_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    message(STATUS "UDTX_PRECOMPILE: for g++ only, ignored")
+if(UDTX_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_ID MATCHES "^(GNU|Clang)$")
+    message(STATUS "UDTX_PRECOMPILE: for g++ and clang only, ignored")
     set(UDTX_PRECOMPILE OFF)
 endif()
-if(UDTX_PRECOMPILE)
+if(UDTX_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # For ccache: the time is not part of what was compiled.
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+elseif(UDTX_PRECOMPILE)
     # ccache keeps what was compiled with one only if the compiler says what was in it (and CCACHE_SLOPPINESS, in ./dev).
     add_compile_options(-fpch-preprocess)
     # Where headers were precompiled, g++ 12 warns of lengths in the standard library's own strings that cannot be; a

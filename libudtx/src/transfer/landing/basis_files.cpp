@@ -93,7 +93,8 @@ void BasisFiles::set_mode(const std::string& path, const struct stat& st, std::u
 
 void BasisFiles::begin_hashing(const std::string& path, const message::Query& query, std::uint64_t count) {
     int error = 0;
-    Hashing& file = hashing_.emplace();
+    hashing_ = Hashing{};
+    Hashing& file = *hashing_;
     file.path = path;
     file.size_asked = query.size;
     file.count = count;

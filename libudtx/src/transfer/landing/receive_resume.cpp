@@ -80,7 +80,8 @@ void ReceiveResume::begin(Partial& partial, std::uint64_t number) {
     int error = 0;
     const SplitName split = split_leaf(partial.path);
     const std::string name = temp_name(unique_for(partial.path));
-    ProvingPieces& proving = proving_pieces_.emplace();
+    proving_pieces_ = ProvingPieces{};
+    ProvingPieces& proving = *proving_pieces_;
     proving.partial = &partial;
     proving.fd = root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);
     for (const auto& [offset, piece] : partial.pieces) proving.claimed.push_back(piece);
