@@ -1,16 +1,14 @@
 #include "options/tree_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <utility>
 
 #include "common/read_file.hpp"
-#include "common/text.hpp"
 #include "common/usage.hpp"
+#include "options/lists.hpp"
 #include "options/overwrite.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -20,18 +18,6 @@ Result<std::string> read_all(const std::string& name, const std::string& option)
     auto text = read_file(name);
     if (!text) return usage(option + ": " + text.error().message);
     return text;
-}
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-    std::vector<std::string> out;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(separator, at), text.size());
-        std::string line = text.substr(at, end - at);
-        if (separator == '\n' && line.ends_with('\r')) line.pop_back();
-        if (!line.empty()) out.push_back(std::move(line));
-        at = end + 1;
-    }
-    return out;
 }
 
 }  // namespace
@@ -79,30 +65,14 @@ Result<void> TreeOptions::collect_rules(const CLI::App& app) {
     auto exclude = excludes.begin();
     auto include = includes.begin();
     auto file = exclude_files.begin();
-    // As rsync reads them: "- " and "+ " say what a rule is, whatever brought it, and "!" forgets those before it.
-    const auto add = [&](bool included, std::string pattern) -> Result<void> {
-        if (pattern == "!") {
-            rules = {};
-            return {};
-        }
-        if (pattern.starts_with("+ ") || pattern.starts_with("- ")) {
-            included = pattern.front() == '+';
-            pattern.erase(0, 2);
-        }
-        auto added = rules.add({included, std::move(pattern)});
-        if (added) return {};
-        return usage(std::string(included ? "--include: " : "--exclude: ") + added.error().message);
-    };
     for (const CLI::Option* option : app.parse_order()) {
         Result<void> added;
-        if (option->check_name("--exclude") && exclude != excludes.end()) added = add(false, *exclude++);
-        if (option->check_name("--include") && include != includes.end()) added = add(true, *include++);
+        if (option->check_name("--exclude") && exclude != excludes.end()) added = add_rule(rules, false, *exclude++);
+        if (option->check_name("--include") && include != includes.end()) added = add_rule(rules, true, *include++);
         if (option->check_name("--exclude-from") && file != exclude_files.end()) {
             const auto text = read_all(*file++, "--exclude-from");
             if (!text) return text.error();
-            for (const std::string& line : split_at(*text, '\n')) {
-                if (added && line.front() != '#' && line.front() != ';') added = add(false, line);
-            }
+            added = add_rules(rules, *text);
         }
         if (!added) return added;
     }
@@ -113,15 +83,9 @@ Result<void> TreeOptions::read_names() {
     if (names_file.empty()) return {};
     const auto text = read_all(names_file, "--files-from");
     if (!text) return text.error();
-    names = split_at(*text, names_by_nul ? '\0' : '\n');
-    const auto is_comment = [](const std::string& line) { return line.front() == '#' || line.front() == ';'; };
-    if (!names_by_nul) std::erase_if(*names, is_comment);
-    for (const std::string& name : *names) {
-        const auto parts = transfer::split_path(name);
-        if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
-            return usage("--files-from: '" + escape_for_terminal(name) + "' leads out of the source");
-        }
-    }
+    auto parsed = parse_names(*text, names_by_nul);
+    if (!parsed) return parsed.error();
+    names = std::move(*parsed);
     return {};
 }
 
