@@ -50,20 +50,26 @@ function(udtx_add_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()
 
-# udtx_add_fuzz(<name> SOURCES <files...> [LIBS <targets...>] [CORPUS <directory>])
-# The sources define LLVMFuzzerTestOneInput. With UDTX_FUZZ they become a libFuzzer binary under <build>/fuzz; otherwise a
-# ctest entry replays the seeds in CORPUS and every truncation of them, so that each build keeps what fuzzing found.
+# udtx_add_fuzz(<name> [LIBS <targets...>] [SOURCES <files...>] [WHOLE])
+# <name>.cpp defines LLVMFuzzerTestOneInput. With UDTX_FUZZ it becomes a libFuzzer binary under <build>/fuzz; otherwise a
+# ctest entry replays the seeds in corpus/<name> and every truncation of them, so that each build keeps what fuzzing
+# found. WHOLE: without the truncations, of a target that takes a millisecond for an input. SOURCES: more of them.
 function(udtx_add_fuzz name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SOURCES;LIBS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "" "SOURCES;LIBS")
     if(UDTX_FUZZ)
-        add_executable(${name} ${arg_SOURCES})
+        add_executable(${name} ${name}.cpp ${arg_SOURCES})
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+        add_dependencies(udtx-fuzz ${name})
     elseif(UDTX_BUILD_TESTS)
-        add_executable(${name} ${arg_SOURCES})
+        add_executable(${name} ${name}.cpp ${arg_SOURCES})
         target_link_libraries(${name} PRIVATE udtx_fuzz_replay)
         target_compile_options(${name} PRIVATE ${UDTX_SELDOM_RUN})
-        add_test(NAME ${name} COMMAND ${name} ${arg_CORPUS})
+        set(whole "")
+        if(arg_WHOLE)
+            set(whole --whole)
+        endif()
+        add_test(NAME ${name} COMMAND ${name} ${whole} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
         set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
     else()
         return()

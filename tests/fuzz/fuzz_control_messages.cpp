@@ -8,6 +8,9 @@
 #include "transfer/names.hpp"
 #include "transfer/source/filter_rules.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {7, "messages that parse are within bounds and are written and read to the same"}};
+
 using namespace udtx;
 using namespace udtx::transfer;
 using udtx::fuzz::require;

@@ -7,6 +7,9 @@
 #include "transfer/names.hpp"
 #include "transfer/resume/journal_format.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {7, "of a journal no more is believed than is whole, names are checked"}};
+
 using namespace udtx;
 using namespace udtx::transfer;
 using udtx::fuzz::require;

@@ -19,6 +19,9 @@
 #include "sim/prng.hpp"
 #include "wire/header.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {4, "no state outlives its time, never more bytes back than came in"}};
+
 namespace {
 
 using namespace udtx;

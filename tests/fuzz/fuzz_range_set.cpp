@@ -6,6 +6,8 @@
 #include "base/range_set.hpp"
 #include "fuzz/require.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{3, "sets of ranges are what a bitmap is"}};
+
 using udtx::fuzz::require;
 
 namespace {

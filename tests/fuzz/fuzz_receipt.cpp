@@ -6,6 +6,9 @@
 #include "transfer/names.hpp"
 #include "transfer/receipt/receipt.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {7, "of a receipt only what is whole and within bounds is believed"}};
+
 using namespace udtx;
 using namespace udtx::transfer;
 using udtx::fuzz::require;

@@ -6,6 +6,9 @@
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {1, "headers that parse are written and parse to the same"}};
+
 using namespace udtx;
 using namespace udtx::wire;
 using udtx::fuzz::require;

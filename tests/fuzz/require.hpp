@@ -1,10 +1,18 @@
-// What a fuzz target calls a failure.
+// What a fuzz target calls a failure, and which cases of the fault matrix it tries.
 #pragma once
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace udtx::fuzz {
+
+/// Each target defines its own; the replay of its seeds tells them.
+struct FaultCase {
+    int number = 0;
+    const char* bound = nullptr;
+};
+extern const std::vector<FaultCase> kFaultCases;
 
 inline void require(bool holds, const char* what) {
     if (holds) return;

@@ -1,5 +1,5 @@
-// Stands in for libFuzzer's main in ordinary builds: feeds each seed file, and each truncation of it, to the fuzz
-// target.
+// Stands in for libFuzzer's main in ordinary builds: feeds each seed file, and each truncation of it unless the first
+// argument is --whole, to the fuzz target.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
+
+#include "fuzz/require.hpp"
+#include "test/fault_case.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -15,34 +19,45 @@ namespace {
 
 constexpr std::size_t kMaxTruncations = 2048;
 
-void replay(const std::filesystem::path& file) {
+/// Returns the number of inputs.
+std::size_t replay(const std::filesystem::path& file, bool whole) {
     std::ifstream in(file, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    const std::size_t shortest = bytes.size() - std::min(bytes.size(), kMaxTruncations);
+    const std::size_t shortest = bytes.size() - std::min(bytes.size(), whole ? 0 : kMaxTruncations);
     for (std::size_t size = shortest; size <= bytes.size(); ++size) {
         // An exact allocation lets ASan see a read one byte past the truncated input.
         const std::vector<std::uint8_t> input(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
         LLVMFuzzerTestOneInput(input.data(), input.size());
     }
+    return bytes.size() - shortest + 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     LLVMFuzzerTestOneInput(nullptr, 0);
+    const bool whole = argc > 1 && std::string(argv[1]) == "--whole";
     std::size_t files = 0;
-    for (int i = 1; i < argc; ++i) {
+    std::size_t inputs = 1;
+    for (int i = whole ? 2 : 1; i < argc; ++i) {
         if (!std::filesystem::exists(argv[i])) {
             std::fprintf(stderr, "no corpus at %s\n", argv[i]);
             return 1;
         }
         for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
             if (entry.is_regular_file()) {
-                replay(entry.path());
+                inputs += replay(entry.path(), whole);
                 ++files;
             }
         }
     }
-    std::printf("replayed %zu seeds\n", files);
+    if (files == 0) {
+        std::fprintf(stderr, "no seeds\n");
+        return 1;
+    }
+    for (const auto& fault : udtx::fuzz::kFaultCases) {
+        udtx::test::fault_case(fault.number, fault.bound,
+                               std::to_string(inputs) + " inputs of " + std::to_string(files) + " seeds");
+    }
     return 0;
 }

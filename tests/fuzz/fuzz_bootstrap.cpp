@@ -1,0 +1,95 @@
+// What the two ends say over ssh before there is a connection: the request as the far end hears it, on its standard
+// input, and the blocks as such. What is understood can be written again, and is understood as the same.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "common/signals.hpp"
+#include "fuzz/require.hpp"
+#include "os/unique_fd.hpp"
+#include "ssh/bootstrap_channel.hpp"
+#include "ssh/bootstrap_fields.hpp"
+#include "ssh/bootstrap_key.hpp"
+
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {7, "blocks over ssh that are understood are written and understood to the same"}};
+
+using namespace udtx;
+using namespace udtx::apps;
+using udtx::fuzz::require;
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames{"key", "source", "destination", "port", "error", "x"};
+
+bool same(const BootstrapFields& a, const BootstrapFields& b) {
+    return std::all_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+        return a.all(name) == b.all(name) && a.get(name) == b.get(name) && a.number(name) == b.number(name);
+    });
+}
+
+/// Calls `take` with each line.
+template <class Take>
+void for_each_line(std::string_view text, Take take) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        if (!take(text.substr(0, end))) return;
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+void check_blocks(std::string_view text) {
+    BootstrapFieldReader reader;
+    for_each_line(text, [&](std::string_view line) {
+        if (const auto greeting = parse_greeting(line)) {
+            std::string written = to_line(*greeting);
+            require(written.ends_with('\n'), "a greeting is a line");
+            written.pop_back();
+            const auto again = parse_greeting(written);
+            require(again && again->bootstrap == greeting->bootstrap && again->transfer == greeting->transfer &&
+                        again->program == greeting->program,
+                    "a greeting is written to the same");
+        }
+        const auto block = reader.feed(line);
+        if (!block) return false;
+        if (!block->has_value()) return true;
+        BootstrapFieldReader other;
+        bool ended = false;
+        for_each_line((*block)->to_text(), [&](std::string_view one) {
+            require(!ended, "a block ends once");
+            const auto again = other.feed(one);
+            require(again.ok(), "a written block can be read");
+            ended = again->has_value();
+            if (ended) require(same(**block, **again), "and is the same");
+            return true;
+        });
+        require(ended, "a written block ends");
+        return true;
+    });
+}
+
+/// As a program hears it that ssh started.
+void check_channel(std::string_view text) {
+    static SignalWatch signals;
+    const UniqueFd in(::memfd_create("in", MFD_CLOEXEC));
+    require(in && ::write(in.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()), "memory is there");
+    require(::lseek(in.get(), 0, SEEK_SET) == 0, "it can be read from its start");
+    BootstrapChannel channel(signals, in.get(), -1);
+    const auto request = channel.await();
+    if (!request) return;
+    require(request->credentials.uses_psk(), "a request has a key");
+    require(parse_key(request->fields.get("key")).has_value(), "the one that it says");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    check_blocks(text);
+    check_channel(text);
+    check_channel(own_greeting() + text);
+    check_channel(own_greeting() + "key " + std::string(64, 'a') + "\n" + text);
+    return 0;
+}

@@ -1,0 +1,143 @@
+// A sender with a valid key that says anything: to a server, or in answer to a pull. Whatever it says, nothing outside
+// of the directory changes, and of a pull nothing comes that was not asked for; the job ends when the connection does.
+//
+// Input: one byte that chooses (1: a pull, 2: another name for it, 4: --allow-delete, 8: set-user-ID bits are allowed,
+// 16: without resume), then records as in script.hpp. Kind 0x80 and above: the disk has its turn first.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "fuzz/job_end.hpp"
+#include "fuzz/require.hpp"
+#include "fuzz/script.hpp"
+#include "transfer/job/receive_job.hpp"
+#include "transfer/names.hpp"
+
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {44, "whatever names a sender says, nothing outside of the directory changes"}};
+
+using namespace udtx;
+using namespace udtx::transfer;
+using fuzz::require;
+
+namespace {
+
+fuzz::Place& place() {
+    static fuzz::Place shared;
+    return shared;
+}
+
+constexpr const char* kAsked = "dir";
+constexpr const char* kRenamed = "copy";
+
+ReceiveOptions options_of(std::uint8_t choice) {
+    ReceiveOptions options;
+    options.directory = place().in();
+    options.allow_erase = (choice & 4U) != 0;
+    options.allow_set_id = (choice & 8U) != 0;
+    options.resume = (choice & 16U) == 0;
+    if ((choice & 1U) == 0) return options;
+    PullWish wish;
+    wish.what.sources = {kAsked};
+    wish.what.erase = options.allow_erase;
+    auto request = messages_of(wish);
+    require(request.ok(), "a pull can be asked for");
+    options.role = Role::client;
+    options.pull.emplace(PullOrder{*request, AskedFor(wish, AskedFor::Sources::names),
+                                   [choice](const message::Sources&) -> Result<PullPlace> {
+                                       return PullPlace{place().in(), (choice & 2U) != 0 ? kRenamed : ""};
+                                   }});
+    return options;
+}
+
+class Target {
+  public:
+    explicit Target(std::uint8_t choice)
+        : pull_((choice & 1U) != 0),
+          renamed_((choice & 2U) != 0),
+          client_(line_, 1, fuzz::provider()),
+          server_(line_, 2, fuzz::provider()) {
+        auto job = ReceiveJob::create(options_of(choice), done_.callback());
+        require(job.ok(), "the directory can be opened");
+        end_ = std::make_shared<fuzz::JobEnd>(std::move(*job));
+        peer_ = std::make_shared<fuzz::Peer>();
+        const std::shared_ptr<sim::App> listening = pull_ ? std::shared_ptr<sim::App>(peer_) : end_;
+        const std::shared_ptr<sim::App> dialling = pull_ ? std::shared_ptr<sim::App>(end_) : peer_;
+        server_.listen(1, [=](proto::Connection&) { return listening; });
+        client_.connect(server_.address(), dialling);
+        line_.settle(std::chrono::milliseconds(50));
+        require(sender().connection != nullptr, "the connection is up");
+        if (!pull_) peer_->dial(*sender().connection);
+    }
+
+    void take(const fuzz::Record& record) {
+        if (peer_->closed()) return;
+        if (record.kind >= 0x80) run();
+        script_.add(record);
+        // The first kind of data decides what its stream is.
+        flush();
+    }
+
+    void finish() {
+        run();
+        if (const auto connection = sender().connection) {
+            connection->close(line_.now(), 1, "enough");
+            sending_host().pump();
+        }
+        line_.settle(std::chrono::seconds(1));
+        run();
+        if (receiving_host().session().connection) {
+            line_.settle(std::chrono::seconds(60));
+        }
+        done_.await();
+        end_.reset();
+        place().check();
+        if (!pull_) return;
+        for (const std::string& name : place().new_names()) {
+            require(name == (renamed_ ? kRenamed : kAsked) || is_transfer_file(name), "only what was asked for comes");
+        }
+    }
+
+  private:
+    [[nodiscard]] fuzz::LineHost& sending_host() { return pull_ ? server_ : client_; }
+    [[nodiscard]] fuzz::LineHost& receiving_host() { return pull_ ? client_ : server_; }
+    [[nodiscard]] sim::Session& sender() {
+        require(!sending_host().sessions().empty(), "the connection came");
+        return sending_host().session();
+    }
+    void run() { end_->run(line_, receiving_host()); }
+
+    void flush() {
+        const auto connection = sender().connection;
+        if (!connection) return;
+        peer_->say(*connection, script_.control().bytes());
+        peer_->say(*connection, script_.raw());
+        peer_->give(*connection, script_.data(), StreamKind::placed);
+        script_.clear();
+        sending_host().pump();
+        line_.settle(std::chrono::milliseconds(1));
+    }
+
+    bool pull_;
+    bool renamed_;
+    fuzz::Line line_;
+    fuzz::Done done_;
+    std::shared_ptr<fuzz::JobEnd> end_;
+    std::shared_ptr<fuzz::Peer> peer_;
+    fuzz::LineHost client_;
+    fuzz::LineHost server_;
+    fuzz::SenderScript script_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    place().reset();
+    auto in = std::as_bytes(std::span(data + 1, size - 1));
+    Target target(data[0]);
+    fuzz::Record record;
+    for (int records = 0; records < 64 && record.take_from(in); ++records) target.take(record);
+    target.finish();
+    return 0;
+}

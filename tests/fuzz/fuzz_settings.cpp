@@ -1,0 +1,62 @@
+// Files that an owner writes: settings by host, authorized keys, public keys. Every line is understood or named.
+#include <array>
+#include <filesystem>
+#include <string>
+
+#include "config/config_file.hpp"
+#include "fuzz/require.hpp"
+#include "udtx-recv/authorized_keys.hpp"
+
+const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
+    {7, "of settings and authorized keys each line is understood or named; no key leads out of its directory"}};
+
+using namespace udtx;
+using namespace udtx::apps;
+using udtx::fuzz::require;
+
+namespace {
+
+void check_settings(std::string_view text) {
+    const auto file = parse_config(text, "file");
+    if (!file) {
+        require(file.error().code == ErrorCode::invalid_argument, "a bad file is told as such");
+        return require(file.error().message.starts_with("file:"), "with its line");
+    }
+    require(!file->blocks.empty() && file->blocks.front().patterns.empty(), "what comes first is for all hosts");
+    require(file->blocks.front().applies_to(""), "and for none");
+    for (const HostBlock& block : file->blocks) {
+        for (const std::string_view host : {"host", "a.example", ""}) static_cast<void>(block.applies_to(host));
+        for (const Setting& setting : block.settings) {
+            require(!setting.key.empty() && setting.line > 0, "a setting has a name and a line");
+            require(setting.value.find('\n') == std::string::npos, "and a value in one line");
+        }
+    }
+}
+
+void check_keys(std::string_view text) {
+    const auto keys = AuthorizedKeys::parse(text, "keys");
+    if (!keys) {
+        require(keys.error().code == ErrorCode::malformed, "a bad list is told as such");
+        return require(keys.error().message.starts_with("keys, line "), "with its line");
+    }
+    for (const auto& [key, rights] : keys->all()) {
+        require(keys->find(std::span(key.bytes)) == &rights, "a key is found");
+        const std::filesystem::path directory(rights.directory);
+        require(!directory.is_absolute(), "its directory lies below the server's");
+        for (const auto& part : directory) require(part != "..", "and does not lead out of it");
+        require(rights.read || rights.write, "a key is good for something");
+        const auto again = PublicKey::parse(key.to_string());
+        require(again && *again == key, "a key is written to the same");
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    check_settings(text);
+    check_keys(text);
+    // Few inputs have a whole key.
+    check_keys(text + " udtx-ed25519 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= name\n");
+    return 0;
+}

@@ -1,0 +1,56 @@
+// Makes a sender's messages of the records of an input: with all that the protocol wants to be right, so that more than
+// the first check is tried, or raw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transfer/file_digest.hpp"
+#include "transfer/message/messages.hpp"
+
+namespace udtx::fuzz {
+
+/// [kind, length, bytes...]; false: the input has no more.
+struct Record {
+    std::uint8_t kind = 0;
+    std::span<const std::byte> bytes;
+    [[nodiscard]] bool take_from(std::span<const std::byte>& in);
+    [[nodiscard]] std::string_view text() const;
+};
+
+class SenderScript {
+  public:
+    /// Adds what the record says to control() and data().
+    void add(const Record& record);
+
+    [[nodiscard]] const transfer::MessageWriter& control() const noexcept { return control_; }
+    [[nodiscard]] std::span<const std::byte> raw() const noexcept { return raw_; }
+    [[nodiscard]] std::span<const std::byte> data() const noexcept { return data_; }
+    void clear();
+
+  private:
+    void offer(std::uint8_t choice, std::string_view text);
+    void file(std::string_view path, std::span<const std::byte> content, bool right);
+    void pieces(std::string_view path, std::span<const std::byte> numbers);
+    void more(const Record& record);
+    void meta(std::span<const std::byte> bytes);
+    [[nodiscard]] transfer::message::Entry entry(transfer::EntryType type, std::string_view path);
+    void put(const transfer::Message& message) { control_.put(message); }
+
+    transfer::MessageWriter control_;
+    std::vector<std::byte> raw_;
+    std::vector<std::byte> data_;
+    std::uint64_t data_bytes_ = 0;
+    std::uint64_t entries_ = 0;
+    std::uint64_t queries_ = 0;
+    std::uint8_t mode_ = 0;
+    transfer::RootDigest root_{transfer::HashAlgorithm::xxh3_128};
+    std::optional<transfer::Digest> end_;  // nothing is added to it any more
+};
+
+}  // namespace udtx::fuzz
