@@ -8,6 +8,17 @@ namespace udtx::hostile {
 
 using namespace transfer;
 
+void Script::put(const Message& message) {
+    MessageWriter out;
+    out.put(message);
+    control_.insert(control_.end(), out.bytes().begin(), out.bytes().end());
+}
+
+void Script::raw(std::string_view bytes) {
+    const auto raw = std::as_bytes(std::span(bytes));
+    control_.insert(control_.end(), raw.begin(), raw.end());
+}
+
 void Script::sources(SourceShape shape) { put(message::Sources{shape, {}}); }
 
 void Script::offer(const Edit& edit) {

@@ -1,7 +1,9 @@
 // What a lying server answers to a pull, one lie a line.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,20 +26,24 @@ class Script {
     void symlink(std::string_view path, std::string_view target);
     void hard_link(std::string_view path, std::string_view target);
     /// As it is.
-    void put(const transfer::Message& message) { control_.put(message); }
+    void put(const transfer::Message& message);
+    /// No message at all.
+    void raw(std::string_view bytes);
+    /// Data that no message has announced.
+    void spill(std::string_view bytes) { data_ += bytes; }
+    /// With the next index.
+    [[nodiscard]] transfer::message::Entry entry(transfer::EntryType type, std::string_view path);
     void query(std::string_view path);
     void finish();
 
-    [[nodiscard]] const transfer::MessageWriter& control() const noexcept { return control_; }
+    [[nodiscard]] std::span<const std::byte> control() const noexcept { return control_; }
     [[nodiscard]] const std::string& data() const noexcept { return data_; }
     [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
     [[nodiscard]] const transfer::message::Pull& asked() const noexcept { return asked_; }
 
   private:
-    [[nodiscard]] transfer::message::Entry entry(transfer::EntryType type, std::string_view path);
-
     transfer::message::Pull asked_;
-    transfer::MessageWriter control_;
+    std::vector<std::byte> control_;
     transfer::RootDigest root_{transfer::HashAlgorithm::xxh3_128};
     std::string data_;
     std::uint64_t entries_ = 0;

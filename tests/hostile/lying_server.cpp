@@ -58,7 +58,7 @@ class Liar final : public proto::ConnectionHandler {
         lie_.tell(script);
         const StreamId data = need(connection.open_stream(StreamKind::placed));
         const auto bytes = std::as_bytes(std::span(script.data()));
-        const bool good = connection.write(*control_, Chunk::copy_of(script.control().bytes())).ok() &&
+        const bool good = connection.write(*control_, Chunk::copy_of(script.control())).ok() &&
                           (bytes.empty() || connection.write(data, Chunk::copy_of(bytes)).ok()) &&
                           connection.finish(data).ok();
         if (!good) die("cannot write");

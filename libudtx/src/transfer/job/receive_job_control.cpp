@@ -226,9 +226,11 @@ Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::stri
         return asked ? Result<void>() : broken("what belongs to the destination, unasked");
     }
     if (auto checked = check_path(path); !checked) return checked;
-    if (std::ranges::any_of(path, is_transfer_file)) {
+    const std::vector<std::string> other = type == EntryType::hard_link ? split_path(target) : std::vector<std::string>();
+    for (const auto& name : {path, other}) {
+        if (std::ranges::none_of(name, is_transfer_file)) continue;
         return Error{ErrorCode::protocol,
-                     "the sender has '" + escape_name(join_path(path)) + "', a name of transfers' own files"};
+                     "the sender has '" + escape_name(join_path(name)) + "', a name of transfers' own files"};
     }
     return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
 }

@@ -196,6 +196,9 @@ void SendJob::on_event(Instant now, proto::Connection& connection, const proto::
             start(now, connection);
             // Some of it may have been read before this job had it.
             if (!settled_) read_control(now, connection);
+        } else if (!control_ || opened->id != *control_) {
+            // Nobody would read it, and what it holds would stay.
+            end(now, connection, broken("the receiver opened a second stream"));
         }
     } else if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
         if (control_ && readable->id == *control_) read_control(now, connection);

@@ -1,0 +1,135 @@
+// Clients with a valid key that lie to a server: those that push, and those that fetch.
+//
+//   lying_client KEY PORT DIR    DIR has target, which the server serves, and outside, which nobody may touch
+//
+// After each lie the disk is looked at, and an honest client has to be served.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "caller.hpp"
+#include "common/transport.hpp"
+#include "ground.hpp"
+#include "peer_program.hpp"
+#include "push_lies.hpp"
+#include "test/fault_case.hpp"
+
+namespace {
+
+using namespace udtx;
+using namespace udtx::hostile;
+using test::die;
+using test::need;
+
+constexpr auto kEndWithin = std::chrono::seconds(20);
+constexpr auto kQuiet = std::chrono::milliseconds(150);
+
+class Round {
+  public:
+    Round(io::Driver& driver, std::uint16_t port, Ground& ground)
+        : driver_(driver), server_(test::loopback(port)), ground_(ground) {}
+
+    void tell(const PushLie& lie, bool fetches) {
+        ground_.prepare();
+        Script script({});
+        Speech speech;
+        lie.tell(script, speech);
+        speech.control.assign(script.control().begin(), script.control().end());
+        speech.data = script.data();
+        const bool waits = lie.expect == Expect::waits;
+        const Ending ending = Caller::call(driver_, server_, std::move(speech), waits ? kQuiet : Duration(kEndWithin));
+        judge(lie, ending);
+        if (ending.placed.find(kCanary) != std::string::npos) wrong(lie, ending, "the canary was sent");
+        if (fetches && lie.name == "the truth" && ending.placed.find("mine") == std::string::npos) {
+            wrong(lie, ending, "nothing came of the truth");
+        }
+        if (const std::string harm = ground_.harm(); !harm.empty()) wrong(lie, ending, harm);
+        serve_another(lie);
+        ++told_;
+    }
+    /// After all.
+    [[nodiscard]] std::size_t told() const noexcept { return told_; }
+    [[nodiscard]] std::size_t failed() const noexcept { return wrong_; }
+    [[nodiscard]] double slowest() const noexcept { return slowest_; }
+
+  private:
+    void judge(const PushLie& lie, const Ending& ending) {
+        const auto has = [&](const std::string& text) { return text.find(lie.named) != std::string::npos; };
+        switch (lie.expect) {
+            case Expect::delivered:
+                if (!ending.confirmed || ending.totals.failures > 0) wrong(lie, ending, "it is not delivered");
+                return;
+            case Expect::ends:
+                if (ending.confirmed || !ending.over || ending.code != lie.code) wrong(lie, ending, "another end");
+                if (!has(ending.reason)) wrong(lie, ending, "another reason");
+                return;
+            case Expect::fails:
+                return judge_failure(lie, ending);
+            case Expect::waits:
+                if (ending.over) wrong(lie, ending, "it ended");
+                return;
+            case Expect::any:
+                if (!ending.over) wrong(lie, ending, "it does not end");
+                return;
+        }
+    }
+    void judge_failure(const PushLie& lie, const Ending& ending) {
+        if (!ending.over) wrong(lie, ending, "it does not end");
+        if (ending.confirmed && ending.totals.failures == 0) wrong(lie, ending, "it is delivered");
+        for (const auto& failed : ending.failed) {
+            if ((failed.path + failed.reason).find(lie.named) != std::string::npos) return;
+        }
+        // What failed at the sender is not told to it, and one file that is all fails the transfer.
+        if (ending.failed.empty() && (lie.named.empty() || ending.reason.find(lie.named) != std::string::npos)) return;
+        wrong(lie, ending, "another failure");
+    }
+    void serve_another(const PushLie& lie) {
+        Script script({});
+        script.offer([](transfer::message::Offer& m) { m.destination = {"honest"}; });
+        script.file("file", "honest\n");
+        script.finish();
+        Speech speech{{script.control().begin(), script.control().end()}, script.data()};
+        const auto start = std::chrono::steady_clock::now();
+        const Ending ending = Caller::call(driver_, server_, std::move(speech), kEndWithin);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        slowest_ = std::max(slowest_, took.count());
+        if (!ending.confirmed || !ground_.has_honest_file()) wrong(lie, ending, "an honest client is not served");
+    }
+    void wrong(const PushLie& lie, const Ending& ending, const std::string& what) {
+        std::string text = "'" + std::string(lie.name) + "' (" + std::string(lie.named) + "): " + what + ": " +
+                           (ending.confirmed ? "confirmed" : ending.over ? "ended" : "waits") + ", code " +
+                           std::to_string(ending.code) + " " + ending.reason;
+        for (const auto& failed : ending.failed) text += "; failed: " + failed.path + ": " + failed.reason;
+        std::fprintf(stderr, "%s\n", text.c_str());
+        ++wrong_;
+    }
+
+    io::Driver& driver_;
+    Address server_;
+    Ground& ground_;
+    std::size_t told_ = 0;
+    std::size_t wrong_ = 0;
+    double slowest_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4) die("usage: lying_client KEY PORT DIR");
+    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    need(transport->driver().open(test::loopback()));
+    transport->start();
+    Ground ground(argv[3]);
+    Round round(transport->driver(), static_cast<std::uint16_t>(std::stoul(argv[2])), ground);
+    for (const PushLie& lie : push_lies()) round.tell(lie, false);
+    for (const PushLie& lie : fetch_lies()) round.tell(lie, true);
+    transport->stop(std::chrono::milliseconds(300));
+    if (round.failed() > 0) die(std::to_string(round.failed()) + " wrong ends");
+    if (round.slowest() > 2) die("an honest client was served only after " + std::to_string(round.slowest()) + " s");
+    std::printf("told %zu lies; an honest client was served within %.2f s after each\n", round.told(), round.slowest());
+    return 0;
+}
