@@ -34,9 +34,7 @@ std::vector<PushLie> all() {
     const auto names = [](std::vector<std::string> list) {
         return [list = std::move(list)](Script& s) { s.put(message::Names{list}); };
     };
-    const auto say = [](const Message& message) {
-        return [=](Script& s) { s.put(message); };
-    };
+    const auto say = [](const Message& message) { return [=](Script& s) { s.put(message); }; };
     std::vector<PushLie> out = {
         // The fetcher never confirms, so the truth ends as whatever waits for that.
         fetch("the truth", Expect::waits, 0, "", {"keep"}),

@@ -3,20 +3,18 @@
 //   lying_client KEY PORT DIR    DIR has target, which the server serves, and outside, which nobody may touch
 //
 // After each lie the disk is looked at, and an honest client has to be served.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include "caller.hpp"
 #include "common/transport.hpp"
 #include "ground.hpp"
+#include "honest.hpp"
 #include "peer_program.hpp"
 #include "push_lies.hpp"
-#include "test/fault_case.hpp"
 
 namespace {
 
@@ -88,21 +86,16 @@ class Round {
         wrong(lie, ending, "another failure");
     }
     void serve_another(const PushLie& lie) {
-        Script script({});
-        script.offer([](transfer::message::Offer& m) { m.destination = {"honest"}; });
-        script.file("file", "honest\n");
-        script.finish();
-        Speech speech{{script.control().begin(), script.control().end()}, script.data()};
-        const auto start = std::chrono::steady_clock::now();
-        const Ending ending = Caller::call(driver_, server_, std::move(speech), kEndWithin);
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-        slowest_ = std::max(slowest_, took.count());
-        if (!ending.confirmed || !ground_.has_honest_file()) wrong(lie, ending, "an honest client is not served");
+        const auto served = push_honestly(driver_, server_, ground_);
+        if (!served) return wrong(lie, {}, "an honest client is not served");
+        slowest_ = std::max(slowest_, *served);
     }
     void wrong(const PushLie& lie, const Ending& ending, const std::string& what) {
         std::string text = "'" + std::string(lie.name) + "' (" + std::string(lie.named) + "): " + what + ": " +
-                           (ending.confirmed ? "confirmed" : ending.over ? "ended" : "waits") + ", code " +
-                           std::to_string(ending.code) + " " + ending.reason;
+                           (ending.confirmed ? "confirmed"
+                            : ending.over    ? "ended"
+                                             : "waits") +
+                           ", code " + std::to_string(ending.code) + " " + ending.reason;
         for (const auto& failed : ending.failed) text += "; failed: " + failed.path + ": " + failed.reason;
         std::fprintf(stderr, "%s\n", text.c_str());
         ++wrong_;

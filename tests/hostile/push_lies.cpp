@@ -2,7 +2,6 @@
 
 #include <utility>
 
-
 namespace udtx::hostile {
 
 using namespace transfer;
@@ -100,7 +99,9 @@ void add_names(std::vector<PushLie>& out) {
             tree("the destination is a link", kEnds, 4, "out", file("canary"),
                  [](message::Offer& m) { m.destination = {"out"}; }),
             tree("the destination is below a link", kEnds, 4, "out", file("canary"),
-                 [](message::Offer& m) { m.destination = {"out", "d"}; }),
+                 [](message::Offer& m) {
+                     m.destination = {"out", "d"};
+                 }),
         });
 }
 
@@ -141,7 +142,8 @@ void add_shapes(std::vector<PushLie>& out) {
                    tree("a hard link to a link", kFails, 0, "h", hard("h", "out")),
                    tree("a hard link to nothing", kFails, 0, "h", hard("h", "nobody")),
                    tree("a hard link to itself", kFails, 0, "h", hard("h", "h")),
-                   tree("a hard link to another's part", kEnds, kBroken, "transfers' own", hard("h", ".udtx-00000000000000aa.part")),
+                   tree("a hard link to another's part", kEnds, kBroken, "transfers' own",
+                        hard("h", ".udtx-00000000000000aa.part")),
                    tree("a device", kEnds, kBroken, "", type(4)),
                    tree("a FIFO", kEnds, kBroken, "", type(5)),
                    tree("a socket", kEnds, kBroken, "", type(255)),
@@ -157,9 +159,7 @@ void add_sizes(std::vector<PushLie>& out) {
             s.put(m);
         };
     };
-    const auto spill = [](std::string_view data) {
-        return [=](Script& s) { s.spill(data); };
-    };
+    const auto spill = [](std::string_view data) { return [=](Script& s) { s.spill(data); }; };
     out.insert(
         out.end(),
         {
@@ -208,24 +208,24 @@ void add_digests(std::vector<PushLie>& out) {
         s.spill("12345");
     };
     const Tell end = put(message::FileEnd{0, FileStatus::ok, none});
-    out.insert(out.end(), {
-                              tree("another piece", kFails, 0, "f",
-                                   in_all({five, put(message::Digests{0, 0, {none}}), end})),
-                              tree("no digests", kFails, 0, "f", in_all({five, end})),
-                              tree("no digest of the file", kFails, 0, "f",
-                                   in_all({five, put(message::Digests{0, 0, {none}}),
-                                           put(message::FileEnd{0, FileStatus::ok, {}})})),
-                              tree("digests of no piece", kEnds, kBroken, "digests",
-                                   in_all({five, put(message::Digests{0, 1, {none}}), end})),
-                              tree("digests of piece 2^62", kEnds, kBroken, "digests",
-                                   in_all({five, put(message::Digests{0, kHuge - 1, {none}}), end})),
-                              tree("digests of another hash", kEnds, kBroken, "another hash",
-                                   in_all({five, put(message::Digests{0, 0, {long_one}}), end})),
-                              tree("digests of another file", kEnds, kBroken, "digests",
-                                   in_all({five, put(message::Digests{7, 0, {none}}), end})),
-                              tree("a file that the sender could not read", kFails, 0, "",
-                                   in_all({pieces({}), put(message::FileEnd{0, FileStatus::unreadable, {}})})),
-                          });
+    out.insert(
+        out.end(),
+        {
+            tree("another piece", kFails, 0, "f", in_all({five, put(message::Digests{0, 0, {none}}), end})),
+            tree("no digests", kFails, 0, "f", in_all({five, end})),
+            tree("no digest of the file", kFails, 0, "f",
+                 in_all({five, put(message::Digests{0, 0, {none}}), put(message::FileEnd{0, FileStatus::ok, {}})})),
+            tree("digests of no piece", kEnds, kBroken, "digests",
+                 in_all({five, put(message::Digests{0, 1, {none}}), end})),
+            tree("digests of piece 2^62", kEnds, kBroken, "digests",
+                 in_all({five, put(message::Digests{0, kHuge - 1, {none}}), end})),
+            tree("digests of another hash", kEnds, kBroken, "another hash",
+                 in_all({five, put(message::Digests{0, 0, {long_one}}), end})),
+            tree("digests of another file", kEnds, kBroken, "digests",
+                 in_all({five, put(message::Digests{7, 0, {none}}), end})),
+            tree("a file that the sender could not read", kFails, 0, "",
+                 in_all({pieces({}), put(message::FileEnd{0, FileStatus::unreadable, {}})})),
+        });
 }
 
 void add_orders(std::vector<PushLie>& out) {
@@ -238,50 +238,53 @@ void add_orders(std::vector<PushLie>& out) {
             s.put(m);
         };
     };
-    out.insert(out.end(),
-               {
-                   words("two offers", kEnds, kBroken, "two offers", in_all({offer, offer})),
-                   words("two ends", kEnds, kBroken, "after FINISH",
-                         in_all({offer, [](Script& s) { s.finish(); }, [](Script& s) { s.finish(); }})),
-                   tree("the second entry first", kEnds, kBroken, "order", later(1)),
-                   tree("entry 2^62", kEnds, kBroken, "order", later(kHuge - 1)),
-                   tree("an entry twice", kEnds, kBroken, "order", in_all({later(0), later(0)})),
-                   tree("an entry inside of a file", kEnds, kBroken, "inside", in_all({open, later(1)})),
-                   tree("the end inside of a file", kEnds, kBroken, "inside", open),
-                   tree("the end of a file twice", kEnds, kBroken, "no open file",
-                        in_all({file("a"), put(message::FileEnd{0, FileStatus::ok, {}})})),
-                   tree("the end of another file", kEnds, kBroken, "no open file",
-                        in_all({open, put(message::FileEnd{1, FileStatus::ok, {}})})),
-                   tree("attributes before all", kEnds, kBroken, "attributes", put(message::Meta{0, true, true, 0, 0, {}})),
-                   tree("attributes of another", kEnds, kBroken, "attributes",
-                        in_all({file("a"), put(message::Meta{7, true, true, 0, 0, {}})})),
-                   tree("rules, unasked", kEnds, kBroken, "deletion", put(message::Rules{true, {}})),
-                   tree("names for a deletion, unasked", kEnds, kBroken, "deletion", put(message::Unsent{{"a"}})),
-                   tree("a deletion", kEnds, kRefused, "--delete", file("a"), [](message::Offer& m) { m.erase = true; }),
-                   tree("another version", kEnds, kBroken, "version", file("a"),
-                        [](message::Offer& m) { m.version = kHuge - 1; }),
-                   tree("files beside a stream", kEnds, kBroken, "stream", file("a"),
-                        [](message::Offer& m) {
-                            m.mode = TransferMode::stream;
-                            m.destination = {"s"};
-                        }),
-                   tree("a stream over a link", kFails, 0, "out", [](Script&) {},
-                        [](message::Offer& m) {
-                            m.mode = TransferMode::stream;
-                            m.destination = {"out", "canary"};
-                        }),
-                   tree("a stream without a name", kEnds, kRefused, "name", [](Script&) {},
-                        [](message::Offer& m) { m.mode = TransferMode::stream; }),
-                   tree("files beside a probe", kEnds, kBroken, "stream", file("a"),
-                        [](message::Offer& m) { m.mode = TransferMode::probe; }),
-                   tree("a file in a dry run", kEnds, kBroken, "dry run", file("a"),
-                        [](message::Offer& m) { m.dry_run = true; }),
-                   tree("all flags", Expect::any, 0, "", file("a"),
-                        [](message::Offer& m) {
-                            m.preserve = m.owner = m.sparse = m.by_digest = m.set_id = true;
-                            m.transfer = kHuge;
-                        }),
-               });
+    out.insert(
+        out.end(),
+        {
+            words("two offers", kEnds, kBroken, "two offers", in_all({offer, offer})),
+            words("two ends", kEnds, kBroken, "after FINISH",
+                  in_all({offer, [](Script& s) { s.finish(); }, [](Script& s) { s.finish(); }})),
+            tree("the second entry first", kEnds, kBroken, "order", later(1)),
+            tree("entry 2^62", kEnds, kBroken, "order", later(kHuge - 1)),
+            tree("an entry twice", kEnds, kBroken, "order", in_all({later(0), later(0)})),
+            tree("an entry inside of a file", kEnds, kBroken, "inside", in_all({open, later(1)})),
+            tree("the end inside of a file", kEnds, kBroken, "inside", open),
+            tree("the end of a file twice", kEnds, kBroken, "no open file",
+                 in_all({file("a"), put(message::FileEnd{0, FileStatus::ok, {}})})),
+            tree("the end of another file", kEnds, kBroken, "no open file",
+                 in_all({open, put(message::FileEnd{1, FileStatus::ok, {}})})),
+            tree("attributes before all", kEnds, kBroken, "attributes", put(message::Meta{0, true, true, 0, 0, {}})),
+            tree("attributes of another", kEnds, kBroken, "attributes",
+                 in_all({file("a"), put(message::Meta{7, true, true, 0, 0, {}})})),
+            tree("rules, unasked", kEnds, kBroken, "deletion", put(message::Rules{true, {}})),
+            tree("names for a deletion, unasked", kEnds, kBroken, "deletion", put(message::Unsent{{"a"}})),
+            tree("a deletion", kEnds, kRefused, "--delete", file("a"), [](message::Offer& m) { m.erase = true; }),
+            tree("another version", kEnds, kBroken, "version", file("a"),
+                 [](message::Offer& m) { m.version = kHuge - 1; }),
+            tree("files beside a stream", kEnds, kBroken, "stream", file("a"),
+                 [](message::Offer& m) {
+                     m.mode = TransferMode::stream;
+                     m.destination = {"s"};
+                 }),
+            tree(
+                "a stream over a link", kFails, 0, "out", [](Script&) {},
+                [](message::Offer& m) {
+                    m.mode = TransferMode::stream;
+                    m.destination = {"out", "canary"};
+                }),
+            tree(
+                "a stream without a name", kEnds, kRefused, "name", [](Script&) {},
+                [](message::Offer& m) { m.mode = TransferMode::stream; }),
+            tree("files beside a probe", kEnds, kBroken, "stream", file("a"),
+                 [](message::Offer& m) { m.mode = TransferMode::probe; }),
+            tree("a file in a dry run", kEnds, kBroken, "dry run", file("a"),
+                 [](message::Offer& m) { m.dry_run = true; }),
+            tree("all flags", Expect::any, 0, "", file("a"),
+                 [](message::Offer& m) {
+                     m.preserve = m.owner = m.sparse = m.by_digest = m.set_id = true;
+                     m.transfer = kHuge;
+                 }),
+        });
     // Every message where it does not belong.
     for (const Message& message : senders_messages()) {
         out.push_back(words("a sender's message before the offer", kEnds, kBroken, "", put(message)));
@@ -295,9 +298,7 @@ void add_orders(std::vector<PushLie>& out) {
 
 void add_withheld(std::vector<PushLie>& out) {
     const auto offer = [](Script& s) { s.offer(); };
-    const auto raw = [](std::string_view bytes) {
-        return [=](Script& s) { s.raw(bytes); };
-    };
+    const auto raw = [](std::string_view bytes) { return [=](Script& s) { s.raw(bytes); }; };
     using namespace std::string_view_literals;
     out.insert(
         out.end(),

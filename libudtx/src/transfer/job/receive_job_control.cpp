@@ -226,7 +226,8 @@ Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::stri
         return asked ? Result<void>() : broken("what belongs to the destination, unasked");
     }
     if (auto checked = check_path(path); !checked) return checked;
-    const std::vector<std::string> other = type == EntryType::hard_link ? split_path(target) : std::vector<std::string>();
+    const std::vector<std::string> other =
+        type == EntryType::hard_link ? split_path(target) : std::vector<std::string>();
     for (const auto& name : {path, other}) {
         if (std::ranges::none_of(name, is_transfer_file)) continue;
         return Error{ErrorCode::protocol,

@@ -63,6 +63,11 @@ void ServedJob::on_event(Instant now, proto::Connection& connection, const proto
     if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
         if (opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) control_ = opened->id;
     }
+    const auto* reset = std::get_if<proto::event::StreamReset>(&event);
+    if (reset != nullptr && control_ == reset->id) {
+        // What it wanted went with it.
+        return end(now, connection, Error{error_code_for(reset->code), "the other side gave up"});
+    }
     // What it is told of room and of more to read it finds out by itself.
     const bool lasting = std::holds_alternative<proto::event::StreamOpened>(event) ||
                          std::holds_alternative<proto::event::StreamReset>(event);

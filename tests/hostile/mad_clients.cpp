@@ -1,0 +1,64 @@
+// Clients with a valid key that say what a seed makes of a good run.
+//
+//   mad_clients KEY PORT DIR COUNT FIRST    as lying_client; ends with 1 after naming the seeds among which one did
+//   harm
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "caller.hpp"
+#include "common/transport.hpp"
+#include "ground.hpp"
+#include "honest.hpp"
+#include "peer_program.hpp"
+#include "random_lies.hpp"
+
+namespace {
+
+using namespace udtx;
+using namespace udtx::hostile;
+using test::need;
+
+constexpr auto kQuiet = std::chrono::milliseconds(100);
+constexpr std::uint64_t kAtOnce = 16;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 6) test::die("usage: mad_clients KEY PORT DIR COUNT FIRST");
+    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    need(transport->driver().open(test::loopback()));
+    transport->start();
+    const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));
+    Ground ground(argv[3]);
+    const std::uint64_t first = std::stoull(argv[5]);
+    const std::uint64_t end = first + std::stoull(argv[4]);
+    double slowest = 0;
+    for (std::uint64_t seed = first; seed < end; seed += kAtOnce) {
+        const std::uint64_t last = std::min(end, seed + kAtOnce);
+        ground.prepare();
+        std::vector<std::thread> clients;
+        for (std::uint64_t one = seed; one < last; ++one) {
+            clients.emplace_back(
+                [&, one] { (void)Caller::call(transport->driver(), server, random_speech(one), kQuiet); });
+        }
+        for (std::thread& client : clients) client.join();
+        const auto served = push_honestly(transport->driver(), server, ground);
+        std::string harm = ground.harm();
+        if (!served) harm = "an honest client is not served";
+        if (served && *served > 2) harm = "an honest client was served only after " + std::to_string(*served) + " s";
+        if (!harm.empty()) {
+            std::printf("harm by one of %llu to %llu: %s\n", static_cast<unsigned long long>(seed),
+                        static_cast<unsigned long long>(last - 1), harm.c_str());
+            return 1;
+        }
+        slowest = std::max(slowest, *served);
+    }
+    transport->stop(std::chrono::milliseconds(300));
+    std::printf("%llu seeds; an honest client was served within %.2f s\n", static_cast<unsigned long long>(end - first),
+                slowest);
+    return 0;
+}

@@ -1,0 +1,30 @@
+# Clients with a valid key that say what seeds make of a good run: the server stays, nothing outside of its directory is
+# touched, no file gets its name that is not as announced, and an honest client is served directly afterwards.
+# random.sh TOOLS MAD_CLIENTS [COUNT [FIRST_SEED]]; UDTX_HOSTILE_SEEDS is another count. A seed replays alone: COUNT 1.
+seeds=${3:-${UDTX_HOSTILE_SEEDS:-400}}
+first=${4:-1}
+. "$(dirname "$0")/../loopback/lib.sh"
+mad=$2
+make_key
+# try COUNT FIRST: against a server of its own.
+try() {
+    rm -rf "$work/ground"
+    mkdir -p "$work/ground/target" "$work/ground/outside"
+    start_recv "r$2" --dir "$work/ground/target" --psk-file "$work/psk" --allow-read --timeout 30
+    local failed=0
+    timeout -k 5 $((300 + $1 / 10)) "$mad" "$work/psk" "$port" "$work/ground" "$1" "$2" >"$work/mad.out" 2>&1 || failed=1
+    kill -0 "$receiver" 2>/dev/null || failed=1
+    kill -TERM "$receiver" 2>/dev/null || true
+    [ "$failed" -eq 1 ] || wait_for 0 "$receiver"
+    return "$failed"
+}
+if ! try "$seeds" "$first"; then
+    cat "$work/mad.out"
+    said=$(sed -nE 's/^harm by one of ([0-9]+) to ([0-9]+).*/\1 \2/p' "$work/mad.out")
+    for seed in $(seq ${said:-$first $first}); do
+        try 1 "$seed" || fail "seed $seed: $(cat "$work/mad.out"); replay: bash $0 $bin $mad 1 $seed"
+    done
+    fail "none of them does harm alone; replay: bash $0 $bin $mad $seeds $first"
+fi
+cat "$work/mad.out"
+fault_case F05 "a peer with the key that alters its messages ends its own connection only" "$(cat "$work/mad.out")"
