@@ -353,8 +353,21 @@ Result<void> SendJob::handle(const message::Delivered& m) {
     return {};
 }
 
+Result<void> SendJob::check_counts(const message::Totals& totals) const {
+    if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something, unasked");
+    if (options_.dry_run || stream_) return {};
+    const std::uint64_t files = report_.progress().files_total;
+    if (totals.files_done > files || totals.files > files) {
+        return broken("the receiver confirmed more files than were sent");
+    }
+    const bool all_well = totals.failures == 0 && finish_->unsent == 0 && report_.outcome().failed_count == 0;
+    if (all_well && totals.files_done < files) return broken("the receiver confirmed fewer files than were sent");
+    return {};
+}
+
 Result<void> SendJob::handle(const message::Confirm& m) {
     if (!finish_) return broken("the receiver confirmed before everything was sent");
+    if (auto checked = check_counts(m.totals); !checked) return checked;
     note(m.totals);
     confirmed_ = true;
     report_.edit([&](Progress& progress, Outcome& outcome) {
@@ -404,6 +417,7 @@ Result<void> SendJob::handle(const message::Answer& m) {
 }
 
 Result<void> SendJob::handle(const message::Erased& m) {
+    if (!options_.erase) return broken("the receiver deleted something, unasked");
     for (const std::string& path : m.paths) {
         if (options_.planned) options_.planned(erased_entry(path));
     }

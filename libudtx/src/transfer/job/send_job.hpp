@@ -103,6 +103,8 @@ class SendJob final : public Job {
     Result<void> handle(const message::FileFailed& m);
     Result<void> handle(const message::Delivered& m);
     Result<void> handle(const message::Confirm& m);
+    /// What it says it has is what was sent.
+    [[nodiscard]] Result<void> check_counts(const message::Totals& totals) const;
     Result<void> handle(const message::Stopped& m);
     Result<void> handle(const message::Resume& m);
     Result<void> handle(const message::Answer& m);

@@ -1,0 +1,132 @@
+// A receiver with a valid key that lies to those who push.
+//
+//   lying_receiver list    a line for each lie: name, exit codes of udtx-send and what it has to name, with tabs
+//   between lying_receiver KEY     prints "port N"; each line on standard input is the number of the lie that the next
+//   one is told
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/chunk.hpp"
+#include "common/transport.hpp"
+#include "peer_program.hpp"
+#include "proto/application.hpp"
+#include "receiver_lies.hpp"
+
+namespace {
+
+using namespace udtx;
+using namespace udtx::hostile;
+using test::die;
+using test::need;
+namespace message = transfer::message;
+
+class Liar final : public proto::ConnectionHandler {
+  public:
+    explicit Liar(const ReceiverLie& lie) : lie_(lie) {}
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        const auto* opened = std::get_if<proto::event::StreamOpened>(&event);
+        if (opened != nullptr && opened->id == StreamId::make(0, StreamKind::ordered, Role::client)) {
+            control_ = opened->id;
+        }
+        if (std::holds_alternative<proto::event::Closed>(event) || !control_) return;
+        std::array<std::byte, 4096> block{};
+        for (;;) {
+            const auto got = connection.read(*control_, block);
+            if (got.bytes == 0) return;
+            reader_.feed(std::span(block).first(got.bytes));
+            while (const auto next = need(reader_.next())) hear(now, connection, *next);
+        }
+    }
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+  private:
+    void hear(Instant now, proto::Connection& connection, const transfer::Message& heard) {
+        if (std::holds_alternative<message::Offer>(heard)) {
+            Answers first;
+            first.messages = {message::Accept{}};
+            // Whoever is to be asked has to have something.
+            first.messages.emplace_back(message::Resume{lie_.when == When::at_query, "", false, false});
+            if (lie_.when != When::at_offer) return answer(now, connection, first);
+            lie_.tell(heard_, first);
+            return answer(now, connection, first);
+        }
+        if (const auto* query = std::get_if<message::Query>(&heard)) {
+            heard_.queries = {*query};
+            Answers out;
+            if (lie_.when == When::at_query) lie_.tell(heard_, out);
+            return answer(now, connection, out);
+        }
+        if (std::holds_alternative<message::Entry>(heard)) ++heard_.entries;
+        if (const auto* finish = std::get_if<message::Finish>(&heard)) end(now, connection, *finish);
+    }
+    void end(Instant now, proto::Connection& connection, const message::Finish& finish) {
+        heard_.finish = finish;
+        Answers out;
+        if (lie_.when == When::at_finish) {
+            lie_.tell(heard_, out);
+        } else {
+            message::Confirm confirm;
+            confirm.totals.files = confirm.totals.files_done = 2;
+            confirm.totals.directories = 1;
+            confirm.totals.bytes = confirm.totals.written_bytes = 12;
+            confirm.root = finish.root;
+            out.messages = {confirm};
+        }
+        answer(now, connection, out);
+    }
+    void answer(Instant now, proto::Connection& connection, const Answers& answers) {
+        transfer::MessageWriter out;
+        for (const transfer::Message& one : answers.messages) out.put(one);
+        // Whoever has left hears no more of it.
+        if (!out.empty()) (void)connection.write(*control_, Chunk::copy_of(out.bytes()));
+        if (answers.second_stream) {
+            const auto other = connection.open_stream(StreamKind::ordered);
+            if (other) (void)connection.write(*other, Chunk::copy_of(std::as_bytes(std::span("more"))));
+        }
+        if (answers.close_orderly) connection.close(now, 0, "");
+    }
+
+    const ReceiverLie& lie_;
+    std::optional<StreamId> control_;
+    transfer::MessageReader reader_;
+    Heard heard_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) die("usage: lying_receiver list | KEY");
+    const std::string what = argv[1];
+    if (what == "list") {
+        for (const ReceiverLie& lie : receiver_lies()) {
+            std::cout << lie.name << '\t' << lie.codes << '\t' << lie.named << '\n';
+        }
+        return 0;
+    }
+    std::atomic<std::size_t> lie{0};
+    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
+    io::Driver& driver = transport->driver();
+    need(driver.open(test::loopback()));
+    driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(receiver_lies().at(lie)); });
+    std::printf("port %u\n", need(driver.local_address()).port);
+    std::fflush(stdout);
+    transport->start();
+    for (std::string line; std::getline(std::cin, line);) {
+        std::size_t number = 0;
+        std::from_chars(line.data(), line.data() + line.size(), number);
+        if (number >= receiver_lies().size()) die("there is no such lie: " + line);
+        lie = number;
+        std::printf("ready\n");
+        std::fflush(stdout);
+    }
+    transport->stop(std::chrono::milliseconds(300));
+    return 0;
+}

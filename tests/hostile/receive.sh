@@ -1,0 +1,29 @@
+# A receiver that lies to those who push: none of them is told that something stands there which does not, each ends as it
+# has to, and its sources are as they were. receive.sh TOOLS LYING_RECEIVER
+. "$(dirname "$0")/../loopback/lib.sh"
+liar=$2
+make_key
+mkdir "$work/src"
+echo hello >"$work/src/a"
+echo world >"$work/src/b"
+"$liar" list >"$work/lies"
+coproc LIAR { exec "$liar" "$work/psk" 2>"$work/liar.log"; }
+receivers+=("$LIAR_PID")
+read -r _ port <&"${LIAR[0]}" || fail "the receiver does not start"
+
+number=0
+wrong=0
+while IFS=$'\t' read -r name codes named; do
+    echo "$number" >&"${LIAR[1]}"
+    read -r _ <&"${LIAR[0]}" || fail "the receiver does not know lie $number"
+    number=$((number + 1))
+    code=0
+    timeout -k 5 60 "$send" --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$port/" \
+        >"$work/last.out" 2>"$work/last.err" </dev/null || code=$?
+    [[ "$code" =~ ^($codes)$ ]] || { echo "'$name': exit code $code instead of $codes: $(tail -n 1 "$work/last.err")"; wrong=1; }
+    grep -qF -- "$named" "$work/last.err" || { echo "'$name': the error does not name '$named': $(tail -n 1 "$work/last.err")"; wrong=1; }
+    ! grep -q "$(printf '\033')" "$work/last.err" "$work/last.out" || { echo "'$name': a name came as it was sent"; wrong=1; }
+    [ "$(cat "$work/src/a" "$work/src/b")" = $'hello\nworld' ] || fail "'$name': the sources have changed"
+done < <(sed 's/\t\t/\t \t/; s/\t$/\t /' "$work/lies")
+[ "$wrong" -eq 0 ] || fail "wrong ends"
+[ "$number" -gt 40 ] || fail "only $number lies were told"
