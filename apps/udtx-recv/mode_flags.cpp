@@ -13,7 +13,7 @@ Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command
                      "--preserve is for what is fetched, HOST:SRC... DEST; with --listen the senders say it"};
     }
     for (const char* flag :
-         {"--one-off", "--max-rate", "--min-free", "--allow-delete", "--allow-set-id", "--allow-read"}) {
+         {"--one-off", "--max-rate", "--min-free", "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"}) {
         if (!typed(flag)) continue;
         return Error{ErrorCode::invalid_argument,
                      std::string(flag) + " is for a receiver that listens, and not for what is fetched, HOST:SRC"};

@@ -217,6 +217,9 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
         if (!parsed) return usage("--max-rate: " + parsed.error().message);
         command.max_rate = *parsed;
     }
+    const auto sandbox = parse_sandbox_mode(command.sandbox_text);
+    if (!sandbox) return sandbox.error();
+    command.sandbox = *sandbox;
     if (const auto checked = check_target(command); !checked) return checked;
     if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
         return usage("--receipt is of one transfer into a directory: it needs --one-off and --dir");
@@ -266,6 +269,10 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("SIZE")
         ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
     app.add_flag("--one-off", command.one_off, "End after one transfer");
+    app.add_option("--sandbox", command.sandbox_text,
+                   "With --listen: give up the rights to write elsewhere and to start programs, as far as the system "
+                   "can (auto, default), or end if it cannot (on), or keep them (off)")
+        ->type_name("auto|on|off");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,
                    "With --identity: public keys of those who may come, one a line, with rights before them")

@@ -12,6 +12,7 @@
 #include "options/common_options.hpp"
 #include "options/paths.hpp"
 #include "options/tree_options.hpp"
+#include "sandbox/sandbox.hpp"
 #include "ssh/ssh_options.hpp"
 #include "ssh/ssh_target.hpp"
 #include "transfer/job/pull_request.hpp"
@@ -36,12 +37,14 @@ struct RecvCommand {
     bool allow_set_id = false;
     bool allow_read = false;
     std::uint64_t min_free = 0;  ///< bytes of the disk that stay free
+    std::string sandbox_text = "auto";
     std::string pin;    ///< of a pull from a server: its public key, or a file of them
     PathOptions paths;  ///< likewise
     TreeOptions tree;   ///< of a pull
 
     io::HostPort listen;
     int inherited_socket = -1;  ///< --listen fd:N
+    SandboxMode sandbox = SandboxMode::automatic;
     Rate max_rate = Rate::infinite();
     transfer::Overwrite overwrite = transfer::Overwrite::always;  ///< the stricter of this and the sender's
     std::vector<SshTarget> sources;                               ///< of a pull over ssh, all on one host

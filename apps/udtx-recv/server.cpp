@@ -18,6 +18,7 @@
 #include "observe/progress_display.hpp"
 #include "options/begin.hpp"
 #include "report/receipt.hpp"
+#include "sandbox/sandbox.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "udtx-recv/authorized_keys.hpp"
@@ -399,6 +400,10 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
 
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return never_began(command.common, receipt.error());
+    // Before the first thread, since each hands its own limits on; after all that is opened elsewhere.
+    const auto sandbox = enter_sandbox(command.sandbox, places_of(command, keys));
+    if (!sandbox) return never_began(command.common, sandbox.error());
+    run.log.detail(*sandbox);
     Server server(run, **transport, keys, receipt->get());
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();

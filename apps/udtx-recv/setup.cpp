@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "common/runtime_dir.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -43,6 +46,23 @@ Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedK
         if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();
     }
     return credentials;
+}
+
+SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) {
+    SandboxPlaces places;
+    if (!command.to_stdout && command.authorized_keys.empty()) places.trees.push_back(command.directory);
+    for (const auto& [key, rights] : keys.all()) {
+        if (rights.write) places.trees.push_back(directory_of(command, rights));
+    }
+    if (const std::string& report = command.common.observing.report; !report.empty()) places.files.push_back(report);
+    if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
+        std::error_code ignored;
+        // It is written beside what a link leads to, and takes its place at the end.
+        const std::filesystem::path real = std::filesystem::weakly_canonical(receipt, ignored);
+        places.renames.push_back(real.has_parent_path() ? real.parent_path().string() : ".");
+    }
+    if (auto sockets = runtime_directory()) places.sockets.push_back(std::move(*sockets));
+    return places;
 }
 
 /// The first address of the name on which a socket can be opened.

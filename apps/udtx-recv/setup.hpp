@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/driver.hpp"
+#include "sandbox/sandbox.hpp"
 #include "udtx-recv/authorized_keys.hpp"
 #include "udtx-recv/options.hpp"
 #include "udtx/credentials.hpp"
@@ -17,6 +18,8 @@ namespace udtx::apps {
 [[nodiscard]] std::string directory_of(const RecvCommand& command, const KeyRights& rights);
 /// Fills `keys` where senders have keys of their own.
 [[nodiscard]] Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedKeys& keys);
+/// Where a receiver writes: below the directories of those who may, and what else it was told to keep.
+[[nodiscard]] SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys);
 /// The socket to listen on: the first address of the name on which one can be opened, or the one that was inherited.
 [[nodiscard]] Result<void> open_socket(io::Driver& driver, const RecvCommand& command);
 

@@ -83,6 +83,7 @@ dir             | tree      | 11 no/dir
 max-rate        | server    | fast
 min-free        | full_disk | lots
 one-off         | tree      | -
+sandbox         | ../guard/sandbox | maybe
 '
 short() { grep -oE -- "^ +-.,--$1( |\$)" "$work/$2.help" | grep -oE -- '-[a-zA-Z0-9]' | head -n 1; }
 

@@ -1,0 +1,121 @@
+#include "sandbox/landlock.hpp"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "os/unique_fd.hpp"
+
+namespace udtx::apps {
+
+#ifdef __linux__
+namespace {
+
+// As in linux/landlock.h, whose version is the one of the machine that builds. The numbers of the calls are the same on
+// all processors.
+constexpr long kCreateRuleset = 444;
+constexpr long kAddRule = 445;
+constexpr long kRestrictSelf = 446;
+constexpr std::uint32_t kAskVersion = 1;
+constexpr int kPathBeneath = 1;
+constexpr std::uint64_t kScopes = 0b11;  // abstract sockets, signals: to processes in here only
+
+namespace access {
+constexpr std::uint64_t kExecute = 1U << 0U;
+constexpr std::uint64_t kWriteFile = 1U << 1U;
+constexpr std::uint64_t kRemoveDirectory = 1U << 4U;
+constexpr std::uint64_t kRemoveFile = 1U << 5U;
+constexpr std::uint64_t kMakeDirectory = 1U << 7U;
+constexpr std::uint64_t kMakeFile = 1U << 8U;
+constexpr std::uint64_t kMakeSocket = 1U << 9U;
+constexpr std::uint64_t kMakeLink = 1U << 12U;
+constexpr std::uint64_t kMakeAny = 0x7FU << 6U;  // devices and pipes as well, which nobody has a right to here
+constexpr std::uint64_t kRefer = 1U << 13U;
+constexpr std::uint64_t kTruncate = 1U << 14U;
+constexpr std::uint64_t kDeviceControl = 1U << 15U;
+}  // namespace access
+
+struct Ruleset {
+    std::uint64_t handled_fs;
+    std::uint64_t handled_net;
+    std::uint64_t scoped;
+};
+struct [[gnu::packed]] BeneathRule {
+    std::uint64_t allowed;
+    std::int32_t parent_fd;
+};
+
+Error failed(const std::string& what) {
+    const int error = errno;
+    return {ErrorCode::file_io, "Landlock: " + what + ": " + std::generic_category().message(error), error};
+}
+
+/// All that changes something. Reading stays free: names, time zones and libraries are read when they are needed.
+std::uint64_t handled_by(int version) {
+    std::uint64_t all = access::kExecute | access::kWriteFile | access::kRemoveDirectory | access::kRemoveFile |
+                        access::kMakeAny | access::kRefer;
+    if (version >= kLandlockTruncates) all |= access::kTruncate;
+    if (version >= 5) all |= access::kDeviceControl;
+    return all;
+}
+
+class Rules {
+  public:
+    Rules(int ruleset, std::uint64_t handled) : ruleset_(ruleset), handled_(handled) {}
+
+    Result<void> allow(const std::vector<std::string>& paths, std::uint64_t rights, int flags = O_PATH) const {
+        for (const std::string& path : paths) {
+            const UniqueFd at(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+            if (!at) return failed(path);
+            const BeneathRule rule{rights & handled_, at.get()};
+            if (::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) != 0) return failed(path);
+        }
+        return {};
+    }
+
+  private:
+    int ruleset_;
+    std::uint64_t handled_;
+};
+
+}  // namespace
+
+int landlock_version() noexcept {
+    const long version = ::syscall(kCreateRuleset, nullptr, 0, kAskVersion);
+    return version < 0 ? 0 : static_cast<int>(version);
+}
+
+Result<void> enter_landlock(int version, const SandboxPlaces& places) {
+    const Ruleset attributes{handled_by(version), 0, version >= 6 ? kScopes : 0};
+    // An older system takes no fields that it does not know.
+    const std::size_t size = version >= 6 ? sizeof attributes : sizeof attributes.handled_fs;
+    const UniqueFd ruleset(static_cast<int>(::syscall(kCreateRuleset, &attributes, size, 0)));
+    if (!ruleset) return failed("no rules");
+    const Rules rules(ruleset.get(), attributes.handled_fs);
+    constexpr std::uint64_t kNames = access::kMakeFile | access::kRemoveFile;
+    constexpr std::uint64_t kContent = access::kWriteFile | access::kTruncate;
+    constexpr std::uint64_t kTree =
+        kNames | kContent | access::kMakeDirectory | access::kRemoveDirectory | access::kMakeLink | access::kRefer;
+    if (const auto allowed = rules.allow(places.trees, kTree); !allowed) return allowed;
+    if (const auto allowed = rules.allow(places.files, kContent, O_WRONLY | O_CREAT); !allowed) return allowed;
+    if (const auto allowed = rules.allow(places.renames, kNames); !allowed) return allowed;
+    if (const auto allowed = rules.allow(places.sockets, access::kMakeSocket | access::kRemoveFile); !allowed) {
+        return allowed;
+    }
+    if (::syscall(kRestrictSelf, ruleset.get(), 0) != 0) return failed("not taken");
+    return {};
+}
+#else
+int landlock_version() noexcept { return 0; }
+Result<void> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
+    return Error{ErrorCode::file_io, "Landlock is of Linux"};
+}
+#endif
+
+}  // namespace udtx::apps

@@ -1,0 +1,67 @@
+#include "sandbox/sandbox.hpp"
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "sandbox/call_filter.hpp"
+#include "sandbox/landlock.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// Builds that look for bugs or measure write reports of their own, wherever they were told to.
+#ifdef UDTX_INSTRUMENTED
+constexpr bool kInstrumented = true;
+#else
+constexpr bool kInstrumented = false;
+#endif
+
+/// No program that is started gets more rights than its parent: without it an ordinary user may take no filter.
+bool give_up_new_rights() {
+#ifdef __linux__
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+#else
+    return false;
+#endif
+}
+
+Result<void> keep_to(const SandboxPlaces& places) {
+    const int version = landlock_version();
+    if (version < kLeastLandlock) {
+        return Error{ErrorCode::file_io,
+                     "this system has no Landlock (Linux 5.19 or newer, among its security modules)"};
+    }
+    return enter_landlock(version, places);
+}
+
+}  // namespace
+
+Result<SandboxMode> parse_sandbox_mode(std::string_view text) {
+    if (text == "auto") return SandboxMode::automatic;
+    if (text == "on") return SandboxMode::on;
+    if (text == "off") return SandboxMode::off;
+    return Error{ErrorCode::invalid_argument,
+                 "--sandbox: '" + std::string(text) + "' is unknown; there is: auto, on, off"};
+}
+
+Result<std::string> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
+    if (mode == SandboxMode::off) return std::string("no sandbox: --sandbox off");
+    if (mode == SandboxMode::automatic && kInstrumented) return std::string("no sandbox: an instrumented build");
+    if (!give_up_new_rights()) {
+        if (mode == SandboxMode::on) return Error{ErrorCode::file_io, "--sandbox on: the system has none"};
+        return std::string("no sandbox: the system has none");
+    }
+    // Files are named before the filter, which knows no names.
+    const auto kept = keep_to(places);
+    if (!kept && mode == SandboxMode::on) return Error{kept.error().code, "--sandbox on: " + kept.error().message};
+    const auto filtered = enter_call_filter();
+    if (!filtered && mode == SandboxMode::on) {
+        return Error{filtered.error().code, "--sandbox on: " + filtered.error().message};
+    }
+    const std::string files = kept ? "writes below its directories only" : "writes anywhere: " + kept.error().message;
+    const std::string calls = filtered ? "starts no programs" : "calls everything: " + filtered.error().message;
+    return "sandbox: " + files + "; " + calls;
+}
+
+}  // namespace udtx::apps

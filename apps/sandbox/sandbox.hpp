@@ -1,0 +1,30 @@
+// What a receiver may do on this machine once it serves: write below the directories that it was given, and start
+// nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+/// --sandbox: as far as the system can, or all of it or nothing, or none.
+enum class SandboxMode { automatic, on, off };
+/// "auto", "on" or "off"
+[[nodiscard]] Result<SandboxMode> parse_sandbox_mode(std::string_view text);
+
+/// Whatever is open already stays usable. The rest is read only.
+struct SandboxPlaces {
+    std::vector<std::string> trees;    ///< directories: everything below them, on other file systems as well
+    std::vector<std::string> files;    ///< written at the end; made empty where they are missing
+    std::vector<std::string> renames;  ///< directories: names come and go
+    std::vector<std::string> sockets;  ///< directories: sockets come and go
+};
+
+/// Holds for this thread and for all that it starts from now on, to the end of the process. Returns one line that says
+/// what holds. An error: `on`, and the system cannot.
+Result<std::string> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
+
+}  // namespace udtx::apps

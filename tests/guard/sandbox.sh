@@ -1,0 +1,98 @@
+# A server that was taken over does not write outside of DIR and starts no program. What such a person would try is tried
+# in the server's own process. sandbox.sh TOOLS JSON_CHECK TAKEN_OVER
+. "$(dirname "$0")/../loopback/lib.sh"
+attacker=$3
+make_key
+
+# What is there before the attempts, in $work/NAME.
+lay_out() {
+    local at=$work/$1
+    mkdir -p "$at/in/mount" "$at/out/empty"
+    echo mine >"$at/in/mine"
+    cp /bin/true "$at/in/program"
+    echo theirs >"$at/out/file"
+    echo theirs >"$at/out/doomed"
+    ln -s "$at/out" "$at/in/way-out"
+    sleep 600 &
+    bystander=$!
+    receivers+=("$bystander")
+    echo "$bystander" >"$at/bystander"
+    if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$at/in/mount" 2>/dev/null; then
+        mounted+=("$at/in/mount")
+        echo here >"$at/in/mount/here"
+    fi
+}
+contents() { (cd "$1" && find . -printf '%P %y %m %s\n' | sort && cat file doomed); }
+
+# take_over NAME FLAGS...: the lines of a server that runs with these are in NAME.out.
+take_over() {
+    local name=$1
+    shift
+    lay_out "$name"
+    contents "$work/$name/out" >"$work/$name.before"
+    LD_PRELOAD=$attacker UDTX_TAKEN_OVER=$work/$name start_recv "$name" -v --dir "$work/$name/in" --psk-file "$work/psk" "$@"
+    echo x >"$work/file"
+    expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+    cmp -s "$work/file" "$work/$name/in/file" || fail "what was sent did not arrive"
+    touch "$work/$name/now"
+    until_true 60 grep -q '^over$' "$work/$name.out"
+}
+
+# Each attempt is a real one: without a sandbox it is done.
+take_over bare --sandbox off
+grep -q 'no sandbox: --sandbox off' "$work/bare.log" || fail "it does not say that there is none"
+! grep -vE ' done$|^over$|^root-' "$work/bare.out" || fail "an attempt fails without any sandbox"
+if [ "$(id -u)" -eq 0 ] && [ -n "${mounted[*]}" ]; then
+    [ "$(grep -cE '^root-.* done$' "$work/bare.out")" -eq 2 ] || fail "root cannot do what root can: $(grep ^root "$work/bare.out")"
+fi
+! kill -0 "$bystander" 2>/dev/null || [ "$(awk '{ print $3 }' "/proc/$bystander/stat")" = Z ] || fail "the bystander lives"
+
+code=0
+"$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work" --psk-file "$work/nothing" 2>"$work/last.err" || code=$?
+[ "$code" -ne 0 ] || fail "a key that is not there was read"
+# A kernel without Landlock: `on` refuses to serve, and auto serves.
+timeout 5 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work" --psk-file "$work/psk" 2>"$work/last.err" || code=$?
+if grep -q 'no Landlock' "$work/last.err"; then
+    said '^udtx-recv: error: --sandbox on: this system has no Landlock'
+    [ "$code" -eq 11 ] || fail "code $code instead of 11"
+    start_recv auto -v --dir "$work" --psk-file "$work/psk"
+    grep -q 'writes anywhere' "$work/auto.log" || fail "it does not say what it lacks"
+    skip "this kernel has no Landlock"
+fi
+
+take_over held
+grep -q 'sandbox: writes below its directories only; starts no programs' "$work/held.log" || fail "no line says what holds"
+! grep -E '^(in|mount)-' "$work/held.out" | grep -v ' done$' || fail "the sandbox refuses what is the server's own"
+! grep -E '^(out|root)-' "$work/held.out" | grep -vE ' (EACCES|EPERM|EXDEV)$' || fail "the sandbox lets something out"
+[ "$(grep -cE '^(out|root)-' "$work/held.out")" -eq 22 ] || fail "attempts are missing"
+contents "$work/held/out" | diff "$work/held.before" - || fail "something changed outside"
+for status in "/proc/$receiver/task"/*/status; do
+    grep -qE '^NoNewPrivs:\s1$' "$status" || fail "a thread may gain rights"
+    grep -qE '^Seccomp:\s2$' "$status" || fail "a thread has no filter"
+done
+
+# The same with keys of their own: the directory of one that only reads is not written, nor is DIR.
+for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
+lay_out keyed
+mkdir "$work/keyed/in/alice" "$work/keyed/in/bob"
+{ echo "dir=\"alice\",read $(cut -d' ' -f1,2 "$work/alice.pub")"; echo "dir=\"bob\" $(cut -d' ' -f1,2 "$work/bob.pub")"; } >"$work/allowed"
+touch "$work/keyed/now"
+LD_PRELOAD=$attacker UDTX_TAKEN_OVER=$work/keyed start_recv keyed --sandbox on --dir "$work/keyed/in" --identity "$work/server" \
+    --authorized-keys "$work/allowed"
+until_true 60 grep -q '^over$' "$work/keyed.out"
+grep -qE '^in-create EACCES$' "$work/keyed.out" || fail "DIR itself is written, which no key may"
+expect 0 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" "udtx://127.0.0.1:$port/"
+cmp -s "$work/file" "$work/keyed/in/bob/file" || fail "a key that may write does not"
+
+# What else it was told to write comes: log, report, receipt, and its control socket goes.
+mkdir -p "$work/full" "$work/kept" "$work/run"
+chmod 700 "$work/run"
+extra=(--log "$work/kept/log" --receipt "$work/kept/receipt")
+! "$recv" --help | grep -q -- --report || extra+=(--report "$work/kept/report.html")
+XDG_RUNTIME_DIR=$work/run start_recv full --one-off --sandbox on --dir "$work/full" --psk-file "$work/psk" "${extra[@]}"
+expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+wait_for 0 "$receiver"
+for file in log receipt; do [ -s "$work/kept/$file" ] || fail "no $file"; done
+[ ${#extra[@]} -le 4 ] || [ -s "$work/kept/report.html" ] || fail "no report"
+[ -z "$(find "$work/run" -name '*.sock')" ] || fail "the control socket stays"
+expect 0 "$recv" verify "$work/kept/receipt" "$work/full"
