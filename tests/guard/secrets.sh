@@ -1,0 +1,88 @@
+# Keys stay secret: not in arguments, environments, logs at their most talkative, reports, metrics, or core dumps. And a pin
+# that does not fit is the end of it, with nobody asked. secrets.sh TOOLS JSON_CHECK
+. "$(dirname "$0")/../loopback/lib.sh"
+make_key
+for name in alice bob eve; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
+mkdir "$work/dst" "$work/watched"
+head -c 3000000 /dev/urandom >"$work/file"
+
+# forms FILE: a key as a file has it, in hexadecimal digits of either case, and as base64 may be cut into lines.
+forms() {
+    local text hex
+    text=$(sed -n 's/^udtx-psk-1 //p' "$1"; grep -v -- ---- "$1" | grep -v '^udtx-' || true)
+    hex=$(base64 -d <<<"$text" | tail -c 32 | od -An -v -tx1 | tr -d ' \n')
+    printf '%s\n' "$text" "${hex:0:40}" "$(tr a-f A-F <<<"${hex:0:40}")" "$(base64 -d <<<"$text" | tail -c 32 | base64 | cut -c 1-40)"
+}
+forms "$work/psk" >"$work/patterns"
+for name in alice bob; do forms "$work/$name" >>"$work/patterns"; done
+grep -q . "$work/patterns" && ! grep -qx '' "$work/patterns" || fail "no secret to look for"
+grep -qFf "$work/patterns" "$work/psk" || fail "the search finds no key where there is one"
+
+# watch NAME PID: what others see of a process.
+watch() {
+    local what
+    for what in cmdline environ; do tr '\0' '\n' <"/proc/$2/$what" >"$work/watched/$1.$what" 2>/dev/null || true; done
+    [ -s "$work/watched/$1.cmdline" ] || fail "$1 could not be looked at"
+    if [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ]; then
+        grep -qE '^Max core file size +0 +0 ' "/proc/$2/limits" || fail "$1 leaves a core dump"
+    fi
+}
+
+# copy NAME: with the flags of $server and $client, at their most talkative.
+copy() {
+    local name=$1 sender
+    ulimit -c unlimited 2>/dev/null || true
+    start_recv "$name" -v --log "$work/watched/$name.recv-log" --json-stream --metrics 127.0.0.1:0 --dir "$work/dst" "${server[@]}"
+    "$send" -v --stats --json-stream --log-format json --log "$work/watched/$name.send-log" --rate 30M "${client[@]}" \
+        "$work/file" "udtx://127.0.0.1:$port/$name" >"$work/watched/$name.json" 2>"$work/watched/$name.terminal" &
+    sender=$!
+    receivers+=("$sender")
+    until_true 60 grep -q 'serving 127' "$work/$name.log"
+    watch "$name.send" "$sender"
+    watch "$name.recv" "$receiver"
+    wait_for 0 "$sender"
+    # Even one that crashes: no dump is where the kernel would put it.
+    (cd "$work" && kill -ABRT "$receiver")
+    wait "$receiver" 2>/dev/null || true
+    cp "$work/$name.log" "$work/$name.out" "$work/watched/"
+}
+server=(--psk-file "$work/psk") client=(--psk-file "$work/psk")
+copy shared
+server=(--identity "$work/bob" --authorized-keys "$work/alice.pub") client=(--identity "$work/alice" --pin "$work/bob.pub")
+copy pinned
+
+# Over ssh the key of one transfer goes by the standard input, and nowhere else.
+cat >"$work/ssh" <<EOF
+#!/usr/bin/env bash
+printf '%s\n' "\$@" >>"$work/watched/ssh.arguments"
+tee -a "$work/ssh.stdin" | bash -c "\${!#}"
+EOF
+chmod +x "$work/ssh"
+expect 0 "$send" -v --ssh "$work/ssh" --remote-bin "$recv" "$work/file" "127.0.0.1:$work/dst/by-ssh"
+cmp -s "$work/file" "$work/dst/by-ssh" || fail "what went over ssh did not arrive"
+cp "$work/last.err" "$work/watched/ssh.terminal"
+grep -oE '[0-9a-f]{64}' "$work/ssh.stdin" >"$work/ssh.keys" || fail "no key was sent by ssh"
+cut -c 1-40 "$work/ssh.keys" >>"$work/patterns"
+
+found=$(grep -rlFf "$work/patterns" "$work/watched" "$work/dst" || true)
+[ -z "$found" ] || fail "a secret is in $found"
+[ -z "$(find "$work" -name 'core*')" ] || fail "a core dump was left"
+looked=$(find "$work/watched" -type f | wc -l)
+[ "$looked" -ge 15 ] || fail "only $looked files were looked at"
+fault_case F17 "no secret in arguments, environment, logs, output or core dumps" "none in $looked files"
+
+# F11: the server has another identity than yesterday.
+start_recv today --dir "$work/dst" --identity "$work/eve" --authorized-keys "$work/alice.pub"
+dial=("$send" --identity "$work/alice" --pin "$work/bob.pub" --timeout 120 "$work/file" "udtx://127.0.0.1:$port/changed")
+began=$SECONDS
+expect 40 setsid --wait "${dial[@]}" </dev/null
+[ $((SECONDS - began)) -lt 60 ] || fail "a changed pin is dialled again and again"
+said '--pin'
+# With a terminal and somebody who says yes it is the same.
+if command -v script >/dev/null; then
+    code=0
+    yes yes 2>/dev/null | timeout 100 script -qec "$(printf '%q ' "${dial[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?
+    [ "$code" -eq 40 ] || fail "code $code instead of 40 with a terminal"
+fi
+[ ! -e "$work/dst/changed" ] || fail "a server with another key got the file"
+fault_case F11 "a changed pin ends with code 40, nobody is asked" "code 40 with and without a terminal"
