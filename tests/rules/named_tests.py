@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""No document claims a test that does not exist, and docs/security.md no property without a test.
+
+named_tests.py SOURCE_DIR BUILD_DIR
+Names are those of ctest, as this build has them; `loopback_pairs_*` stands for all that begin so. In docs/security.md every
+section says after "Held by:", or row by row in a table, which tests hold it, except those that list what is not promised.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOMS = "unit|scenario|loopback|hostile|guard|fuzz|faults|power|soak|lab"
+NAME = re.compile(rf"`((?:{ROOMS})_[a-z0-9_]+\*?)`")
+DOCUMENTS = ("docs/security.md", "docs/testing.md")
+PROMISE_NOTHING = ("What is not hidden", "What is not promised")
+
+
+def known_tests(build):
+    listed = subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True, check=True, timeout=60)
+    return set(re.findall(r"^\s*Test\s+#\d+:\s+(\S+)", listed.stdout, re.M))
+
+
+def exists(name, known):
+    return any(test.startswith(name[:-1]) for test in known) if name.endswith("*") else name in known
+
+
+def claims(text, known):
+    """Line number and name of each test that there is not."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for name in NAME.findall(line):
+            if not exists(name, known):
+                yield number, name
+
+
+def rows_of(section):
+    """Of tables whose last column is for tests: the rows, as their first and last cells."""
+    holds = False
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("|") else []
+        if not cells:
+            holds = False
+        elif cells[-1].strip(" |") in ("held by", "tests"):
+            holds = True
+        elif holds and not line.startswith("|--"):
+            yield cells[0], cells[-1]
+
+
+def unheld(text):
+    """Sections, and rows of tables, that name no test."""
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        title = section.splitlines()[0]
+        rows = list(rows_of(section))
+        yield from (cell for cell, tests in rows if not NAME.search(tests))
+        held = section.partition("Held by:")[2].partition("\n\n")[0]
+        if title not in PROMISE_NOTHING and not rows and not NAME.search(held):
+            yield title
+
+
+def self_test():
+    known = {"unit_a", "loopback_b_one"}
+    assert list(claims("`unit_a` `loopback_b_*`\n`unit_b` `loopback_c_*`", known)) == [(2, "unit_b"), (2, "loopback_c_*")]
+    text = "# T\n\n## A\nx\n\nHeld by: `unit_a`\n\n## B\n`unit_a`\n\n## What is not promised\n"
+    assert list(unheld(text)) == ["B"]
+    table = "## A\n| a | tests |\n|---|---|\n| held | `unit_a` |\n| bare | x |\n"
+    assert list(unheld(table)) == ["bare"]
+
+
+def main(source, build):
+    self_test()
+    known = known_tests(build)
+    assert len(known) > 50, f"ctest lists {len(known)} tests in {build}"
+    wrong = []
+    for document in DOCUMENTS:
+        text = (pathlib.Path(source) / document).read_text(encoding="utf-8")
+        wrong += [f"{document}:{number}: there is no test {name}" for number, name in claims(text, known)]
+    text = (pathlib.Path(source) / "docs/security.md").read_text(encoding="utf-8")
+    wrong += [f"docs/security.md: nothing holds '{title}'" for title in unheld(text)]
+    print("\n".join(wrong) or "every test that is named exists")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
