@@ -25,6 +25,7 @@ constexpr Duration kSlow = std::chrono::milliseconds(50);  // queueing delay of 
 constexpr Duration kLeastQueue = std::chrono::milliseconds(10);
 constexpr Duration kKeep = std::chrono::seconds(10);  // the rate, before more is tried
 constexpr Duration kLongestKeep = std::chrono::seconds(80);
+constexpr double kMostDebt = 2.0;      // seconds, until it is paid
 constexpr double kMostSeconds = 60.0;  // of a queue, by whatever the peer says of its clock
 }  // namespace
 
@@ -57,16 +58,19 @@ void AckPace::on_sent(Instant now, std::size_t bytes) {
     packet_bytes_ += (size - packet_bytes_) / 8.0;
     if (data_ahead_ > 0 && --data_ahead_ == 0) sends_data_ = false;
     if (state_ == State::start) unconfirmed_ += size;
+    spend(now, size);
+}
+
+// Flow control credit and the like leave whatever this says. A debt of all that they cost in a long transfer would keep
+// the last acknowledgements back for minutes, and the peer would take this end for dead.
+void AckPace::spend(Instant now, double bytes) {
     if (!bounded()) return;
     refill(now);
-    credit_ -= size;
+    credit_ = std::max(credit_ - bytes, -filling_rate(now) * kMostDebt);
 }
 
 void AckPace::count_data(Instant now, std::size_t bytes) {
-    if (bounded()) {
-        refill(now);
-        credit_ -= static_cast<double>(bytes + kOverhead);
-    }
+    spend(now, static_cast<double>(bytes + kOverhead));
     if (bytes <= kMessage || data_ahead_ == kManyData || ++data_ahead_ < kManyData) return;
     sends_data_ = true;
     state_ = State::open;
@@ -76,7 +80,8 @@ void AckPace::count_data(Instant now, std::size_t bytes) {
 
 Instant AckPace::next() const {
     if (!bounded() || credit_ >= 0.0 || !refilled_) return Instant();
-    return *refilled_ + from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
+    const Duration wait = from_seconds(-credit_ / filling_rate(*refilled_)) + Duration(1);
+    return *refilled_ + std::min(wait, kLongest);
 }
 
 void AckPace::on_handshake(Duration took) { wary_ = took > kSlowHandshake; }

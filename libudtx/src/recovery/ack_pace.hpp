@@ -90,6 +90,7 @@ class AckPace {
     [[nodiscard]] Duration tolerated() const;
     [[nodiscard]] static Duration draining_time(Duration queue);
     void refill(Instant now);
+    void spend(Instant now, double bytes);
     void count_data(Instant now, std::size_t bytes);
     void start(const Fate& fate, Duration queue);
     void shorten_draining(const Fate& fate, Duration queue);

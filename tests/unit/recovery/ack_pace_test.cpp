@@ -132,6 +132,20 @@ TEST_CASE("ack pace: a narrow way back carries its share and keeps no queue") {
     CHECK(run.queue < 300ms);
 }
 
+TEST_CASE("ack pace: whatever else has left, the next one waits no longer than the longest time between two") {
+    Run run({.bytes_per_second = 1000.0});
+    run.until(12s);
+    REQUIRE(run.pace.limited());
+    // A receiver of a small window sends credit for every few packets, and the way back carries it.
+    for (int i = 0; i < 1000; ++i) run.pace.on_sent(Instant(12s), kBytes);
+    CHECK(run.pace.next() > Instant(12s));
+    CHECK(run.pace.next() <= Instant(12s) + AckPace::kLongest);
+    // And the debt is soon paid.
+    const double before = run.sent_bytes;
+    run.until(22s);
+    CHECK(run.sent_bytes - before > 0.3 * 10.0 * 1000.0);
+}
+
 TEST_CASE("ack pace: one that overflows at once is found by what does not come") {
     Run run({.bytes_per_second = 4000.0, .longest = 60ms});
     run.until(10s);
