@@ -67,6 +67,8 @@ class Network final : PacketReceiver {
     using Filter = std::function<bool(Instant now, NodeId from, const Packet& packet)>;
     void set_filter(Filter filter) { filter_ = std::move(filter); }
 
+    /// Bytes that packets take, under way and idle.
+    [[nodiscard]] std::size_t packet_memory() const noexcept { return pool_.memory(); }
     [[nodiscard]] const NetworkCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const noexcept { return links_; }
 

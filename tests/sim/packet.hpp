@@ -30,21 +30,30 @@ class PacketPool {
         PacketPtr p;
         if (idle_.empty()) {
             p = std::make_unique<Packet>();
+            memory_ += kPacketMemory;
         } else {
             p = std::move(idle_.back());
             idle_.pop_back();
         }
         p->from = from;
         p->to = to;
+        memory_ -= p->data.capacity();
         p->data.assign(data.begin(), data.end());
+        memory_ += p->data.capacity();
         p->route = nullptr;
         p->hop = 0;
         return p;
     }
     void give_back(PacketPtr packet) { idle_.push_back(std::move(packet)); }
 
+    /// Bytes, of idle packets as well.
+    [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
+
   private:
+    static constexpr std::size_t kPacketMemory = 2 * sizeof(Packet);  // with its places in queues
+
     std::vector<PacketPtr> idle_;
+    std::size_t memory_ = 0;
 };
 
 class PacketReceiver {

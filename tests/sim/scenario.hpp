@@ -41,6 +41,8 @@ struct ScenarioSetup {
     std::optional<crypto::Secret> server_hello_key{};
     std::optional<crypto::Secret> server_reset_key{};  ///< a server that is started anew tells old clients
     std::size_t lanes = 0;                             ///< of both hosts, see HostSetup
+    HostNoise client_noise{};
+    HostNoise server_noise{};
 };
 
 /// OpenSSL with one pre-shared key, made once a process.

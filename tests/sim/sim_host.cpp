@@ -22,6 +22,7 @@ bool SimHost::away(double chance) {
 }
 
 void SimHost::on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) {
+    if (asleep()) return;
     if (!away(noise_.late)) {
         receive(local, remote, data);
         return;
@@ -32,7 +33,9 @@ void SimHost::on_datagram(Instant now, const Address& local, const Address& remo
 }
 
 void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
-    if (away(noise_.late)) {
+    if (asleep()) {
+        events_.schedule(asleep_until_, *this, tag);
+    } else if (away(noise_.late)) {
         events_.call_at(away_until_, [this, tag] { on_alarm(tag); });
     } else {
         on_alarm(tag);
@@ -40,12 +43,23 @@ void SimHost::on_due(Instant /*now*/, std::uint64_t tag) {
 }
 
 void SimHost::send(const Address& from, const Address& to, std::span<const std::byte> datagram) {
+    if (asleep()) return;
     if (!away(noise_.interrupted)) {
         network_.send(node_, from, to, datagram);
         return;
     }
     events_.call_at(away_until_, [this, from, to, kept = std::vector(datagram.begin(), datagram.end())] {
         network_.send(node_, from, to, kept);
+    });
+}
+
+void SimHost::call_at(Instant at, std::function<void()> action) {
+    events_.call_at(at, [this, action = std::move(action)]() mutable {
+        if (asleep()) {
+            call_at(asleep_until_, std::move(action));
+        } else {
+            action();
+        }
     });
 }
 

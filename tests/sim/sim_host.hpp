@@ -26,6 +26,8 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     SimHost(EventQueue& events, Network& network, HostSetup setup, const HostNoise& noise = {});
 
     [[nodiscard]] NodeId node() const noexcept { return node_; }
+    /// The machine sleeps from now on: what comes is lost, and what falls due waits until it wakes.
+    void sleep_for(Duration length) { asleep_until_ = events_.now() + length; }
 
   private:
     void on_datagram(Instant now, const Address& local, const Address& remote, std::span<std::byte> data) override;
@@ -34,16 +36,18 @@ class SimHost final : public ProtocolHost, public Host, EventSink {
     [[nodiscard]] Instant now() const override { return events_.now(); }
     void send(const Address& from, const Address& to, std::span<const std::byte> datagram) override;
     void set_alarm(Instant at, std::uint64_t tag) override { events_.schedule(at, *this, tag); }
-    void call_at(Instant at, std::function<void()> action) override { events_.call_at(at, std::move(action)); }
+    void call_at(Instant at, std::function<void()> action) override;
 
     /// Draws whether the thread is put aside now, unless it has only just come back; true while it is away.
     bool away(double chance);
+    [[nodiscard]] bool asleep() const noexcept { return events_.now() < asleep_until_; }
 
     EventQueue& events_;
     Network& network_;
     HostNoise noise_;
     Prng prng_;
     Instant away_until_{};
+    Instant asleep_until_{};
     NodeId node_;
 };
 

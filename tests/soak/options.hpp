@@ -1,0 +1,19 @@
+// The command line of the soak.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace udtx::soak {
+
+struct Options {
+    std::optional<double> hours;  ///< of virtual time; none: the one episode of `seed`, step by step
+    std::uint64_t seed = 1;       ///< the first
+    unsigned jobs = 1;            ///< processes
+};
+
+/// What is wrong with the command line is told in `error`.
+[[nodiscard]] std::optional<Options> parse_options(int argc, const char* const* argv, std::string& error);
+
+}  // namespace udtx::soak

@@ -1,0 +1,28 @@
+// What the episodes of a run came to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "soak/episode.hpp"
+#include "soak/plan.hpp"
+
+namespace udtx::soak {
+
+/// Figures by name, so that those of several processes are put together by their lines.
+class Tally {
+  public:
+    void add(const Plan& plan, const Outcome& outcome);
+    void memory(std::uint64_t resident);
+    /// "name value" lines, and back.
+    [[nodiscard]] std::string lines() const;
+    void take(const std::string& name, double value);
+    [[nodiscard]] double get(const std::string& name) const;
+    [[nodiscard]] std::string summary(double real_seconds) const;
+
+  private:
+    std::map<std::string, double> figures_;
+};
+
+}  // namespace udtx::soak
