@@ -94,13 +94,22 @@ std::optional<Pick> Eds::pick(Instant now, const Demand& demand, std::span<const
     const Forecasts all(room.data(), count);
 
     const bool steady = std::any_of(all.begin(), all.end(), [](const Usable& one) { return !one.path->unsteady; });
+    const auto distrusted = [&](const Usable& one) {
+        return one.path->unsteady && steady && demand.kind == StreamKind::ordered;
+    };
+    // For what a path would deliver that is given nothing, no other one may wait.
+    std::array<Usable, kMaxPaths> given;
+    std::size_t given_count = 0;
+    for (const Usable& one : all) {
+        if (!distrusted(one)) given[given_count++] = one;
+    }
+    const Forecasts others(given.data(), given_count);
     const Usable* best = nullptr;
     std::uint64_t from = demand.next;
     for (const Usable& one : all) {
         if (!one.path->may_send) continue;
-        std::uint64_t offset = demand.kind == StreamKind::ordered ? ordered_offset(one, demand, all) : demand.next;
-        const bool distrusted = one.path->unsteady && steady && demand.kind == StreamKind::ordered;
-        if (distrusted || too_late(one, demand, all)) offset = kNothing;
+        std::uint64_t offset = demand.kind == StreamKind::ordered ? ordered_offset(one, demand, others) : demand.next;
+        if (distrusted(one) || too_late(one, demand, others)) offset = kNothing;
         states_[one.path->id].left_out = offset == kNothing;
         if (offset == kNothing || (best != nullptr && best->forecast.eta <= one.forecast.eta)) continue;
         best = &one;

@@ -57,6 +57,24 @@ TEST_CASE("ordered: a slower path is given what it can deliver in time") {
           251'400 + 2 * 5 * kDatagram);  // what others were given does not fill the gap
 }
 
+TEST_CASE("ordered: no path waits for what a path would deliver that falls silent again and again") {
+    for (const bool end_known : {false, true}) {
+        Eds scheduler;
+        std::array paths{view(0, 10, 50ms), view(1, 100, 1ms)};
+        paths[1].unsteady = true;
+        paths[1].in_flight = kDatagram;  // it is being probed
+        auto d = demand(StreamKind::ordered, 1U << 20U);
+        d.written = 100;  // the faster path could have them first
+        d.remaining = 100;
+        d.end_known = end_known;
+        const auto pick = scheduler.pick(kNow, d, paths);
+        REQUIRE(pick);
+        CHECK(pick->path == PathId{0});
+        CHECK_FALSE(pick->duplicate);
+        CHECK(pick->from == 0);
+    }
+}
+
 TEST_CASE("ordered: the fastest path fills the first hole, however many there are") {
     Eds scheduler;
     auto d = demand(StreamKind::ordered, 64U << 20U);
