@@ -138,3 +138,18 @@ TEST_CASE("the floor of the rate is that of all paths together, and of those tha
     CHECK(both <= 1.15 * 12e6);
     CHECK(one >= 0.95 * 12e6);
 }
+
+TEST_CASE("under a cap over all paths a path of large datagrams gets its turn beside one of small ones") {
+    for (const char* scheduler : {"eds", "minrtt"}) {
+        const LinkParams large{.bits_per_second = 100'000'000, .delay = 3ms, .queue_bytes = 200'000, .mtu = 8972};
+        const LinkParams small{.bits_per_second = 100'000'000, .delay = 30ms, .queue_bytes = 200'000, .mtu = 1280};
+        RigSetup setup{.name = std::string("cap, large and small, ") + scheduler, .lines = {large, small}};
+        setup.client.scheduler = scheduler;
+        setup.client.max_rate = Rate::bits_per_second(20e6);
+        MultipathRig rig(std::move(setup));
+        Scenario& s = rig.scenario();
+        const Bulk bulk = rig.start({.bytes = 10'000'000});
+        SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 10s));
+        SIM_CHECK(s, rig.path(0).delivered_bytes > 5'000'000);
+    }
+}

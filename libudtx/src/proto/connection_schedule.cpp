@@ -24,7 +24,10 @@ std::uint64_t Connection::budget(Instant now, PathContext& p) {
     p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), cap), datagram);
     const std::uint64_t own = p.pacer.budget(now);
     if (paths_.single()) return own;
-    total_.set_rate(now, cap, datagram);
+    // What is kept of its credit has room for a datagram of any path: one of large ones would else never have its turn.
+    std::uint32_t largest = datagram;
+    for (const auto& path : paths_.all()) largest = std::max(largest, path->mtu.current());
+    total_.set_rate(now, cap, largest);
     return std::min(own, total_.budget(now));
 }
 
