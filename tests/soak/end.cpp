@@ -71,6 +71,7 @@ void End::on_event(Instant now, proto::Connection& connection, const proto::Even
 
 void End::begin_due(Instant now, proto::Connection& connection) {
     next_begin_.reset();
+    if (retired_) return;
     if (const auto start = work_.next_start(role_, now - sim::kStart)) next_begin_ = sim::kStart + *start;
     for (const std::size_t task : work_.due(role_, now - sim::kStart)) {
         const auto opened = connection.open_stream(work_.task(task).kind);

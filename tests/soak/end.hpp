@@ -23,6 +23,8 @@ class End final : public sim::App {
 
     /// Ends what is being written where it is.
     void wind_down(Instant now, proto::Connection& connection);
+    /// Its peer is gone: it begins nothing any more.
+    void retire() noexcept { retired_ = true; }
     [[nodiscard]] std::uint64_t most_held() const noexcept { return most_held_; }
 
   private:
@@ -49,6 +51,7 @@ class End final : public sim::App {
     std::vector<Stream> receives_;
     std::vector<StreamId> touched_;  // placed streams with bytes to be released
     std::vector<std::byte> scratch_;
+    bool retired_ = false;
     std::uint64_t held_ = 0;
     std::uint64_t most_held_ = 0;
     std::optional<Instant> wake_;

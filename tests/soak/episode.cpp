@@ -110,6 +110,7 @@ void Episode::listen() {
 void Episode::dial() {
     redial_at_.reset();
     if (s().client().killed()) return;
+    if (server_end_) server_end_->retire();
     work_.abandon_attempts();
     ++connections_;
     s().note("the client dials");

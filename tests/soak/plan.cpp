@@ -143,7 +143,7 @@ Plan draw_plan(std::uint64_t seed) {
         plan.length = dice.time(2.0 * 3600.0, 12.0 * 3600.0);
         draw_conversation(dice, plan);
     } else {
-        const double packets = dice.magnitude(2e4, 3e5);
+        const double packets = dice.magnitude(3e4, 1e6);
         const double rate = static_cast<double>(plan.lines[0].up.bits_per_second) / 8.0;
         plan.length =
             Dice::seconds(std::clamp(packets * plan.lines[0].up.mtu / rate * dice.between(1.0, 4.0), 8.0, 1500.0));

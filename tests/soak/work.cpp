@@ -110,12 +110,17 @@ bool Work::done() const {
 }
 
 bool Work::pending(Role from, Duration elapsed) const {
+    bool waits = false;  // for a stream, of which the peer allows so many
+    bool open_one = false;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
         if (!open(i, from) || tasks_[i].start > elapsed) continue;
         const AttemptPtr& attempt = states_[i].attempt;
-        if (!attempt || attempt->finished || !attempt->paused || attempt->got.total() < attempt->written) return true;
+        waits = waits || !attempt;
+        if (!attempt) continue;
+        open_one = true;
+        if (attempt->finished || !attempt->paused || attempt->got.total() < attempt->written) return true;
     }
-    return false;
+    return waits && !open_one;
 }
 
 Duration Work::reading_time(Role from, std::uint64_t window) const {
