@@ -33,6 +33,8 @@ struct Round {
     std::optional<udtx::Listener> listener;
     std::array<std::optional<udtx::Session>, 3> sessions;  // dialled, accepted, another
     std::array<std::optional<udtx::Stream>, kStreams> streams;
+    std::array<std::size_t, kStreams> owners{};  // of the streams, among the sessions
+    bool paired = false;                         // the first two sessions are ends of one
     std::uint16_t port = 0;
     std::uint64_t calls = 0;
     std::uint64_t refused = 0;
@@ -76,31 +78,42 @@ void open_end(Round& round, Setup& setup) {
         }
         case 1: {
             auto made = udtx::Session::connect(setup.host, round.port, setup.credentials, setup.config);
-            if (round.port != 0 && round.good(made)) round.sessions[round.below(2) * 2].emplace(std::move(*made));
+            const std::size_t place = round.below(2) * 2;
+            if (round.port == 0 || !round.good(made)) return;
+            round.paired = round.paired && place != 0;
+            round.sessions[place].emplace(std::move(*made));
             return;
         }
         default: {
             if (!round.listener) return;
             auto made = round.listener->accept(50ms);
-            if (round.good(made)) round.sessions[1].emplace(std::move(*made));
+            if (!round.good(made)) return;
+            round.paired = false;
+            round.sessions[1].emplace(std::move(*made));
         }
     }
 }
 
 void use_session(Round& round, Setup& setup) {
-    auto& session = round.sessions[round.below(round.sessions.size())];
+    const std::size_t owner = round.below(round.sessions.size());
+    auto& session = round.sessions[owner];
     if (!session) return open_end(round, setup);
-    auto& stream = round.streams[round.below(kStreams)];
+    const std::size_t place = round.below(kStreams);
+    auto& stream = round.streams[place];
     switch (round.below(8)) {
         case 0:
         case 1: {
             auto made = session->open_stream();
-            if (round.good(made)) stream.emplace(std::move(*made));
+            if (!round.good(made)) return;
+            stream.emplace(std::move(*made));
+            round.owners[place] = owner;
             return;
         }
         case 2: {
             auto made = session->accept_stream(20ms);
-            if (round.good(made)) stream.emplace(std::move(*made));
+            if (!round.good(made)) return;
+            stream.emplace(std::move(*made));
+            round.owners[place] = owner;
             return;
         }
         case 3:
@@ -113,7 +126,8 @@ void use_session(Round& round, Setup& setup) {
             static_cast<void>(round.good(session->wait_path_event(5ms)));
             return;
         case 6:
-            static_cast<void>(round.good(session->remove_path(udtx::PathId{round.below(3)})));
+            static_cast<void>(
+                round.good(session->remove_path(udtx::PathId{static_cast<std::uint8_t>(round.below(3))})));
             return;
         default:
             if (round.below(4) == 0) session->close();
@@ -123,7 +137,8 @@ void use_session(Round& round, Setup& setup) {
 }
 
 void use_stream(Round& round, Setup& setup) {
-    auto& stream = round.streams[round.below(kStreams)];
+    const std::size_t place = round.below(kStreams);
+    auto& stream = round.streams[place];
     if (!stream) return use_session(round, setup);
     const std::size_t n = 1 + round.below(setup.bytes.size());
     switch (round.below(5)) {
@@ -135,8 +150,9 @@ void use_stream(Round& round, Setup& setup) {
             static_cast<void>(round.good(stream->finish()));
             return;
         case 3:
-            // Blocks until something comes or the session ends: only where something was sent.
-            if (round.sessions[1]) round.sessions[1]->close();
+            // Blocks until something comes or the session ends: so the other end closes before.
+            if (!round.paired || round.owners[place] > 1 || !round.sessions[1 - round.owners[place]]) return;
+            round.sessions[1 - round.owners[place]]->close();
             static_cast<void>(round.good(stream->read(std::span(setup.room).first(n))));
             return;
         default:
@@ -154,7 +170,9 @@ void begin(Round& round, Setup& setup) {
     if (!round.good(client)) return;
     round.sessions[0].emplace(std::move(*client));
     auto server = round.listener->accept(1s);
-    if (round.good(server)) round.sessions[1].emplace(std::move(*server));
+    if (!round.good(server)) return;
+    round.sessions[1].emplace(std::move(*server));
+    round.paired = true;
 }
 
 void choose_failure(Round& round) {

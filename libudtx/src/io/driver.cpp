@@ -86,8 +86,8 @@ void Driver::Impl::run() {
     ask_for_short_slice();
     start_lanes();
     const auto work = asio::make_work_guard(context_);
-    schedule_turn();
     run_context();
+    finished_ = false;
     context_.restart();
     lanes_.reset();
     waiting_room_ = false;
@@ -96,8 +96,12 @@ void Driver::Impl::run() {
 void Driver::Impl::run_context() {
     for (;;) {
         try {
+            take_missed();
+            schedule_turn();
             context_.run();
-            return;
+            if (finished_) return;
+            context_.restart();
+            continue;
         } catch (const std::exception&) {
             // No memory left, as a rule: others may soon give some back. What the turn would have set up is looked for
             // again.
@@ -105,13 +109,26 @@ void Driver::Impl::run_context() {
             readable_ = readable_ || !waiting_readable_;
             armed_for_.reset();
             turn_scheduled_ = false;
+            wakes_missed_ = true;
         }
-        try {
-            schedule_turn();
-        } catch (const std::exception&) {
-            turn_scheduled_ = false;
+        if (finished_) return;
+        if (context_.stopped()) context_.restart();
+    }
+}
+
+/// May be called again after it threw.
+void Driver::Impl::take_missed() {
+    if (wakes_missed_.exchange(false)) {
+        const auto woken = [](const auto& entry) { return entry.second->woken->load(std::memory_order_acquire); };
+        // A wake may forget entries.
+        for (auto at = entries_.begin();
+             (at = std::find_if(entries_.begin(), entries_.end(), woken)) != entries_.end();) {
+            const EntryPtr entry = at->second;
+            wake(entry->connection.get(), *entry->woken);
         }
     }
+    if (drain_wished_) begin_draining(drain_at_most_);
+    if (finish_wished_.exchange(false)) finish_run();
 }
 
 void Driver::Impl::start_lanes() {
@@ -136,24 +153,40 @@ void Driver::Impl::start_lanes() {
                         });
                     },
                 .plan = [this](std::span<const std::byte> datagram) { return endpoint_.opening_of(datagram); }});
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
         lanes_.reset();
     }
 }
 
 void Driver::Impl::stop() {
-    post([this] { finish_run(); });
+    try {
+        post([this] { finish_run(); });
+    } catch (const std::exception&) {
+        finish_wished_ = true;
+        context_.stop();
+    }
 }
 
 void Driver::Impl::stop_when_drained(Duration at_most) {
-    post([this, at_most] {
-        stop_when_drained_ = true;
-        drain_timer_.expires_after(at_most);
-        drain_timer_.async_wait([this](error_code error) {
-            if (!error && stop_when_drained_) finish_run();
-        });
-        schedule_turn();
+    try {
+        post([this, at_most] { begin_draining(at_most); });
+    } catch (const std::exception&) {
+        drain_at_most_ = at_most;
+        drain_wished_ = true;
+        context_.stop();
+    }
+}
+
+void Driver::Impl::begin_draining(Duration at_most) {
+    drain_at_most_ = at_most;
+    drain_wished_ = true;  // until there was memory for it
+    stop_when_drained_ = true;
+    drain_timer_.expires_after(at_most);
+    drain_timer_.async_wait([this](error_code error) {
+        if (!error && stop_when_drained_) finish_run();
     });
+    schedule_turn();
+    drain_wished_ = false;
 }
 
 void Driver::Impl::stop_if_drained() {
@@ -161,6 +194,7 @@ void Driver::Impl::stop_if_drained() {
 }
 
 void Driver::Impl::finish_run() {
+    finished_ = true;
     stop_when_drained_ = false;
     drain_timer_.cancel();
     transmit();
@@ -205,9 +239,9 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
         try {
             asio::post(mailbox->driver->context_,
                        [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
-        } catch (...) {
-            woken->store(false, std::memory_order_release);
-            throw;
+        } catch (const std::exception&) {
+            mailbox->driver->wakes_missed_ = true;
+            mailbox->driver->context_.stop();
         }
     };
 }

@@ -79,7 +79,9 @@ class Driver::Impl {
     void handle_due_timeout();
     void arm_timer();
     void stop_if_drained();
+    void begin_draining(Duration at_most);
     void finish_run();
+    void take_missed();
 
     boost::asio::io_context context_{1};
     boost::asio::steady_timer timer_{context_};
@@ -106,6 +108,12 @@ class Driver::Impl {
     std::atomic<bool> heard_{false};
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
+    bool finished_ = false;
+    // What other threads had no memory to post. Stopping the context needs none, and brings the loop round to it.
+    std::atomic<bool> wakes_missed_{false};
+    std::atomic<bool> drain_wished_{false};
+    std::atomic<Duration> drain_at_most_{Duration::zero()};
+    std::atomic<bool> finish_wished_{false};
     std::optional<Instant> armed_for_;
     std::unique_ptr<Lanes> lanes_;  // while there is a run(); null with one stream
 };

@@ -1,7 +1,10 @@
 #include "udtx/session.hpp"
 
+#include <exception>
+#include <new>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "io/path_plan.hpp"
 #include "io/resolve.hpp"
 #include "io/session_state.hpp"
@@ -20,6 +23,18 @@ Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Add
     return way;
 }
 
+/// What a call makes; an error where it had no memory, or no thread, to make it with.
+template <class Call>
+auto guarded(const Call& call) noexcept -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::bad_alloc& lack) {
+        return Error{ErrorCode::internal, describe_lack(lack)};  // short enough to need none
+    } catch (const std::exception&) {
+        return Error{ErrorCode::internal, "no resources"};
+    }
+}
+
 bool another_address_may_help(ErrorCode code) {
     return code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::udp_blocked ||
            code == ErrorCode::timeout;
@@ -32,12 +47,16 @@ bool another_address_may_help(ErrorCode code) {
 StreamId Stream::id() const noexcept { return handle_->id(); }
 
 Result<void> Stream::write(std::span<const std::byte> bytes) {
-    return handle_->session().write(handle_->stream(), bytes);
+    return guarded([&] { return handle_->session().write(handle_->stream(), bytes); });
 }
 
-Result<std::size_t> Stream::read(std::span<std::byte> out) { return handle_->session().read(handle_->stream(), out); }
+Result<std::size_t> Stream::read(std::span<std::byte> out) {
+    return guarded([&] { return handle_->session().read(handle_->stream(), out); });
+}
 
-Result<void> Stream::finish() { return handle_->session().finish(handle_->stream()); }
+Result<void> Stream::finish() {
+    return guarded([&] { return handle_->session().finish(handle_->stream()); });
+}
 
 // --- Session
 
@@ -61,31 +80,36 @@ Session::~Session() { close(); }
 
 Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                  const TransportConfig& config) {
-    const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
-    if (!addresses) return addresses.error();
-    Result<Session> session = Error{ErrorCode::network, "no address"};
-    for (const Address& remote : *addresses) {
-        session = connect(credentials, config, {{.local = {}, .remote = remote, .options = {}}}, *addresses);
-        if (session || !another_address_may_help(session.error().code)) break;
-    }
-    return session;
+    return guarded([&]() -> Result<Session> {
+        const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
+        if (!addresses) return addresses.error();
+        Result<Session> session = Error{ErrorCode::network, "no address"};
+        for (const Address& remote : *addresses) {
+            session = connect(credentials, config, {{.local = {}, .remote = remote, .options = {}}}, *addresses);
+            if (session || !another_address_may_help(session.error().code)) break;
+        }
+        return session;
+    });
 }
 
 Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                  const TransportConfig& config, const std::vector<PathRequest>& paths) {
-    if (paths.empty() || paths.size() > config.max_paths) {
-        return Error{ErrorCode::invalid_argument, std::to_string(paths.size()) + " paths, at least one and at most " +
-                                                      std::to_string(config.max_paths)};
-    }
-    const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
-    if (!addresses) return addresses.error();
-    std::vector<proto::PathAddresses> ways;
-    for (const PathRequest& path : paths) {
-        const auto way = plan(path, *addresses);
-        if (!way) return way.error();
-        ways.push_back(*way);
-    }
-    return connect(credentials, config, std::move(ways), *addresses);
+    return guarded([&]() -> Result<Session> {
+        if (paths.empty() || paths.size() > config.max_paths) {
+            return Error{
+                ErrorCode::invalid_argument,
+                std::to_string(paths.size()) + " paths, at least one and at most " + std::to_string(config.max_paths)};
+        }
+        const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
+        if (!addresses) return addresses.error();
+        std::vector<proto::PathAddresses> ways;
+        for (const PathRequest& path : paths) {
+            const auto way = plan(path, *addresses);
+            if (!way) return way.error();
+            ways.push_back(*way);
+        }
+        return connect(credentials, config, std::move(ways), *addresses);
+    });
 }
 
 Result<Session> Session::connect(const Credentials& credentials, const TransportConfig& config,
@@ -107,17 +131,21 @@ Result<Session> Session::connect(const Credentials& credentials, const Transport
 }
 
 Result<Stream> Session::open_stream() {
-    if (!state_) return not_there();
-    auto stream = state_->open_stream();
-    if (!stream) return stream.error();
-    return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+    return guarded([&]() -> Result<Stream> {
+        if (!state_) return not_there();
+        auto stream = state_->open_stream();
+        if (!stream) return stream.error();
+        return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+    });
 }
 
 Result<Stream> Session::accept_stream(std::chrono::milliseconds timeout) {
-    if (!state_) return not_there();
-    auto stream = state_->accept_stream(timeout);
-    if (!stream) return stream.error();
-    return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+    return guarded([&]() -> Result<Stream> {
+        if (!state_) return not_there();
+        auto stream = state_->accept_stream(timeout);
+        if (!stream) return stream.error();
+        return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
+    });
 }
 
 void Session::close() {
@@ -125,38 +153,48 @@ void Session::close() {
 }
 
 Result<void> Session::wait_closed(std::chrono::milliseconds timeout) {
-    if (!state_) return not_there();
-    return state_->wait_closed(timeout);
+    return guarded([&]() -> Result<void> {
+        if (!state_) return not_there();
+        return state_->wait_closed(timeout);
+    });
 }
 
 Result<ConnectionStats> Session::stats() const {
-    if (!state_) return not_there();
-    return state_->stats();
+    return guarded([&]() -> Result<ConnectionStats> {
+        if (!state_) return not_there();
+        return state_->stats();
+    });
 }
 
 Address Session::remote() const { return state_ ? state_->remote() : Address{}; }
 
 Result<PathId> Session::add_path(const PathRequest& path) {
-    if (!state_) return not_there();
-    if (dialled_.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
-    const auto way = plan(path, dialled_);
-    if (!way) return way.error();
-    const bool v6 = way->remote.family == Address::Family::v6;
-    if (v6 && thread_->local_address().family == Address::Family::v4) {
-        return Error{ErrorCode::invalid_argument,
-                     "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
-    }
-    return state_->add_path(*way);
+    return guarded([&]() -> Result<PathId> {
+        if (!state_) return not_there();
+        if (dialled_.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
+        const auto way = plan(path, dialled_);
+        if (!way) return way.error();
+        const bool v6 = way->remote.family == Address::Family::v6;
+        if (v6 && thread_->local_address().family == Address::Family::v4) {
+            return Error{ErrorCode::invalid_argument,
+                         "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
+        }
+        return state_->add_path(*way);
+    });
 }
 
 Result<void> Session::remove_path(PathId id) {
-    if (!state_) return not_there();
-    return state_->remove_path(id);
+    return guarded([&]() -> Result<void> {
+        if (!state_) return not_there();
+        return state_->remove_path(id);
+    });
 }
 
 Result<PathEvent> Session::wait_path_event(std::chrono::milliseconds timeout) {
-    if (!state_) return not_there();
-    return state_->wait_path_event(timeout);
+    return guarded([&]() -> Result<PathEvent> {
+        if (!state_) return not_there();
+        return state_->wait_path_event(timeout);
+    });
 }
 
 // --- Listener
@@ -177,30 +215,34 @@ Listener::~Listener() { close(); }
 
 Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
                                 const TransportConfig& config, std::size_t max_connections) {
-    const auto place = io::parse_host_port(address);
-    if (!place) return place.error();
-    const auto addresses = io::resolve(place->host, place->port);
-    if (!addresses) return addresses.error();
-    Error first;
-    for (std::size_t i = 0; i < addresses->size(); ++i) {
-        const auto open = [&](io::Driver& driver) { return driver.open((*addresses)[i]); };
-        auto thread = io::SessionThread::make(credentials, config, open);
-        if (thread) {
-            (*thread)->listen(max_connections);
-            return Listener(std::move(*thread));
+    return guarded([&]() -> Result<Listener> {
+        const auto place = io::parse_host_port(address);
+        if (!place) return place.error();
+        const auto addresses = io::resolve(place->host, place->port);
+        if (!addresses) return addresses.error();
+        Error first;
+        for (std::size_t i = 0; i < addresses->size(); ++i) {
+            const auto open = [&](io::Driver& driver) { return driver.open((*addresses)[i]); };
+            auto thread = io::SessionThread::make(credentials, config, open);
+            if (thread) {
+                (*thread)->listen(max_connections);
+                return Listener(std::move(*thread));
+            }
+            if (i == 0) first = thread.error();
         }
-        if (i == 0) first = thread.error();
-    }
-    return first;
+        return first;
+    });
 }
 
 Address Listener::local_address() const { return thread_ ? thread_->local_address() : Address{}; }
 
 Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
-    if (!thread_) return not_there();
-    auto state = thread_->accept(timeout);
-    if (!state) return state.error();
-    return Session(thread_, std::move(*state), {});
+    return guarded([&]() -> Result<Session> {
+        if (!thread_) return not_there();
+        auto state = thread_->accept(timeout);
+        if (!state) return state.error();
+        return Session(thread_, std::move(*state), {});
+    });
 }
 
 void Listener::close() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "io/session_state.hpp"
 
 namespace udtx::io {
@@ -18,23 +19,51 @@ Error to_error(const proto::CloseReason& reason) {
     return {reason.code, reason.by_peer ? "the peer says: " + text : text};
 }
 
+/// Users who wait look again, also after something was thrown.
+struct Notice {
+    explicit Notice(std::condition_variable& changed) : changed_(changed) {}
+    ~Notice() { changed_.notify_all(); }
+    Notice(const Notice&) = delete;
+    Notice& operator=(const Notice&) = delete;
+
+  private:
+    std::condition_variable& changed_;
+};
+
+/// It must be said whatever memory there is: somebody waits for it.
+Error end_for(const proto::CloseReason& reason) {
+    try {
+        return to_error(reason);
+    } catch (const std::exception& failed) {
+        return {reason.orderly() ? ErrorCode::interrupted : reason.code, describe_lack(failed)};
+    }
+}
+
 }  // namespace
 
 void SessionState::attach(proto::Waker waker, const Address& remote) {
+    auto shared = std::make_shared<const proto::Waker>(std::move(waker));
     Lock lock(mutex_);
-    waker_ = std::move(waker);
+    waker_ = std::move(shared);
     remote_ = remote;
     wake(lock);  // for wishes that came before
 }
 
 void SessionState::on_event(Instant, proto::Connection& connection, const proto::Event& event) {
     const Lock lock(mutex_);
+    const Notice notice(changed_);
     std::visit([&](const auto& what) { handle(connection, what); }, event);
-    changed_.notify_all();
+}
+
+void SessionState::fail(const std::exception& lack) {
+    const Lock lock(mutex_);
+    const Notice notice(changed_);
+    if (!over()) end_ = Error{ErrorCode::internal, describe_lack(lack)};
 }
 
 void SessionState::on_wake(Instant now, proto::Connection& connection) {
     const Lock lock(mutex_);
+    const Notice notice(changed_);
     if (close_wanted_) {
         stats_ = connection.stats();
         stats_answered_ = std::max<std::uint64_t>(stats_asked_, 1);
@@ -51,7 +80,6 @@ void SessionState::on_wake(Instant now, proto::Connection& connection) {
             forget_if_done(stream->id);
         }
     }
-    changed_.notify_all();
 }
 
 void SessionState::serve_requests(Instant now, proto::Connection& connection) {
@@ -183,6 +211,11 @@ void SessionState::handle(proto::Connection& connection, const proto::event::Pat
 }
 
 void SessionState::handle(proto::Connection& connection, const proto::event::Closed& event) {
+    if (!over()) {
+        orderly_end_ = event.reason.orderly();
+        end_ = end_for(event.reason);
+    }
+    waker_ = nullptr;
     stats_ = connection.stats();
     stats_answered_ = std::max<std::uint64_t>(stats_asked_, 1);
     // What arrived before the end stays readable; flow control bounds it.
@@ -192,13 +225,8 @@ void SessionState::handle(proto::Connection& connection, const proto::event::Clo
             pump_in(connection, *stream, SIZE_MAX);
         }
     }
-    if (!over()) {
-        end_ = to_error(event.reason);
-        orderly_end_ = event.reason.orderly();
-    }
     streams_.clear();
     requests_.clear();
-    waker_ = nullptr;
 }
 
 }  // namespace udtx::io

@@ -10,14 +10,21 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 256U << 10U;
 
-Error closed_here() { return {ErrorCode::interrupted, "the session was closed on this side"}; }
+/// Also without memory: destructors close.
+Error closed_here() noexcept {
+    try {
+        return {ErrorCode::interrupted, "the session was closed on this side"};
+    } catch (const std::exception&) {
+        return {ErrorCode::interrupted, "closed here"};
+    }
+}
 
 }  // namespace
 
 void SessionState::wake(Lock& lock) {
-    const proto::Waker waker = waker_;
+    const auto waker = waker_;
     lock.unlock();
-    if (waker) waker();
+    if (waker && *waker) (*waker)();
     lock.lock();
 }
 
@@ -100,9 +107,10 @@ Result<void> SessionState::write(SessionStream& stream, std::span<const std::byt
         Chunk chunk = Chunk::copy_of(bytes.first(std::min(bytes.size(), kPieceBytes)));
         lock.lock();
         if (stream.finish_wanted) continue;  // by another thread meanwhile: reported above
-        bytes = bytes.subspan(chunk.size());
-        stream.outgoing_bytes += chunk.size();
+        const std::size_t size = chunk.size();
         stream.outgoing.push_back(std::move(chunk));
+        stream.outgoing_bytes += size;
+        bytes = bytes.subspan(size);
         wake(lock);
     }
     if (over()) return *end_;

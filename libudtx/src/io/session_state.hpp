@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,8 @@ class SessionState final : public proto::ConnectionHandler {
   public:
     // --- protocol thread
     void attach(proto::Waker waker, const Address& remote);
+    /// There will be no connection.
+    void fail(const std::exception& lack);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId, std::uint64_t, std::span<const std::byte>) override {}  // refused, see stream_opened
@@ -103,7 +106,7 @@ class SessionState final : public proto::ConnectionHandler {
     ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;
     std::condition_variable changed_;
-    proto::Waker waker_;
+    std::shared_ptr<const proto::Waker> waker_;  // copied without memory
     Address remote_;
     bool connected_ = false;
     bool close_wanted_ = false;

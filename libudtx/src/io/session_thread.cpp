@@ -51,8 +51,12 @@ SessionThread::~SessionThread() {
 std::shared_ptr<SessionState> SessionThread::connect(std::vector<proto::PathAddresses> ways) {
     auto state = std::make_shared<SessionState>();
     driver_.post([this, state, ways = std::move(ways)] {
-        const auto connection = driver_.connect(ways, state);
-        state->attach(driver_.waker_for(*connection), connection->remote());
+        try {
+            const auto connection = driver_.connect(ways, state);
+            state->attach(driver_.waker_for(*connection), connection->remote());
+        } catch (const std::exception& lack) {
+            state->fail(lack);
+        }
     });
     return state;
 }
@@ -90,14 +94,17 @@ Result<std::shared_ptr<SessionState>> SessionThread::accept(std::chrono::millise
 
 void SessionThread::stop_accepting() {
     if (fork_guard_.forked()) return;
-    std::deque<std::shared_ptr<SessionState>> left;
-    {
-        const std::lock_guard lock(mutex_);
-        accepting_ = false;
-        left.swap(acceptable_);
-    }
+    std::unique_lock lock(mutex_);
+    accepting_ = false;
     changed_.notify_all();
-    for (const auto& state : left) state->close();
+    // One by one: another container would need memory, and destructors come here.
+    while (!acceptable_.empty()) {
+        const auto state = std::move(acceptable_.front());
+        acceptable_.pop_front();
+        lock.unlock();
+        state->close();
+        lock.lock();
+    }
 }
 
 }  // namespace udtx::io

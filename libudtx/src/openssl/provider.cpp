@@ -27,6 +27,7 @@ void require(bool good) {
 
 MacContextPtr make_hmac() {
     const MacPtr hmac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
+    require(hmac != nullptr);  // OpenSSL takes the next call's argument for good
     MacContextPtr context(EVP_MAC_CTX_new(hmac.get()));
     std::array<char, 7> digest{"SHA256"};
     const std::array<OSSL_PARAM, 2> params{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),

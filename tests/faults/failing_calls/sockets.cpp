@@ -53,7 +53,6 @@ UDTX_FAILS(Kind::bind, int, -1, getsockname, (int fd, sockaddr* at, socklen_t* l
 UDTX_FAILS(Kind::poll, int, -1, poll, (pollfd * entries, nfds_t n, int milliseconds), (entries, n, milliseconds))
 UDTX_FAILS(Kind::poll, int, -1, epoll_wait, (int fd, epoll_event* events, int most, int milliseconds),
            (fd, events, most, milliseconds))
-UDTX_FAILS(Kind::pipe, int, -1, epoll_ctl, (int fd, int how, int of, epoll_event* event), (fd, how, of, event))
 UDTX_FAILS(Kind::pipe, int, -1, epoll_create1, (int flags), (flags))
 UDTX_FAILS(Kind::pipe, int, -1, eventfd, (unsigned value, int flags), (value, flags))
 UDTX_FAILS(Kind::pipe, int, -1, pipe, (int* ends), (ends))
