@@ -9,6 +9,8 @@
 #include <csignal>
 #include <system_error>
 
+#include "os/again.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -25,7 +27,7 @@ extern "C" void udtx_on_signal(int signal) {
     const int saved = errno;
     const auto byte = static_cast<unsigned char>(signal);
     // A full pipe holds enough signals already.
-    [[maybe_unused]] const ssize_t n = ::write(g_pipe.load(), &byte, 1);
+    [[maybe_unused]] const ssize_t n = again([&] { return ::write(g_pipe.load(), &byte, 1); });
     errno = saved;
 }
 
@@ -69,13 +71,13 @@ std::optional<int> SignalWatch::wait(std::chrono::milliseconds timeout) {
     pollfd entry{read_end_, POLLIN, 0};
     if (::poll(&entry, 1, static_cast<int>(timeout.count())) <= 0) return std::nullopt;
     unsigned char byte = 0;
-    if (::read(read_end_, &byte, 1) != 1 || byte == 0) return std::nullopt;
+    if (again([&] { return ::read(read_end_, &byte, 1); }) != 1 || byte == 0) return std::nullopt;
     return static_cast<int>(byte);
 }
 
 void SignalWatch::wake() {
     const unsigned char byte = 0;
-    [[maybe_unused]] const ssize_t n = ::write(write_end_, &byte, 1);
+    [[maybe_unused]] const ssize_t n = again([&] { return ::write(write_end_, &byte, 1); });
 }
 
 Interruption::Wish Interruption::on_signal(int signal, Instant now) noexcept {

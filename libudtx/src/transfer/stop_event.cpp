@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "os/again.hpp"
+
 namespace udtx::transfer {
 
 StopEvent::StopEvent() {
@@ -18,7 +20,7 @@ StopEvent::StopEvent() {
 
 void StopEvent::stop() noexcept {
     const char byte = 0;
-    [[maybe_unused]] const ssize_t n = ::write(write_end_.get(), &byte, 1);
+    [[maybe_unused]] const ssize_t n = again([&] { return ::write(write_end_.get(), &byte, 1); });
 }
 
 bool StopEvent::wait(int fd, short events) const noexcept {
