@@ -14,7 +14,7 @@ import sys
 import time
 
 from cut_disk import CutDisk, all_points
-from disk_log import DISKS, MARK, Log
+from disk_log import DISKS, FLUSH, MARK, Log
 from trees import facts, judge, scan
 
 SUBSETS = 2  # ways to lose a part of the cache before each flush, when all points are tried
@@ -182,19 +182,8 @@ def choose(points, wanted):
     return [points[number * len(points) // wanted] for number in range(wanted)]
 
 
-def main():
-    work, kind, wanted, again_at, send, recv = sys.argv[1:7]
-    again_at = int(again_at)
-    machine = Machine(work, kind)
-    confirmations = Confirmations(machine.log)
-    points = all_points(machine.log, confirmations.start(), SUBSETS if wanted == "all" else 1)
-    if wanted != "all":
-        # Most is to be there, and the least is, when a run has just been confirmed.
-        done = {at + 1 for at, words in confirmations.marks if words[0] == "done"}
-        after = [point for point in points if point.position in done and point.mode == "lost"]
-        points = sorted(set(choose(points, int(wanted)) + after))
-    versions = {name: scan(f"{work}/versions/{name}") for name in os.listdir(f"{work}/versions")}
-    again = Again(work, send, recv)
+def replay(machine, confirmations, versions, points, again, again_at):
+    """How many files were read, and after how many cuts something is not as it may be."""
     files = failures = shown = 0
     for number, point in enumerate(points):
         confirmed, under_way, count = confirmations.at(point.position)
@@ -212,10 +201,29 @@ def main():
         for line in wrong:
             shown += 1
             if shown <= SHOWN:
-                print(f"WRONG {kind}, {point}, run {under_way} (confirmed {confirmed}): {line}", flush=True)
-    machine.close()
-    flushes = sum(1 for event in machine.log.events if event.kind == 1)
-    print(f"{len(points)} {flushes} {files} {failures} {again.runs} {again.torn} {again.used}")
+                print(f"WRONG {machine.kind}, {point}, run {under_way} (confirmed {confirmed}): {line}", flush=True)
+    return files, failures
+
+
+def main():
+    work, kind, wanted, again_at, send, recv = sys.argv[1:7]
+    again_at = int(again_at)
+    machine = Machine(work, kind)
+    confirmations = Confirmations(machine.log)
+    points = all_points(machine.log, confirmations.start(), SUBSETS if wanted == "all" else 1)
+    if wanted != "all":
+        # Most is to be there, and the least is, when a run has just been confirmed.
+        done = {at + 1 for at, words in confirmations.marks if words[0] == "done"}
+        after = [point for point in points if point.position in done and point.mode == "lost"]
+        points = sorted(set(choose(points, int(wanted)) + after))
+    versions = {name: scan(f"{work}/versions/{name}") for name in os.listdir(f"{work}/versions")}
+    again = Again(work, send, recv)
+    try:
+        files, wrong = replay(machine, confirmations, versions, points, again, again_at)
+    finally:
+        machine.close()
+    flushes = sum(1 for event in machine.log.events if event.kind == FLUSH)
+    print(f"{len(points)} {flushes} {files} {wrong} {again.runs} {again.torn} {again.used}")
 
 
 if __name__ == "__main__":
