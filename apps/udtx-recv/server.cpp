@@ -22,6 +22,7 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "udtx-recv/authorized_keys.hpp"
+#include "udtx-recv/key_budget.hpp"
 #include "udtx-recv/refusal_log.hpp"
 #include "udtx-recv/server_report.hpp"
 #include "udtx-recv/server_watch.hpp"
@@ -34,8 +35,8 @@ namespace {
 /// After a signal: so long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kInterruptGrace = std::chrono::seconds(5);
 constexpr Duration kDefaultPatience = std::chrono::minutes(10);
-constexpr std::size_t kMaxConnections = 1000;
-constexpr std::ptrdiff_t kMaxOfOneKey = 250;  // of several pinned keys: the others come in all the same
+/// The endpoint lets in so many more: of those the budget says who is refused, or who gives way.
+constexpr std::size_t kSpareConnections = 64;
 class Server {
   public:
     Server(const RecvRun& run, Transport& transport, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt)
@@ -62,7 +63,8 @@ class Server {
     }
     void stop_watching() { watch_.stop(); }
     void listen() {
-        driver_.listen(kMaxConnections, [this](proto::Connection& connection) { return accept(connection); });
+        driver_.listen(KeyBudget::kConnections + kSpareConnections,
+                       [this](proto::Connection& connection) { return accept(connection); });
         driver_.on_refused([this](const Address& remote, const proto::CloseReason& why) { refused(remote, why); });
     }
 
@@ -76,6 +78,7 @@ class Server {
             refusals_.look(now);
             transfer::relieve_disk_pools();
             const auto sessions = current();
+            KeyBudget::enforce(sessions);
             const bool ending = interruption_.signal() != 0 || draining_since_;
             const bool over = ending || (run_.command.one_off && total_.transfers > 0);
             if (over && sessions.empty() && may_leave()) return true;
@@ -119,19 +122,17 @@ class Server {
         options.told = told_;
         const std::string who = to_string(connection.remote()) + name_of(connection, rights);
         const std::uint64_t whose = rights == nullptr ? 0 : number_of(connection.peer_key());
-        const auto same = [whose](const auto& session) { return session->key() == whose && !session->done(); };
-        if (whose != 0 && std::ranges::count_if(sessions_, same) >= kMaxOfOneKey) {
+        const std::uint64_t owner = KeyBudget::owner(connection, whose);
+        if (const auto admitted = KeyBudget::admit(sessions_, owner); !admitted) {
             watch_.refused();
-            return std::make_shared<RefusingHandler>(
-                ErrorCode::refused,
-                "this key has as many connections as one may have (" + std::to_string(kMaxOfOneKey) + ")");
+            return std::make_shared<RefusingHandler>(admitted.error().code, admitted.error().message);
         }
         options.push = [this, rights, who, whose] { return told(who, take_push(rights, whose)); };
         options.pull = [this, rights, who](const transfer::PullWish& wish) {
             return told(who, find_sources(rights, wish));
         };
         auto session = Session::make(
-            driver_, connection, who, whose, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
+            driver_, connection, who, owner, place_of(rights), std::move(options), [this] { run_.signals.wake(); },
             rights == nullptr ? Rate::infinite() : rights->rate);
         run_.log.detail("serving " + who);
         sessions_.push_back(session);  // the last that can fail: a session in the list has its connection

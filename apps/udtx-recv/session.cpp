@@ -17,13 +17,13 @@ constexpr Duration kAnswerWithin = std::chrono::seconds(2);
 constexpr Duration kFirstWordWithin = std::chrono::seconds(15);
 }  // namespace
 
-Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t key,
+Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t owner,
                  std::string directory, Rate most, Rate cap)
     : driver_(driver),
       connection_(&connection),
       peer_(to_string(connection.remote())),
       who_(std::move(who)),
-      key_(key),
+      owner_(owner),
       directory_(std::move(directory)),
       start_(io::monotonic_now()),
       most_(most),
@@ -31,11 +31,11 @@ Session::Session(io::Driver& driver, proto::Connection& connection, std::string 
       observer_(DataEnd::receiver, false, peer_) {}
 
 std::shared_ptr<Session> Session::make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                       std::uint64_t key, std::string directory, transfer::ServeOptions options,
+                                       std::uint64_t owner, std::string directory, transfer::ServeOptions options,
                                        std::function<void()> on_done, Rate most) {
     options.cap = std::min(options.told, most);
     std::shared_ptr<Session> self(
-        new Session(driver, connection, std::move(who), key, std::move(directory), most, options.cap));
+        new Session(driver, connection, std::move(who), owner, std::move(directory), most, options.cap));
     // The flags and not the session: the last owner of the session must not be a thread of its own job.
     self->job_ = std::make_unique<transfer::ServedJob>(
         std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
@@ -87,6 +87,7 @@ void Session::sample_stats() {
 }
 
 void Session::keep_stats(const proto::Connection& connection) {
+    unread_ = connection.unread();
     ConnectionStats stats = connection.stats();
     const std::lock_guard lock(mutex_);
     stats_ = std::move(stats);
@@ -106,16 +107,26 @@ void Session::ask_to_end() {
     });
 }
 
+void Session::give_way(ErrorCode code, std::string why) {
+    const std::lock_guard lock(mutex_);
+    if (!way_given_) way_given_ = Error{code, std::move(why)};
+    gives_way_ = true;
+}
+
 void Session::watch(Instant now, std::optional<Duration> patience) {
     if (done()) return;
+    if (gives_way_ && !aborted_) {
+        const std::lock_guard lock(mutex_);
+        abort(now, way_given_->code, way_given_->message);
+    }
     if (aborted_) {
         // The sender had its time to hear what was delivered and to close.
         if (now >= aborted_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
-    } else if (job_->receiver() == nullptr && job_->sender() == nullptr) {
+    } else if (is_silent()) {
         if (now - start_ >= kFirstWordWithin) {
             abort(now, ErrorCode::timeout, "nothing was asked for within " + format_elapsed(kFirstWordWithin));
         }
-    } else if (patience && idle_ >= *patience) {
+    } else if (patience && idle() >= *patience) {
         abort(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(*patience));
     }
 }
@@ -141,6 +152,8 @@ void Session::on_placed(StreamId id, std::uint64_t offset, std::span<const std::
 
 void RefusingHandler::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Closed>(event) || std::exchange(closed_, true)) return;
+    // As an endpoint that is full: it is no matter of what was asked for.
+    if (code_ == ErrorCode::network) return connection.refuse(now, reason_);
     connection.close(now, static_cast<std::uint64_t>(transfer::close_code_for(code_)), reason_);
 }
 

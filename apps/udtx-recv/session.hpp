@@ -19,10 +19,10 @@ namespace udtx::apps {
 class Session final : public proto::ConnectionHandler, public std::enable_shared_from_this<Session> {
   public:
     /// `on_done` may be called on any thread. Protocol thread. `most`: the rate of the peer's key.
-    /// `who`: the peer for people, with the name of its key. `key`: a number of that; 0: all have the one key.
+    /// `who`: the peer for people, with the name of its key. `owner`: whose budget it is on (KeyBudget).
     /// `directory`: where it may be at work; empty: none.
     static std::shared_ptr<Session> make(io::Driver& driver, proto::Connection& connection, std::string who,
-                                         std::uint64_t key, std::string directory, transfer::ServeOptions options,
+                                         std::uint64_t owner, std::string directory, transfer::ServeOptions options,
                                          std::function<void()> on_done, Rate most);
 
     // --- any thread
@@ -30,7 +30,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] const transfer::ServedJob& job() const noexcept { return *job_; }
     [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
     [[nodiscard]] const std::string& who() const noexcept { return who_; }
-    [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
+    [[nodiscard]] std::uint64_t owner() const noexcept { return owner_; }
     [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
     /// "to 192.0.2.1:40000 (bob)": whom it serves, and which way.
     [[nodiscard]] std::string direction() const { return (fetched() ? "to " : "from ") + who_; }
@@ -39,6 +39,17 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     void sample_stats();
     /// Of the connection at its end, or when last sampled.
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
+
+    /// Memory that the peer makes this end hold.
+    [[nodiscard]] std::uint64_t held() const { return job_->held() + unread_; }
+    /// So long look() has seen nothing move.
+    [[nodiscard]] Duration idle() const noexcept { return idle_; }
+    /// It has not said yet what it wants.
+    [[nodiscard]] bool is_silent() const noexcept { return job_->receiver() == nullptr && job_->sender() == nullptr; }
+    /// Ends soon, so that others have its place; `why` is for the peer.
+    void give_way(ErrorCode code, std::string why);
+    /// It is over, or will be soon.
+    [[nodiscard]] bool leaves() const noexcept { return done() || gives_way_; }
 
     /// What look() saw last.
     [[nodiscard]] Observation observed() const { return observer_.latest(); }
@@ -53,7 +64,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     /// `protocol`: what the protocol thread has needed so far.
     void look(Instant now, Duration protocol);
     /// look() saw nothing move for some time: its peer waits for something, or is gone without a word.
-    [[nodiscard]] bool stands_still() const noexcept { return idle_ >= std::chrono::seconds(5); }
+    [[nodiscard]] bool stands_still() const noexcept { return idle() >= std::chrono::seconds(5); }
     /// The transfer is to keep to this rate from now on, or to that of its key where that is less.
     void keep_below(Rate rate);
     /// Ends the transfer in good order; watch() sees to it that it does end.
@@ -69,7 +80,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
   private:
     void ask_to_end();
     void keep_stats(const proto::Connection& connection);
-    Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t key,
+    Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t owner,
             std::string directory, Rate most, Rate cap);
 
     io::Driver& driver_;
@@ -77,7 +88,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     bool waker_set_ = false;
     std::string peer_;
     std::string who_;
-    std::uint64_t key_;
+    std::uint64_t owner_;
     std::string directory_;
     Instant start_;
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
@@ -86,13 +97,16 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     Rate cap_;  // as the job knows it
     Observer observer_;
     StallWatch stall_;
-    Duration idle_{};
+    std::atomic<Duration> idle_{};
+    std::atomic<std::uint64_t> unread_{0};  // bytes that wait in the connection, when last sampled
+    std::atomic<bool> gives_way_{false};
     std::optional<Error> aborted_;  // why
     Instant aborted_at_{};
     bool closed_ = false;
 
     mutable std::mutex mutex_;
     std::optional<ConnectionStats> stats_;
+    std::optional<Error> way_given_;            // why
     std::unique_ptr<transfer::ServedJob> job_;  // goes first: its threads use what is above
 };
 

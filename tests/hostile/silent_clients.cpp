@@ -1,19 +1,27 @@
-// Clients with a valid key that are let in and never say what they want.
+// Clients with a valid key that are let in and never say what they want, or send what the server has to remember.
 //
-//   silent_clients PSK PORT COUNT                    prints "in" when each has been let in or refused, and when the
-//   silent_clients IDENTITY PORT COUNT SERVER_KEY    server has put out all of them a line "N REASON" for each reason
+//   silent_clients PSK PORT COUNT                         prints "in" when each has been let in or refused, and when
+//   the silent_clients IDENTITY PORT COUNT SERVER_KEY [MIB]   server has put out all of them a line "N REASON" for each
+//   reason
+//
+// With MIB each offers a transfer, begins files that never end and sends so much data that belongs to none of them;
+// every reason is told at once, after "out".
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
+#include "transfer/message/messages.hpp"
 
 namespace {
 
@@ -23,12 +31,26 @@ using test::need;
 
 /// Handshakes at once: an endpoint allows one host 64.
 constexpr std::size_t kAtOnce = 48;
+constexpr std::uint64_t kFiles = 1000;
 
 /// Everything on the protocol thread.
 class Crowd {
   public:
-    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count)
-        : driver_(driver), server_(test::loopback(port)), count_(count) {}
+    Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, std::size_t data)
+        : driver_(driver), server_(test::loopback(port)), count_(count) {
+        if (data == 0) return;
+        data_.emplace(std::shared_ptr<std::byte[]>(new std::byte[data]()), data);
+        transfer::MessageWriter out;
+        out.put(transfer::message::Offer{});
+        for (std::uint64_t index = 0; index < kFiles; ++index) {
+            transfer::message::Entry entry;
+            entry.index = index;
+            entry.path = {"never", std::to_string(index)};
+            out.put(entry);
+            out.put(transfer::message::FileEnd{index, transfer::FileStatus::ok, transfer::Digest()});
+        }
+        words_ = {out.bytes().begin(), out.bytes().end()};
+    }
     void begin() {
         while (dialled_ < count_ && dialled_ - in_ - refused_ < kAtOnce) {
             ++dialled_;
@@ -41,9 +63,12 @@ class Crowd {
     class Client final : public proto::ConnectionHandler {
       public:
         explicit Client(Crowd& crowd) : crowd_(crowd) {}
-        void on_event(Instant /*now*/, proto::Connection& /*connection*/, const proto::Event& event) override {
-            if (std::holds_alternative<proto::event::Connected>(event)) crowd_.come_in();
-            if (std::holds_alternative<proto::event::Connected>(event)) in_ = true;
+        void on_event(Instant /*now*/, proto::Connection& connection, const proto::Event& event) override {
+            if (std::holds_alternative<proto::event::Connected>(event)) {
+                in_ = true;
+                crowd_.speak(connection);
+                crowd_.come_in();
+            }
             if (const auto* closed = std::get_if<proto::event::Closed>(&event)) crowd_.go(in_, closed->reason.message);
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
@@ -54,12 +79,20 @@ class Crowd {
         bool in_ = false;
     };
 
+    void speak(proto::Connection& connection) {
+        if (!data_) return;
+        const StreamId control = need(connection.open_stream(StreamKind::ordered));
+        need(connection.write(control, Chunk::copy_of(words_)));
+        const StreamId data = need(connection.open_stream(StreamKind::placed));
+        need(connection.write(data, *data_));
+    }
     void come_in() {
         ++in_;
         tell();
     }
     void go(bool was_in, const std::string& reason) {
         ++reasons_[reason];
+        if (data_) std::printf("out %s\n", reason.c_str());
         ++(was_in ? put_out_ : refused_);
         tell();
     }
@@ -78,6 +111,8 @@ class Crowd {
     io::Driver& driver_;
     const Address server_;
     const std::size_t count_;
+    std::optional<Chunk> data_;     // for all of them
+    std::vector<std::byte> words_;  // before it
     std::size_t dialled_ = 0;
     std::size_t in_ = 0;
     std::size_t refused_ = 0;
@@ -104,12 +139,13 @@ Credentials credentials(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4 && argc != 5) die("usage: silent_clients PSK PORT COUNT | IDENTITY PORT COUNT SERVER_KEY");
+    if (argc < 4 || argc > 6) die("usage: silent_clients PSK PORT COUNT | IDENTITY PORT COUNT SERVER_KEY [MIB]");
     TransportConfig config;
     config.keep_alive = std::chrono::seconds(1);
     const auto transport = need(apps::Transport::make(credentials(argc, argv), config));
     need(transport->driver().open(test::loopback()));
-    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]));
+    Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]),
+                argc == 6 ? number(argv[5]) << 20U : 0);
     transport->driver().post([&crowd] { crowd.begin(); });
     transport->start();
     crowd.wait();

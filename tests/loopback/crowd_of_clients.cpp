@@ -154,7 +154,11 @@ class Crowd {
         const auto client = std::make_shared<Client>(
             clients_.size(), [this](News news, const std::string& reason) { hear(news, reason); });
         clients_.push_back(client);
-        client->attach(driver_.connect(server_, client));
+        // From several addresses: one may have a quarter of the server's connections.
+        Address local = test::loopback();
+        local.ip[3] = static_cast<std::uint8_t>(2 + clients_.size() / 200);
+        client->attach(driver_.connect(
+            std::vector{proto::PathAddresses{.local = local, .remote = server_, .options = {}}}, client));
     }
     void hear(News news, const std::string& reason) {
         if (news == News::begun) ++begun_;
@@ -191,7 +195,9 @@ int main(int argc, char** argv) {
         return 2;
     }
     const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
-    need(transport->driver().open(test::loopback()));
+    Address any = test::loopback();
+    any.ip = {};
+    need(transport->driver().open(any));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(std::atoi(argv[2])),
                 static_cast<std::size_t>(std::atoi(argv[3])));
     transport->start();

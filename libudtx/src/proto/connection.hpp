@@ -106,6 +106,8 @@ class Connection {
     /// Bytes that write() would take now without growing the send buffer beyond TransportConfig::send_buffer, or what
     /// waits to be sent beyond use.
     [[nodiscard]] std::uint64_t write_capacity(StreamId id);
+    /// Memory that the peer's bytes take which nobody has read.
+    [[nodiscard]] std::uint64_t unread() const { return streams_.unread(); }
     /// Queues a chunk (all of it, even beyond the capacity). The chunk is held until acknowledged.
     Result<void> write(StreamId id, Chunk chunk);
     /// No more bytes will be written; carries the final size.

@@ -56,6 +56,12 @@ void StreamTable::retire_if_done(StreamId id) {
 
 // --- application
 
+std::uint64_t StreamTable::unread() const {
+    std::uint64_t bytes = early_held_;
+    for (const auto& [id, stream] : streams_) bytes += stream->recv.held();
+    return bytes;
+}
+
 Result<StreamId> StreamTable::open(StreamKind kind) {
     if (next_index_ >= peer_max_streams_) {
         return Error{ErrorCode::refused, "the peer allows no more than " + std::to_string(peer_max_streams_) +

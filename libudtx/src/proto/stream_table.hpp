@@ -34,6 +34,8 @@ class StreamTable {
     enum class Ahead : std::uint8_t { little, much };
     /// Bytes that may be written now; none: Writable tells when there is room.
     [[nodiscard]] std::uint64_t capacity(StreamId id, Ahead ahead);
+    /// Memory that the peer's bytes take which nobody has read.
+    [[nodiscard]] std::uint64_t unread() const;
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);

@@ -38,6 +38,8 @@ void choose_as(const PullWish& wish, SendOptions& what);
 class PullRequest {
   public:
     [[nodiscard]] bool begun() const noexcept { return begun_; }
+    /// Memory of the list of names.
+    [[nodiscard]] std::uint64_t held() const noexcept { return name_bytes_; }
     /// protocol: that is no part of a request, comes out of order, or is more than one may ask for.
     Result<void> add(const Message& message);
     /// All of them.

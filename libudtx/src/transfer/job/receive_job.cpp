@@ -103,6 +103,7 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (*data_ != id) return;
     assembler_.on_bytes(offset, bytes);
     const bool any = hand_over_pieces();
+    arriving_ = assembler_.held();
     // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
     if (finish_ && (any || assembler_.has_unannounced())) waker_.wake();
 }
@@ -220,6 +221,7 @@ void ReceiveJob::advance(Instant now, proto::Connection& connection) {
     if (!ended_ && !winding_up_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
     if (ended_ || winding_up_) return;
     hand_over_pieces();
+    arriving_ = assembler_.held();
     if (auto finished = finish_if_complete(); !finished) end(now, connection, finished.error());
 }
 
@@ -338,9 +340,11 @@ DiskStep ReceiveJob::work() {
             if (!next) return queue_.over() ? DiskStep::again() : DiskStep::rest();
             landing_->take(std::move(*next));
         }
+        landed_ = landing_->held();
         if (slice.over()) return DiskStep::again();
     }
     landing_.reset();
+    landed_ = 0;
     feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
     settle_if_over(false, true);
     return DiskStep::over();

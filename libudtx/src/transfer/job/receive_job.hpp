@@ -87,6 +87,8 @@ class ReceiveJob final : public Job {
     [[nodiscard]] bool is_probe() const noexcept { return probe_; }
     /// Any thread: so long the writer has been at work.
     [[nodiscard]] Duration written_for() const noexcept { return work_.busy(); }
+    /// Any thread: memory that the sender made us hold, but for what waits in the connection.
+    [[nodiscard]] std::uint64_t held() const { return queue_.cost() + arriving_ + landed_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
@@ -186,6 +188,8 @@ class ReceiveJob final : public Job {
     ReceiveQueue queue_{SIZE_MAX};   // the stream's window bounds the pieces, too_far_ahead() the rest
     std::optional<StopEvent> stop_;  // of a write to a pipe
     WorkClock work_;
+    std::atomic<std::uint64_t> arriving_{0};  // bytes of pieces that are not whole, and of what is not announced
+    std::atomic<std::uint64_t> landed_{0};    // bytes that the landing holds
     std::unique_ptr<Landing> landing_;
     std::optional<Error> trouble_;  // what a step threw
     bool trouble_told_ = false;

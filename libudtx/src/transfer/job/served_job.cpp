@@ -30,6 +30,12 @@ bool ServedJob::at_rest() const noexcept {
     return sender == nullptr || sender->at_rest();  // a receiver is done when it rests
 }
 
+std::uint64_t ServedJob::held() const {
+    if (const ReceiveJob* receiver = receiver_) return receiver->held();
+    if (const SendJob* sender = sender_) return waiting_ + sender->held();
+    return waiting_;
+}
+
 Progress ServedJob::progress() const {
     const Job* job = chosen();
     return job == nullptr ? Job::progress() : job->progress();
@@ -85,7 +91,9 @@ void ServedJob::on_wake(Instant now, proto::Connection& connection) {
 void ServedJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (job_) return job_->on_placed(id, offset, bytes);
     if (!early_stream_) early_stream_ = id;
-    if (*early_stream_ == id && !ended_) early_.hold(offset, bytes);
+    if (*early_stream_ != id || ended_) return;
+    early_.hold(offset, bytes);
+    waiting_ = request_.held() + early_.held_bytes();
 }
 
 void ServedJob::read_control(Instant now, proto::Connection& connection) {
@@ -117,6 +125,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
         if (next && !next->has_value()) return false;
         if (next) added = request_.add(**next);
         fetches_ = request_.begun();
+        waiting_ = request_.held() + early_.held_bytes();
         if (!added) {
             end(now, connection, added.error());
             return true;

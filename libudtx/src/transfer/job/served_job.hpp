@@ -41,6 +41,8 @@ class ServedJob final : public Job {
     [[nodiscard]] const SendJob* sender() const noexcept { return sender_; }
     /// When it is done: its end waits for no disk.
     [[nodiscard]] bool at_rest() const noexcept;
+    /// Memory that the other side made us hold, but for what waits in the connection.
+    [[nodiscard]] std::uint64_t held() const;
     /// The other side asked for something, granted or not.
     [[nodiscard]] bool fetches() const noexcept { return fetches_; }
     /// What was asked for is not allowed: result() says why.
@@ -79,6 +81,7 @@ class ServedJob final : public Job {
     bool ended_ = false;
     std::atomic<bool> refused_{false};
     std::atomic<bool> fetches_{false};
+    std::atomic<std::uint64_t> waiting_{0};  // bytes of a request, and of what came before its end
     std::atomic<ReceiveJob*> receiver_{nullptr};
     std::atomic<SendJob*> sender_{nullptr};
     std::unique_ptr<DescriptorClaim> claim_;

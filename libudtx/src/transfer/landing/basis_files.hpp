@@ -64,6 +64,10 @@ class BasisFiles {
     [[nodiscard]] bool knows(const std::string& path) const;
     /// Copies from the file that was answered for. file_io: it is not that file any more.
     Result<void> copy(const std::string& path, const Extent& extent, TempFile& to);
+    /// Memory of what was answered, without names.
+    [[nodiscard]] std::uint64_t held() const noexcept {
+        return blocks_ * sizeof(Digest) + files_.size() * (sizeof(Basis) + 64);
+    }
     /// Nothing more is asked: times of directories are set after that.
     void close() { times_.close(); }
     /// It will not be asked for any more.

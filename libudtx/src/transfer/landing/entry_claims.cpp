@@ -19,10 +19,11 @@ namespace {
 // Together some 200 MB.
 constexpr std::size_t kMaxClaims = 2U << 20U;
 constexpr std::size_t kMaxSpots = 2U << 20U;
-constexpr std::size_t kMaxDirectories = 256U << 10U;  // whose names are remembered
-constexpr std::size_t kMaxAlike = 256;                // among which one is searched
-constexpr std::size_t kMaxLooked = 1U << 18U;         // entries in such searches, some seconds' work
-constexpr int kMaxAliasProbes = 64;                   // for one directory
+constexpr std::uint64_t kMaxNameBytes = 64U << 20U;  // of directories whose names are remembered
+constexpr std::uint64_t kNodeBytes = 128;            // that a name takes beside its letters
+constexpr std::size_t kMaxAlike = 256;               // among which one is searched
+constexpr std::size_t kMaxLooked = 1U << 18U;        // entries in such searches, some seconds' work
+constexpr int kMaxAliasProbes = 64;                  // for one directory
 
 std::uint64_t spot_of(std::uint64_t directory, const std::string& leaf) { return key_of({directory, path_key(leaf)}); }
 
@@ -230,7 +231,9 @@ void EntryClaims::note_made(int parent, const std::string& directory, const std:
 }
 
 void EntryClaims::remember_directory(const Place& place, const std::string& leaf, std::string path) {
-    if (directories_.size() >= kMaxDirectories) return;
+    const std::uint64_t bytes = path.size() + kNodeBytes;
+    if (name_bytes_ + bytes > kMaxNameBytes) return;
+    name_bytes_ += bytes;
     directories_.emplace(place.parent,
                          Directory{std::move(path), by_inode(place.facts), rough_name(leaf), place.spot != 0});
 }
@@ -252,7 +255,9 @@ void EntryClaims::take_directory(int parent, const std::string& directory, const
     if (!look(parent, directory, leaf, place) || !place.facts.is_directory()) return;
     const std::string path = path_in(directory, leaf);
     if (const Directory* first = alias_of(parent, place, path)) {
-        aliases_[path] = first->path;
+        const std::uint64_t bytes = path.size() + first->path.size() + kNodeBytes;
+        if (name_bytes_ + bytes > kMaxNameBytes || !aliases_.emplace(path, first->path).second) return;
+        name_bytes_ += bytes;
         return;
     }
     record(place, leaf, How::kept);
@@ -300,6 +305,12 @@ const EntryClaims::Directory* EntryClaims::probe(const Place& place, const std::
     const auto found = std::find_if(likely.begin(), likely.end(), shows);
     ::unlinkat(here.get(), name.c_str(), 0);
     return found == likely.end() ? nullptr : *found;
+}
+
+std::uint64_t EntryClaims::held() const {
+    const std::lock_guard lock(mutex_);
+    const std::size_t numbers = folding_.size() + listed_.size() + spots_.size() + numbered_.size();
+    return name_bytes_ + numbers * 40 + claims_.size() * 56 + alike_.size() * 48;
 }
 
 bool EntryClaims::holds(const EntryFacts& facts) const {

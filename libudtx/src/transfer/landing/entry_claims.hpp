@@ -40,6 +40,9 @@ class EntryClaims {
     /// It came or was kept in this run, under whatever name.
     [[nodiscard]] bool holds(const EntryFacts& facts) const;
 
+    /// Memory of all of it, about.
+    [[nodiscard]] std::uint64_t held() const;
+
   private:
     struct Place {
         std::uint64_t parent = 0;  // which directory
@@ -102,6 +105,7 @@ class EntryClaims {
     std::unordered_map<std::uint64_t, Alike> alike_;    // by looks, whatever the names, of what came or stays
     std::unordered_map<std::uint64_t, bool> numbered_;  // by directory
     std::map<std::string, std::string> aliases_;        // directories, to the first name of each
+    std::uint64_t name_bytes_ = 0;                      // of those two names, and of directories_
     std::multimap<std::uint64_t, Directory> directories_;  // of this run, by parent
     std::size_t looked_ = 0;                               // entries, in searches among those that look the same
     bool full_ = false;

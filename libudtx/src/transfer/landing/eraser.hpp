@@ -47,6 +47,9 @@ class Eraser {
     /// After begin(): does a little of the work. False: there is none left.
     bool go_on();
 
+    /// Memory of names.
+    [[nodiscard]] std::uint64_t held() const noexcept { return names_.held() + directories_.held(); }
+
   private:
     /// The names that a directory was sent under: several, where they are one for the file system.
     using Spellings = std::vector<std::string>;

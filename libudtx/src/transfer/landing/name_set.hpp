@@ -23,6 +23,7 @@ class NameSet {
         keys_.push_back(path_key(path));
         sorted_ = false;
     }
+    [[nodiscard]] std::uint64_t held() const noexcept { return keys_.capacity() * sizeof(std::uint64_t); }
     /// There were more than it can hold.
     [[nodiscard]] bool full() const noexcept { return full_; }
     [[nodiscard]] bool has(std::string_view path) {

@@ -93,6 +93,8 @@ class TreeLanding final : public Landing {
         return writer_ && writer_->go_on_answering([this](message::Answer answer) { tell(std::move(answer)); });
     }
 
+    [[nodiscard]] std::uint64_t held() const override { return writer_ ? writer_->held() : 0; }
+
     void operator()(const op::BeginEntry& o) { writer_->begin_entry(o.entry); }
     void operator()(const op::WritePiece& o) {
         const std::uint64_t length = o.piece.piece.length;

@@ -1,6 +1,7 @@
 // The receiver's disk work: does what the protocol thread asks for, operation by operation.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ class Landing {
     virtual void take(ReceiveOp op) = 0;
     /// A part of what the operation taken last has left; false: nothing is left.
     virtual bool go_on() { return false; }
+    /// Memory that the sender made it remember.
+    [[nodiscard]] virtual std::uint64_t held() const { return 0; }
 };
 
 /// What the receiver's owner lets senders do.

@@ -49,6 +49,7 @@ PieceAssembler::Slot* PieceAssembler::slot_at(std::uint64_t stream_offset) {
         // The memory first: a piece without any must not stay behind where there is none.
         Slot fresh{*piece, buffer_for(piece->length), 0};
         at = slots_.emplace(piece->stream_offset, std::move(fresh)).first;
+        slot_bytes_ += piece->length;
     }
     latest_ = &at->second;
     return latest_;
@@ -62,6 +63,7 @@ void PieceAssembler::place(Slot& slot, std::uint64_t stream_offset, std::span<co
     const Piece piece = slot.piece;
     whole_.push_back({piece, std::move(slot.data)});
     slots_.erase(piece.stream_offset);
+    slot_bytes_ -= piece.length;
     latest_ = nullptr;
     map_.complete(piece);
 }

@@ -35,6 +35,10 @@ class PieceAssembler {
     [[nodiscard]] const PieceMap& map() const noexcept { return map_; }
     /// Everything announced has come.
     [[nodiscard]] bool complete() const noexcept { return map_.open_extents() == 0; }
+    /// Memory, all told but for idle buffers.
+    [[nodiscard]] std::uint64_t held() const noexcept {
+        return early_.held_bytes() + slot_bytes_ + map_.open_extents() * sizeof(Slot);
+    }
     /// Bytes came that nobody has announced.
     [[nodiscard]] bool has_unannounced() const noexcept { return !early_.empty(); }
 
@@ -52,7 +56,8 @@ class PieceAssembler {
     EarlyData early_;
     ChunkPool pool_;
     std::unordered_map<std::uint64_t, Slot> slots_;  // by the piece's stream offset
-    Slot* latest_ = nullptr;                         // packets mostly go on where the last one ended
+    std::uint64_t slot_bytes_ = 0;
+    Slot* latest_ = nullptr;  // packets mostly go on where the last one ended
     std::vector<WholePiece> whole_;
 };
 

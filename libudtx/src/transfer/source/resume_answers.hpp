@@ -33,6 +33,11 @@ class ResumeAnswers {
     void presume_nothing();
     /// protocol: nobody asked, or there is more than any journal can say.
     [[nodiscard]] Result<void> add(const message::Answer& answer);
+    /// Any thread: memory of answers that were not taken.
+    [[nodiscard]] std::uint64_t held() const {
+        const std::lock_guard lock(mutex_);
+        return pieces_ * kPieceCost + open_.size() * sizeof(Slot);
+    }
     /// Any thread. Nothing more is waited for.
     void cancel();
 
@@ -49,6 +54,7 @@ class ResumeAnswers {
     [[nodiscard]] RemoteHolding take(std::uint64_t number);
 
   private:
+    static constexpr std::uint64_t kPieceCost = sizeof(ProvenPiece) + 40;
     struct Slot {
         RemoteHolding holding;
         bool complete = false;

@@ -1,0 +1,86 @@
+#include "udtx-recv/key_budget.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "common/units.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// Who has not said within a round trip or two what it wants may not mean it ...
+constexpr Duration kSilentFor = std::chrono::seconds(1);
+/// ... and a transfer in which nothing has moved for so long may have lost its other end. Only who is in the way of
+/// another one gives way.
+constexpr Duration kIdleFor = std::chrono::seconds(15);
+
+bool may_give_way(const Session& session) {
+    return !session.leaves() && session.idle() >= (session.is_silent() ? kSilentFor : kIdleFor);
+}
+
+/// Of those of `owner` (0: of all) the one that has been idle for longest, if one may give way.
+bool make_way(const KeyBudget::Sessions& sessions, std::uint64_t owner) {
+    Session* idlest = nullptr;
+    for (const auto& session : sessions) {
+        if (owner != 0 && session->owner() != owner) continue;
+        if (may_give_way(*session) && (idlest == nullptr || idlest->idle() < session->idle())) idlest = session.get();
+    }
+    if (idlest == nullptr) return false;
+    idlest->give_way(ErrorCode::timeout,
+                     "nothing moved for " + format_elapsed(idlest->idle()) + ", and others need the place");
+    return true;
+}
+
+}  // namespace
+
+std::uint64_t KeyBudget::owner(const proto::Connection& connection, std::uint64_t key) {
+    if (key != 0) return key;
+    const Address& remote = connection.remote();
+    // One host has all addresses of an IPv6 /64.
+    const std::size_t bytes = remote.family == Address::Family::v6 ? 8 : 4;
+    return transfer::path_key({reinterpret_cast<const char*>(remote.ip.data()), bytes}) | 1U;
+}
+
+Result<void> KeyBudget::admit(const Sessions& sessions, std::uint64_t owner) {
+    const auto here = [](const auto& session) { return !session->leaves(); };
+    const auto own = [&](const auto& session) { return here(session) && session->owner() == owner; };
+    const auto of_one = static_cast<std::size_t>(std::ranges::count_if(sessions, own));
+    if (of_one >= kConnectionsOfOne && !make_way(sessions, owner)) {
+        return Error{ErrorCode::refused,
+                     "this key, or with one pre-shared key this address, has as many connections as "
+                     "one may have (" +
+                         std::to_string(kConnectionsOfOne) + ")"};
+    }
+    const auto of_all = static_cast<std::size_t>(std::ranges::count_if(sessions, here));
+    if (of_all >= kConnections && !make_way(sessions, 0)) {
+        return Error{ErrorCode::network, "the server has as many connections as it takes; try again later"};
+    }
+    return {};
+}
+
+void KeyBudget::enforce(const Sessions& sessions) {
+    struct Held {
+        std::uint64_t bytes = 0;
+        Session* most = nullptr;
+        std::uint64_t most_bytes = 0;
+    };
+    std::map<std::uint64_t, Held> owners;
+    for (const auto& session : sessions) {
+        if (session->leaves()) continue;
+        const std::uint64_t bytes = session->held();
+        Held& held = owners[session->owner()];
+        held.bytes += bytes;
+        if (held.most != nullptr && bytes <= held.most_bytes) continue;
+        held.most = session.get();
+        held.most_bytes = bytes;
+    }
+    for (const auto& [owner, held] : owners) {
+        if (held.bytes <= kHeldByOne) continue;
+        held.most->give_way(ErrorCode::refused,
+                            "the transfers of this key make the server remember more than one key's may (" +
+                                format_bytes(kHeldByOne) + "): fewer or smaller ones at once");
+    }
+}
+
+}  // namespace udtx::apps

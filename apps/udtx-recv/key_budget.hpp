@@ -1,0 +1,37 @@
+// What one key may take of a server, so that the others are served all the same. Where all have the one pre-shared key
+// it is one address (with IPv6 a /64) instead of one key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/connection.hpp"
+#include "udtx-recv/session.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::apps {
+
+class KeyBudget {
+  public:
+    static constexpr std::size_t kConnections = 1000;  ///< of all together
+    /// A quarter: three who take all they can leave room for a fourth.
+    static constexpr std::size_t kConnectionsOfOne = kConnections / 4;
+    /// Bytes that one makes the server hold, over all of its connections. Room for the largest single transfer, whose
+    /// own bounds add up to some 450 MiB (docs/transfer-protocol.md).
+    static constexpr std::uint64_t kHeldByOne = 512ULL << 20U;
+
+    /// A number for whose budget this connection is on. `key`: that of its key; 0: all have the one.
+    [[nodiscard]] static std::uint64_t owner(const proto::Connection& connection, std::uint64_t key);
+
+    using Sessions = std::vector<std::shared_ptr<Session>>;
+    /// Whether one more of this owner comes in; one that stands idle may have to give way for it. refused: the owner
+    /// has as many as one may have; network: the server is full. Any thread.
+    [[nodiscard]] static Result<void> admit(const Sessions& sessions, std::uint64_t owner);
+    /// Of an owner whose sessions hold more than they may the one that holds most gives way. Any thread.
+    static void enforce(const Sessions& sessions);
+};
+
+}  // namespace udtx::apps
