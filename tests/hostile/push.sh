@@ -13,7 +13,6 @@ kill -TERM "$receiver"
 wait_for 0 "$receiver"
 ! grep -q "$(printf '\033')" "$work/r.log" || fail "a name came to the log as it was sent"
 
-# What a name may not do, by the server's own word.
 fault_case F44 "lying names are refused, nothing is written outside" "$(grep -oE '^told [0-9]+ lies' "$work/liar.out")"
 fault_case F45 "a file through a link that came before it fails by name, canary untouched" "3 shapes"
 fault_case F46 "a file through two links fails by name, canary untouched" "1 shape"

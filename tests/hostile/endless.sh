@@ -1,0 +1,18 @@
+# A list of files that does not end for long takes the server no memory. endless.sh TOOLS ENDLESS_CLIENT [ENTRIES]
+# UDTX_HOSTILE_ENTRIES is another number of entries than 100,000; the fault matrix asks for 10,000,000.
+entries=${3:-${UDTX_HOSTILE_ENTRIES:-100000}}
+. "$(dirname "$0")/../loopback/lib.sh"
+endless=$2
+[ -r /proc/self/status ] || skip "no /proc to read the memory of a process in"
+make_key
+mkdir "$work/dst"
+echo mine >"$work/dst/keep"  # so that questions are answered
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+timeout -k 5 $((300 + entries / 5000)) "$endless" "$work/psk" "$port" "$entries" >"$work/last.out" 2>"$work/last.err" ||
+    fail "$(cat "$work/last.err")"
+grep -qx "confirmed $entries" "$work/last.out" || fail "not all of them failed by name: $(cat "$work/last.out")"
+peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$receiver/status")
+[ "$peak" -le 244 ] || fail "the server took $peak MiB"  # 256 MB
+kill -TERM "$receiver"
+wait_for 0 "$receiver"
+fault_case F43 "a manifest of $entries entries: RSS of the receiver at most 256 MB" "$peak MiB"

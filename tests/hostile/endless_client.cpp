@@ -1,0 +1,124 @@
+// A client with a valid key whose list of files does not end for long: each is asked about, announced, and then could
+// not be read, so that nothing but the list itself costs the server anything.
+//
+//   endless_client KEY PORT COUNT    prints "confirmed N" when the server has confirmed, with the failures that it
+//   counts
+#include <array>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/chunk.hpp"
+#include "common/transport.hpp"
+#include "peer_program.hpp"
+#include "proto/application.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/message/messages.hpp"
+
+namespace {
+
+using namespace udtx;
+using namespace udtx::transfer;
+using test::die;
+using test::need;
+
+constexpr std::size_t kBlock = 64U << 10U;
+
+class Endless final : public proto::ConnectionHandler {
+  public:
+    explicit Endless(std::uint64_t count) : count_(count) {}
+
+    [[nodiscard]] std::uint64_t wait() { return confirmed_.get_future().get(); }
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        if (std::holds_alternative<proto::event::Connected>(event)) {
+            control_ = need(connection.open_stream(StreamKind::ordered));
+            MessageWriter out;
+            message::Offer offer;
+            offer.overwrite = Overwrite::diff;
+            out.put(offer);
+            need(connection.write(*control_, Chunk::copy_of(out.bytes())));
+        }
+        if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
+            if (!told_) die("closed: " + closed->reason.message);
+            return;
+        }
+        if (!control_) return;
+        read(now, connection);
+        if (!told_) speak(connection);
+    }
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+  private:
+    void speak(proto::Connection& connection) {
+        while (!finished_ && connection.write_capacity(*control_) > 0) {
+            MessageWriter out;
+            while (next_ < count_ && out.bytes().size() < kBlock) announce(out);
+            if (next_ == count_) {
+                message::Finish finish;
+                finish.entries = count_;
+                finish.root = RootDigest(HashAlgorithm::xxh3_128).finish();
+                out.put(finish);
+                finished_ = true;
+            }
+            need(connection.write(*control_, Chunk::copy_of(out.bytes())));
+        }
+    }
+    void announce(MessageWriter& out) {
+        const std::uint64_t index = next_++;
+        message::Query query;
+        query.number = index;
+        query.path = {"a directory with a long name, so that it weighs something", "file " + std::to_string(index)};
+        query.size = 1;
+        out.put(query);
+        message::Entry entry;
+        entry.index = index;
+        entry.path = std::move(query.path);
+        entry.size = 1;
+        out.put(entry);
+        out.put(message::FileEnd{index, FileStatus::unreadable, {}});
+    }
+    void read(Instant now, proto::Connection& connection) {
+        std::array<std::byte, 16384> block{};
+        for (;;) {
+            const auto got = connection.read(*control_, block);
+            if (got.bytes == 0) return;
+            reader_.feed(std::span(block).first(got.bytes));
+            while (const auto next = need(reader_.next())) {
+                if (const auto* stopped = std::get_if<message::Stopped>(&*next)) die("stopped: " + stopped->reason);
+                const auto* confirm = std::get_if<message::Confirm>(&*next);
+                if (confirm == nullptr || std::exchange(told_, true)) continue;
+                confirmed_.set_value(confirm->totals.failures);
+                connection.close(now, 0, "");
+            }
+        }
+    }
+
+    const std::uint64_t count_;
+    std::uint64_t next_ = 0;
+    bool finished_ = false;
+    bool told_ = false;
+    std::optional<StreamId> control_;
+    MessageReader reader_;
+    std::promise<std::uint64_t> confirmed_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4) die("usage: endless_client KEY PORT COUNT");
+    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    need(transport->driver().open(test::loopback()));
+    const auto client = std::make_shared<Endless>(std::stoull(argv[3]));
+    const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));
+    transport->driver().post([&] { static_cast<void>(transport->driver().connect(server, client)); });
+    transport->start();
+    std::printf("confirmed %llu\n", static_cast<unsigned long long>(client->wait()));
+    std::fflush(stdout);
+    transport->stop(std::chrono::milliseconds(300));
+    return 0;
+}
