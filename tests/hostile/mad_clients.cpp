@@ -2,6 +2,7 @@
 //
 //   mad_clients KEY PORT DIR COUNT FIRST    as lying_client; ends with 1 after naming the seeds among which one did
 //   harm
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
