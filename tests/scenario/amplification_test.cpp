@@ -4,6 +4,7 @@
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
 #include "sim/insider.hpp"
+#include "test/fault_case.hpp"
 #include "wire/codec.hpp"
 #include "wire/header.hpp"
 
@@ -69,6 +70,8 @@ TEST_CASE("F28 a client that falls silent after its cookie gets at most three ti
     const std::uint64_t passed = 2 * wire::kMinInitialDatagram;
     s.run_for(1s);
     SIM_CHECK(s, watch.server_bytes <= 3 * passed);
+    test::fault_case(28, "silent after its cookie: at most 3 times what it sent within a second", watch.server_bytes,
+                     " bytes for ", passed);
     s.run_for(30s);
     // The address is known to be real by then: what limits a silent client's answers are probes, one every 610 ms while
     // there is no RTT sample, until the time-out of 10 s.
@@ -99,6 +102,7 @@ TEST_CASE("F28 a client that falls silent after a proof instead of a cookie gets
         s.run_for(30s);
         SIM_CHECK(s, watch.server_bytes > 0);
         SIM_CHECK(s, watch.server_bytes <= passed);
+        test::fault_case(28, "silent after a proof: no more than it sent", watch.server_bytes, " bytes for ", passed);
         SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
     }
 }
@@ -130,6 +134,8 @@ TEST_CASE("F29 duplicates of packets from a new address count once for its credi
     SIM_CHECK(s, unique > 0);
     SIM_CHECK(s, victim.bytes > 0);
     SIM_CHECK(s, victim.bytes <= 3 * unique);
+    test::fault_case(29, "one packet 50 times from a new address: at most 3 times its bytes", victim.bytes,
+                     " bytes for ", unique);
     SIM_CHECK(s, s.server().session().moves.empty());
 }
 
@@ -154,6 +160,8 @@ TEST_CASE("F31 two servers that are made to believe in each other do not loop") 
     s.run_for(60s);
     SIM_CHECK(s, watch.server_packets + watch.client.size() > 0);
     SIM_CHECK(s, watch.server_packets + watch.client.size() <= 2 * packets.size());
+    test::fault_case(31, "cross-spoofed in virtual time: at most one packet for each that was injected",
+                     watch.server_packets + watch.client.size(), " for ", 2 * packets.size());
 }
 
 namespace {
@@ -226,11 +234,15 @@ std::uint64_t arrives(std::size_t parts, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("F34 acknowledgements in parts and twice make nobody faster") {
+    double most = 0.0;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         const std::uint64_t honest = arrives(1, seed);
         const std::uint64_t divided = arrives(10, seed);
         INFO("honest " << honest << " divided " << divided);
         CHECK(honest > 1'000'000);
         CHECK(static_cast<double>(divided) <= 1.1 * static_cast<double>(honest));
+        most = std::max(most, static_cast<double>(divided) / static_cast<double>(honest));
     }
+    test::fault_case(34, "acknowledgements in 10 parts, twice: at most 1.1 times an honest receiver's bytes", most,
+                     " times");
 }

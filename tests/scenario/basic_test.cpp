@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -96,6 +97,10 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
         SIM_CHECK(s, bulk.receiver->most_held() <= small.stream_window);
         SIM_CHECK(s, s.elapsed() > 4s);  // it was the reader that limited
         SIM_CHECK(s, s.elapsed() < 8s);  // and little else
+        test::fault_case(42,
+                         std::string("a slow reader: at most a stream's window (524288 bytes) held, ") +
+                             (kind == StreamKind::placed ? "placed" : "ordered"),
+                         bulk.receiver->most_held(), " bytes");
     }
 }
 

@@ -1,6 +1,11 @@
 // The end of a connection: how soon both ends are done with it, and what the parts of a transfer cost besides its
 // bytes.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -86,4 +91,61 @@ TEST_CASE("an orderly end is repeated after a SYN interval, an abrupt one after 
         SIM_CHECK(s, s.client().counters().datagrams_sent - before == (orderly ? 3U : 1U));
         SIM_CHECK(s, s.run_until([&] { return both_empty(s); }, s.elapsed() + 200ms));
     }
+}
+
+namespace {
+
+/// Does in each call what it may not expect to be asked for: closes again, dials from within, and lets go of itself.
+class Unruly final : public App {
+  public:
+    Unruly(SimHost& host, const Address& server, int depth) : host_(host), server_(server), depth_(depth) {}
+    void hold(std::shared_ptr<Unruly> self) { self_ = std::move(self); }
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
+        if (std::holds_alternative<proto::event::Connected>(event)) {
+            connection.close(now, 7, "first");
+            connection.close(now, 8, "second");
+            if (depth_ > 0) dial(host_, server_, depth_ - 1);
+        }
+        if (std::holds_alternative<proto::event::Closed>(event)) {
+            connection.close(now, 9, "third");
+            self_.reset();
+        }
+    }
+    void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
+    void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
+
+    static void dial(SimHost& host, const Address& server, int depth) {
+        auto app = std::make_shared<Unruly>(host, server, depth);
+        app->hold(app);
+        host.connect(server, std::move(app));
+    }
+
+  private:
+    SimHost& host_;
+    Address server_;
+    int depth_;
+    std::shared_ptr<Unruly> self_;
+};
+
+}  // namespace
+
+TEST_CASE("F89 a callback may close twice, dial and let go of its object: the first close counts") {
+    Scenario s(symmetric("calls from callbacks", {}));
+    s.server().listen(64, [](proto::Connection&) { return std::make_shared<Receiver>(); });
+    constexpr int kDepth = 19;
+    Unruly::dial(s.client(), s.server().address(), kDepth);
+    const auto over = [&] {
+        return s.client().sessions().size() == kDepth + 1 &&
+               std::ranges::all_of(s.client().sessions(),
+                                   [](const auto& session) { return session->closed.has_value(); });
+    };
+    SIM_REQUIRE(s, s.run_until(over, 60s));
+    const auto first = std::ranges::count_if(s.client().sessions(),
+                                             [](const auto& session) { return session->closed->message == "first"; });
+    SIM_CHECK(s, first == kDepth + 1);
+    s.run_for(20s);
+    SIM_CHECK(s, both_empty(s));
+    test::fault_case(
+        89, "20 connections that are closed three times, dialled and released in callbacks: the first close counts",
+        first, " of ", kDepth + 1);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 #include "wire/header.hpp"
 
 using namespace std::chrono_literals;
@@ -68,6 +69,9 @@ TEST_CASE("F36 a thousand handshakes with valid cookies from one address: capped
     s.client().connect(s.server().address(), sender);
     SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 2500ms));
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpenPerHost);
+    test::fault_case(
+        36, "1,000 handshakes with cookies from one address: at most 64 half open, a client's bytes within 2 s",
+        s.server().endpoint().half_open_count(), " half open, ", to_seconds(s.elapsed() - 500ms), " s");
     s.run_for(25s);  // both ends' handshake time-outs
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
 }
@@ -79,6 +83,8 @@ TEST_CASE("F36 from the addresses of one IPv6 network no more than from one host
     const Flood another(s, 10, 40, 2);
     s.run_for(500ms);
     SIM_CHECK(s, s.server().endpoint().half_open_count() == 2 * proto::Endpoint::kMaxHalfOpenPerHost);
+    test::fault_case(36, "2,000 handshakes from two IPv6 networks of 64 bits: 128 half open",
+                     s.server().endpoint().half_open_count());
 }
 
 TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a client connects within 3 s") {
@@ -91,6 +97,8 @@ TEST_CASE("F36 more handshakes than there are slots, from forty addresses: a cli
     const auto sender = std::make_shared<Sender>(Sender::Options{.bytes = kBytes});
     s.client().connect(s.server().address(), sender);
     SIM_CHECK(s, s.run_until([&] { return receiver->complete(kBytes); }, 3500ms));
+    test::fault_case(36, "1,600 handshakes from forty addresses: a client's bytes within 3 s",
+                     to_seconds(s.elapsed() - 500ms), " s");
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= proto::Endpoint::kMaxHalfOpen);
 }
 
@@ -123,4 +131,6 @@ TEST_CASE("F35 a flood of spoofed HELLOs: no state, bounded answers, and a clien
     const Session& session = s.client().connect(s.server().address(), second);
     SIM_CHECK(s, s.run_until([&] { return session.connected_at.has_value(); }, dialled + 2s));
     SIM_CHECK(s, s.server().endpoint().half_open_count() <= 1);
+    test::fault_case(35, "spoofed HELLOs in virtual time, 5,000 a second: no state, a client connects within 2 s",
+                     packets, " packets, ", to_seconds(s.elapsed() - dialled), " s");
 }

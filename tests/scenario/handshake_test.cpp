@@ -1,6 +1,7 @@
 // Setting up and ending connections under faults.
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 #include "wire/header.hpp"
 
 using namespace std::chrono_literals;
@@ -12,21 +13,27 @@ namespace {
 constexpr std::uint64_t kBytes = 20'000;
 
 /// Fifty connections with fifty seeds, each from scratch; all must connect within the default time-out and move their
-/// bytes.
-void fifty_connect(const std::string& name, const LinkParams& line, std::optional<crypto::Secret> key = {}) {
+/// bytes. As one of the cases: F14, F15
+void fifty_connect(int fault, const std::string& name, const LinkParams& line, std::optional<crypto::Secret> key = {}) {
+    unsigned connected = 0;
+    Duration slowest{};
     for (std::uint64_t i = 0; i < 50; ++i) {
         ScenarioSetup setup = symmetric(name, line, 1000 + i);
         setup.client_hello_key = setup.server_hello_key = key;
         Scenario s(std::move(setup));
         const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+        ++connected;
+        slowest = std::max<Duration>(slowest, *s.client().session().connected_at - kStart);
     }
+    test::fault_case(fault, name + ": 50 of 50 connect within 10 s", connected, ", the slowest after ",
+                     to_seconds(slowest), " s");
 }
 
 enum class Cut { both, from_client, from_server };
 
-/// Everything from the k-th packet on is lost.
-void stall(unsigned k, Cut cut) {
+/// Everything from the k-th packet on is lost. When the later end let go of its connection.
+Duration stall(unsigned k, Cut cut) {
     ScenarioSetup setup = symmetric("stall from packet " + std::to_string(k), {});
     setup.client.idle_timeout = 9s;
     setup.server.idle_timeout = 9s;
@@ -38,24 +45,30 @@ void stall(unsigned k, Cut cut) {
         return cut == Cut::from_client ? !by_client : cut == Cut::from_server ? by_client : false;
     });
     const Bulk bulk = start_bulk(s, {.bytes = kBytes, .close_when_delivered = false});
-    // 10 s from the last sign of life, which in a one-sided stall may come late.
     const bool one_sided = cut != Cut::both;
-    (void)s.run_until([] { return false; }, one_sided ? 22s : 12s);
+    (void)s.run_until(
+        [&] {
+            return s.client().session().closed && s.client().endpoint().connection_count() == 0 &&
+                   s.server().endpoint().connection_count() == 0;
+        },
+        one_sided ? 22s : 12s);
+    const Duration freed = s.elapsed();
     SIM_CHECK(s, s.client().endpoint().connection_count() == 0);
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
     SIM_CHECK(s, s.client().session().closed.has_value());
+    return freed;
 }
 
 }  // namespace
 
-TEST_CASE("F14 30 % loss both ways: 50 of 50 connect") { fifty_connect("handshake, 30 % loss", {.loss = 0.3}); }
+TEST_CASE("F14 30 % loss both ways: 50 of 50 connect") { fifty_connect(14, "handshake, 30 % loss", {.loss = 0.3}); }
 
 TEST_CASE("F14 30 % loss both ways: 50 of 50 who share a key connect") {
-    fifty_connect("handshake with a proof, 30 % loss", {.loss = 0.3}, crypto::Secret{});
+    fifty_connect(14, "handshake with a proof, 30 % loss", {.loss = 0.3}, crypto::Secret{});
 }
 
 TEST_CASE("F15 30 % corruption both ways: 50 of 50 who share a key connect") {
-    fifty_connect("handshake with a proof, 30 % corruption", {.corrupt = 0.3}, crypto::Secret{});
+    fifty_connect(15, "handshake with a proof, 30 % corruption", {.corrupt = 0.3}, crypto::Secret{});
 }
 
 TEST_CASE("who shares a key connects by the second HELLO if the first answer is lost") {
@@ -76,7 +89,7 @@ TEST_CASE("who shares a key connects by the second HELLO if the first answer is 
 }
 
 TEST_CASE("F15 30 % corruption both ways: 50 of 50 connect") {
-    fifty_connect("handshake, 30 % corruption", {.corrupt = 0.3});
+    fifty_connect(15, "handshake, 30 % corruption", {.corrupt = 0.3});
 }
 
 TEST_CASE("F15 a first flight damaged in each of its bytes, one by one: the client connects all the same") {
@@ -151,6 +164,8 @@ TEST_CASE("F32 a cookie that expired on the way is replaced by the next one") {
     Scenario s(std::move(setup));
     const Bulk bulk = start_bulk(s, {.bytes = kBytes});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
+    test::fault_case(32, "a cookie that expired on the way is replaced: the transfer ends within 20 s",
+                     to_seconds(s.elapsed()), " s, with 12 s of silence");
 }
 
 TEST_CASE("F32 a forged RETRY delays the handshake, it does not end it") {
@@ -176,6 +191,7 @@ TEST_CASE("F32 a forged RETRY delays the handshake, it does not end it") {
     const Bulk bulk = start_bulk(s, {.bytes = kBytes});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 5s));
     SIM_CHECK(s, forged);
+    test::fault_case(32, "a forged RETRY: connected within 5 s", to_seconds(s.elapsed()), " s");
 }
 
 TEST_CASE("handshake on a line of 2 s round trip") {
@@ -185,9 +201,15 @@ TEST_CASE("handshake on a line of 2 s round trip") {
 }
 
 TEST_CASE("F16 a stall at every state of the handshake frees both ends within 10 s") {
+    Duration latest{};
     for (unsigned k = 0; k < 10; ++k) {
-        for (const Cut cut : {Cut::both, Cut::from_client, Cut::from_server}) stall(k, cut);
+        latest = std::max(latest, stall(k, Cut::both));
+        // 10 s from the last sign of life, which in a one-sided stall may come late.
+        for (const Cut cut : {Cut::from_client, Cut::from_server}) CHECK(stall(k, cut) <= 22s);
     }
+    CHECK(latest <= 10500ms);  // the client's time-out, and its last word on the way
+    test::fault_case(16, "stalled after each of 10 packets: both ends freed within 10 s", "the last after ",
+                     to_seconds(latest), " s");
 }
 
 TEST_CASE("nobody answers: the client says that nothing came back, after its time-out") {
@@ -212,6 +234,8 @@ TEST_CASE("F10 another key: refused quickly on the client, no stream on the serv
     SIM_CHECK(s, s.elapsed() < 2s);
     SIM_CHECK(s, bulk.receiver->received() == 0);
     SIM_CHECK(s, s.server().sessions().empty());
+    test::fault_case(10, "another key: refused within 2 s, 0 bytes reach the application", to_seconds(s.elapsed()),
+                     " s, ", bulk.receiver->received(), " bytes");
     s.run_for(11s);
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
 }
@@ -232,6 +256,8 @@ TEST_CASE("F13 a rewritten version never leads to a connection under another one
     SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 12s));
     SIM_CHECK(s, !s.client().session().connected_at);
     SIM_CHECK(s, bulk.receiver->received() == 0);
+    test::fault_case(13, "versions rewritten: no connection, 0 bytes", "closed after ", to_seconds(s.elapsed()), " s, ",
+                     bulk.receiver->received(), " bytes");
 }
 
 TEST_CASE("a server that is full takes no more than it said, and says so, also to who comes later") {

@@ -4,6 +4,7 @@
 #include "crypto/key_schedule.hpp"
 #include "crypto/packet_key.hpp"
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 #include "victim.hpp"
 #include "wire/codec.hpp"
 #include "wire/header.hpp"
@@ -35,7 +36,8 @@ std::vector<std::byte> random_bytes(Prng& prng, std::size_t size) {
     return out;
 }
 
-void replay_everything(std::uint64_t rekey_after) {
+/// As one of the cases: F19, F20
+void replay_everything(int fault, const std::string& bound, std::uint64_t rekey_after) {
     auto setup = symmetric("replay", {});
     setup.client.rekey_after_packets = rekey_after;
     Scenario s(std::move(setup));
@@ -66,6 +68,9 @@ void replay_everything(std::uint64_t rekey_after) {
     SIM_CHECK(s, bulk.receiver->received() == 3'000'000);
     SIM_CHECK(s, s.server().sessions().size() == 1);
     SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
+    test::fault_case(fault, bound, everything.size(), " packets, ", s.client().session().final_stats.key_updates,
+                     " key updates: ", bulk.receiver->received(), " of 3000000 bytes delivered, ",
+                     s.server().sessions().size(), " session");
 }
 
 /// Handshake keys come from an id that every onlooker saw: a CLOSE under them is easy to forge.
@@ -90,14 +95,16 @@ std::vector<std::byte> forged_close(crypto::Provider& provider, ConnectionId ori
 }  // namespace
 
 TEST_CASE("F19 every packet of a session replayed, during and after it: nothing is delivered twice") {
-    replay_everything(1U << 22U);
+    replay_everything(19, "each packet replayed three times: nothing delivered twice, no new state", 1U << 22U);
 }
 
-TEST_CASE("F20 replay across key updates: dropped") { replay_everything(500); }
+TEST_CASE("F20 replay across key updates: dropped") { replay_everything(20, "the same across key updates", 500); }
 
 TEST_CASE("F12 own messages reflected: no effect") {
     Scenario s(symmetric("reflection", {}));
+    std::uint64_t reflected = 0;
     s.network().set_filter([&](Instant, NodeId, const Packet& p) {
+        ++reflected;
         s.network().inject(1ms, p.to, p.from, p.data);
         return true;
     });
@@ -105,6 +112,8 @@ TEST_CASE("F12 own messages reflected: no effect") {
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, s.client().session().closed->orderly());
     SIM_CHECK(s, s.server().sessions().size() == 1);
+    test::fault_case(12, "each packet reflected: one session, an orderly end", reflected, " packets, ",
+                     s.server().sessions().size(), " session");
 }
 
 TEST_CASE("F22 datagrams of every length up to a tag and a header, random and on a live connection: silence") {
@@ -129,6 +138,8 @@ TEST_CASE("F22 datagrams of every length up to a tag and a header, random and on
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, victim.datagrams == 0);
     SIM_CHECK(s, s.client().session().closed->orderly());
+    test::fault_case(22, "0 answers to datagrams of every length below header and tag",
+                     3 * (wire::kShortHeaderBytes + wire::kTagBytes), " datagrams, ", victim.datagrams, " answers");
 }
 
 TEST_CASE("F24 forged close, retry, version negotiation and data: ignored by a live connection") {
@@ -179,7 +190,10 @@ TEST_CASE("F24 forged close, retry, version negotiation and data: ignored by a l
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 20s));
     SIM_CHECK(s, s.client().session().closed->orderly());
     SIM_CHECK(s, s.client().session().final_stats.undecryptable_packets >= 200);
+    const auto dropped =
+        s.client().session().final_stats.undecryptable_packets + s.server().session().stats().undecryptable_packets;
     SIM_CHECK(s, s.server().session().stats().undecryptable_packets >= 200);
+    test::fault_case(24, "forged CLOSE, RETRY, version negotiation, data: an orderly end", dropped, " packets dropped");
 }
 
 TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state") {
@@ -212,6 +226,7 @@ TEST_CASE("F27 spoofed first packets: no more bytes back than came in, no state"
     SIM_CHECK(s, victim.datagrams > 0);
     SIM_CHECK(s, victim.bytes <= injected);
     SIM_CHECK(s, s.server().sessions().size() == 1);
+    test::fault_case(27, "spoofed HELLOs: no more bytes back than came in", victim.bytes, " for ", injected);
 }
 
 // The client's packets are large; the server's acknowledgements are small, and so is the credit that they give.
@@ -237,5 +252,8 @@ TEST_CASE("F30 a spoofed new address gets at most three times what came from it,
         SIM_CHECK(s, victim.bytes <= 3 * spoofed_bytes);
         SIM_CHECK(s, s.server().session().moves.empty());
         SIM_CHECK(s, s.client().session().moves.empty());
+        const std::string whose = spoof_client ? "client" : "server";
+        test::fault_case(30, "the " + whose + "'s new address spoofed: at most 3 times what came from it", victim.bytes,
+                         " bytes for ", spoofed_bytes);
     }
 }

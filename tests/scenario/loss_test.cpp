@@ -1,5 +1,9 @@
 // Loss, bursts, reordering, duplicates, corruption.
+#include <algorithm>
+#include <sstream>
+
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -11,8 +15,10 @@ namespace {
 LinkParams line() { return {.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 600'000}; }
 
 /// The transfer completes, intact, before the deadline.
-void completes(const std::string& name, const LinkParams& up, const LinkParams& down, std::uint64_t bytes,
+/// As one of the cases: F68, F71
+void completes(int fault, const std::string& name, const LinkParams& up, const LinkParams& down, std::uint64_t bytes,
                Duration deadline, StreamKind kind = StreamKind::placed) {
+    Duration slowest{};
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         ScenarioSetup setup{.name = name, .seed = seed, .up = up, .down = down};
         // Whoever gives up is not under test here. A burst counts in packets: with two probes a second, one of a
@@ -24,7 +30,11 @@ void completes(const std::string& name, const LinkParams& up, const LinkParams& 
         Scenario s(std::move(setup));
         const Bulk bulk = start_bulk(s, {.bytes = bytes, .kind = kind});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, deadline));
+        slowest = std::max<Duration>(slowest, s.elapsed());
     }
+    std::ostringstream bound;
+    bound << name << ": " << bytes << " bytes within " << to_seconds(deadline) << " s";
+    if (fault > 0) test::fault_case(fault, bound.str(), to_seconds(slowest), " s");
 }
 
 LinkParams with_loss(double p) {
@@ -35,27 +45,28 @@ LinkParams with_loss(double p) {
 
 }  // namespace
 
-TEST_CASE("F68 loss 0 %") { completes("loss 0 %", line(), line(), 5'000'000, 15s); }
+TEST_CASE("F68 loss 0 %") { completes(68, "loss 0 %", line(), line(), 5'000'000, 15s); }
 TEST_CASE("F68 loss 1 % both ways completes") {
-    completes("loss 1 %", with_loss(0.01), with_loss(0.01), 5'000'000, 60s);
+    completes(68, "loss 1 %", with_loss(0.01), with_loss(0.01), 5'000'000, 60s);
 }
 TEST_CASE("F68 loss 10 % both ways completes") {
-    completes("loss 10 %", with_loss(0.10), with_loss(0.10), 2'000'000, 120s);
+    completes(68, "loss 10 %", with_loss(0.10), with_loss(0.10), 2'000'000, 120s);
 }
 TEST_CASE("F68 loss 30 % both ways completes") {
-    completes("loss 30 %", with_loss(0.30), with_loss(0.30), 1'000'000, 300s);
+    completes(68, "loss 30 %", with_loss(0.30), with_loss(0.30), 1'000'000, 300s);
 }
 TEST_CASE("F68 loss 50 % both ways completes") {
-    completes("loss 50 %", with_loss(0.50), with_loss(0.50), 200'000, 600s);
+    completes(68, "loss 50 %", with_loss(0.50), with_loss(0.50), 200'000, 600s);
 }
-TEST_CASE("F68 loss 75 % one way completes") { completes("loss 75 % up", with_loss(0.75), line(), 200'000, 600s); }
+TEST_CASE("F68 loss 75 % one way completes") { completes(68, "loss 75 % up", with_loss(0.75), line(), 200'000, 600s); }
 TEST_CASE("F68 loss 10 %, ordered") {
-    completes("loss 10 %, ordered", with_loss(0.10), with_loss(0.10), 1'000'000, 120s, StreamKind::ordered);
+    completes(68, "loss 10 %, ordered", with_loss(0.10), with_loss(0.10), 1'000'000, 120s, StreamKind::ordered);
 }
 
 // A burst counts in packets. What is left of it when the flight is lost passes at the pace of probes, two every 400 ms,
 // so that each packet of it may cost 200 ms and no more.
 TEST_CASE("F69 bursts of 2 to 1000 packets cost no more than probing through them takes") {
+    double dearest = 0.0;
     for (const double mean : {2.0, 20.0, 200.0, 1000.0}) {
         for (const std::uint64_t seed : {1U, 2U, 3U}) {
             LinkParams l = line();
@@ -73,29 +84,34 @@ TEST_CASE("F69 bursts of 2 to 1000 packets cost no more than probing through the
             const auto lost = static_cast<Duration::rep>(s.up().counters().dropped_burst);
             SIM_CHECK(s, lost > static_cast<Duration::rep>(mean));
             SIM_CHECK(s, s.elapsed() <= 10s + lost * Duration(200ms));
+            dearest = std::max(dearest, (to_seconds(s.elapsed()) - 10.0) / static_cast<double>(lost));
             if (mean <= 20.0) SIM_CHECK(s, s.elapsed() <= 30s);
         }
     }
+    test::fault_case(69, "bursts of 2 to 1,000: at most 10 s and 0.2 s for each packet lost", dearest, " s for each");
 }
 
 TEST_CASE("F70 reordering up to an RTT: at most 2 % spurious retransmissions") {
     LinkParams l = line();
     l.reorder = 0.1;
     l.reorder_by = 40ms;
+    double most = 0.0;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         Scenario s(symmetric("reordering up to an RTT", l, seed));
         const Bulk bulk = start_bulk(s, {.bytes = 10'000'000});
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
         const auto p = s.client().session().stats().paths.at(0);
         SIM_CHECK(s, static_cast<double>(p.spurious_losses) <= 0.02 * static_cast<double>(p.sent_packets));
+        most = std::max(most, 100.0 * static_cast<double>(p.spurious_losses) / static_cast<double>(p.sent_packets));
     }
+    test::fault_case(70, "reordering up to a round trip: at most 2 % spurious retransmissions", most, " %");
 }
 
 TEST_CASE("F71 20 % duplicates and 2 % corruption") {
     LinkParams l = line();
     l.duplicate = 0.2;
     l.corrupt = 0.02;
-    completes("duplicates and corruption", l, l, 3'000'000, 60s);
+    completes(71, "duplicates and corruption", l, l, 3'000'000, 60s);
 }
 
 TEST_CASE("F75 a way back that loses 20 % and is a hundred times slower leaves 80 % of the speed") {
@@ -105,13 +121,16 @@ TEST_CASE("F75 a way back that loses 20 % and is a hundred times slower leaves 8
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
         return to_seconds(*bulk.receiver->complete_at() - *s.client().session().connected_at);
     };
+    double least = 1e9;
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
         const double clean = seconds(line(), seed);
         const double thin =
             seconds({.bits_per_second = 200'000, .delay = 20ms, .queue_bytes = 20'000, .loss = 0.2}, seed);
         INFO("seed " << seed << ": " << clean << " s with a clean way back, " << thin << " s with the thin one");
         CHECK(clean >= 0.8 * thin);
+        least = std::min(least, clean / thin);
     }
+    test::fault_case(75, "a way back of 1:100 with 20 % loss: at least 0.8 of the clean speed", least);
 }
 
 TEST_CASE("an ordered stream stays in order under loss with a small receive window") {
@@ -130,5 +149,5 @@ TEST_CASE("an ordered stream stays in order under loss with a small receive wind
 TEST_CASE("a shallow queue of 20 packets") {
     LinkParams l = line();
     l.queue_bytes = 30'000;
-    completes("shallow queue", l, l, 5'000'000, 60s);
+    completes(0, "shallow queue", l, l, 5'000'000, 60s);
 }

@@ -1,5 +1,6 @@
 // What happens to a path: MTU, blackouts, idle time-out, keep-alive, rebinding.
 #include "sim/check.hpp"
+#include "test/fault_case.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -22,6 +23,7 @@ TEST_CASE("MTU: the search finds what the path carries") {
 }
 
 TEST_CASE("F74 MTU falls from 9000 to 1280 silently in mid-transfer: recovers within 3 s") {
+    Duration slowest{};
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         Scenario s(symmetric("mtu black hole", {.mtu = 8972}, seed));
         const Bulk bulk = start_bulk(s, {.bytes = 60'000'000});
@@ -34,9 +36,11 @@ TEST_CASE("F74 MTU falls from 9000 to 1280 silently in mid-transfer: recovers wi
         const std::uint64_t settled = bulk.receiver->received();  // what was on the line has arrived
         SIM_REQUIRE(s, at_fall > 0);
         SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > settled + 100'000; }, 5s));
+        slowest = std::max<Duration>(slowest, s.elapsed() - 2s);
         SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 60s));
         SIM_CHECK(s, datagram_bytes(s) <= 1252);
     }
+    test::fault_case(74, "MTU from 9000 to 1280: data move again within 3 s", to_seconds(slowest), " s");
 }
 
 TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come with little delay") {
@@ -54,6 +58,7 @@ TEST_CASE("F74 a line of 20 Mbit/s falls from 65,000 to 1,250 bytes: 12 MB come 
 }
 
 TEST_CASE("F72 a blackout of 2 s in every 7") {
+    double slowest = 0.0;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         LinkParams l{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 200'000};
         l.blackouts = {{.from = 3s, .length = 2s, .period = 7s}};
@@ -63,7 +68,9 @@ TEST_CASE("F72 a blackout of 2 s in every 7") {
         SIM_CHECK(s, s.server().sessions().size() == 1);
         // 27 to 30 s without blackouts, times 7/5 is 42 s; the rest is what finding the path again may take.
         SIM_CHECK(s, s.elapsed() <= 46s);
+        slowest = std::max(slowest, to_seconds(s.elapsed()));
     }
+    test::fault_case(72, "a blackout of 2 s in every 7: 60 MB over 20 Mbit/s within 46 s", slowest, " s");
 }
 
 TEST_CASE("a stall of the peer is not taken for a black hole: datagrams keep their size") {
@@ -113,6 +120,7 @@ TEST_CASE("F72 after a blackout of 30 s data moves within 1 s, and soon at the l
     (void)s.run_until([] { return false; }, 33s);
     const std::uint64_t before = bulk.receiver->received();
     SIM_CHECK(s, s.run_until([&] { return bulk.receiver->received() > before + 50'000; }, 34s));
+    test::fault_case(72, "after a blackout of 30 s data move within 1 s", to_seconds(s.elapsed() - 33s), " s");
     SIM_CHECK(s, s.run_until([&] { return bulk.done(); }, 60s));
 }
 
@@ -155,6 +163,7 @@ TEST_CASE("keep-alive keeps a silent connection for an hour, at little cost") {
 }
 
 TEST_CASE("F73 NAT rebinding every 5 s, first the port, then the address: one session") {
+    double most = 0.0;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
         LinkParams l{.bits_per_second = 20'000'000, .delay = 20ms, .queue_bytes = 200'000};
         Scenario s(symmetric("rebinding", l, seed));
@@ -169,7 +178,11 @@ TEST_CASE("F73 NAT rebinding every 5 s, first the port, then the address: one se
         SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));
         SIM_CHECK(s, s.server().sessions().size() == 1);
         SIM_CHECK(s, s.server().session().moves.size() >= 4);
+        most = std::max(most, to_seconds(s.elapsed()));
     }
+    test::fault_case(
+        73, "port and address change every 5 s in virtual time: one session, 60 MB over 20 Mbit/s within 120 s", most,
+        " s");
 }
 
 TEST_CASE("F73 a rebinding of a silent client is healed by its keep-alive") {

@@ -72,6 +72,8 @@ std::uint64_t seed_or_environment(std::uint64_t seed) {
     return text == nullptr ? seed : std::strtoull(text, nullptr, 10);
 }
 
+bool whole_matrix() noexcept { return std::getenv("UDTX_WHOLE_MATRIX") != nullptr; }
+
 double size_scale() noexcept {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
     return 0.05;

@@ -115,6 +115,9 @@ struct BulkOptions {
 /// 1 in plain builds, less under sanitizers: scales the sizes of long scenarios.
 [[nodiscard]] double size_scale() noexcept;
 
+/// Cases of the fault matrix at the size that it asks for (UDTX_WHOLE_MATRIX=1), which takes minutes.
+[[nodiscard]] bool whole_matrix() noexcept;
+
 /// First line of a case tagged [whole]: at a smaller size it would say nothing, and is left out. The line that is
 /// printed makes ctest report it as skipped.
 #define UDTX_WHOLE_ONLY()                                                                                       \

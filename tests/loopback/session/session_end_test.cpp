@@ -11,6 +11,7 @@
 
 #include "io/udp_socket.hpp"
 #include "session_fixture.hpp"
+#include "test/fault_case.hpp"
 
 using namespace udtx;
 using namespace udtx::test;
@@ -156,7 +157,7 @@ TEST_CASE("what came before the peer's close can still be read") {
     CHECK(read_all(*far) == sent);
 }
 
-TEST_CASE("close may be repeated, and every call after it is an error") {
+TEST_CASE("F89 close may be repeated, and every call after it is an error") {
     Pair pair = connected_pair();
     auto stream = pair.client.open_stream();
     REQUIRE(stream);
@@ -173,10 +174,13 @@ TEST_CASE("close may be repeated, and every call after it is an error") {
     pair.listener.close();
     pair.listener.close();
     CHECK_FALSE(pair.listener.accept(1s).ok());
-    CHECK(pair.server.wait_closed(60s).ok());
+    const bool peer_told = pair.server.wait_closed(60s).ok();
+    CHECK(peer_told);
+    test::fault_case(89, "closed twice: 5 later calls are errors, the peer is told once",
+                     "the peer was told: ", peer_told);
 }
 
-TEST_CASE("close wakes whoever is blocked, and streams outlive their session") {
+TEST_CASE("F89 close wakes whoever is blocked, and streams outlive their session") {
     Pair pair = connected_pair();
     auto stream = pair.client.open_stream();
     REQUIRE(stream);
@@ -196,6 +200,8 @@ TEST_CASE("close wakes whoever is blocked, and streams outlive their session") {
     { const Session gone = std::move(pair.client); }
     CHECK_FALSE(stream->finish().ok());
     CHECK_FALSE(pair.client.open_stream().ok());  // moved from
+    test::fault_case(89, "closed under two blocked threads, destroyed before its stream: both wake, with errors",
+                     int{reader_failed} + int{acceptor_failed}, " of 2 woke");
 }
 
 TEST_CASE("a peer that vanishes is noticed after the idle time") {
@@ -259,4 +265,6 @@ TEST_CASE("F90 in a fork of the process a session says so, sends nothing and may
     const auto stats = pair->client.stats();
     REQUIRE(stats);
     CHECK(stats->duplicate_packets == 0);
+    test::fault_case(90, "after a fork the child sends nothing: no packet number twice", stats->duplicate_packets,
+                     " duplicates, ", have, " bytes intact");
 }

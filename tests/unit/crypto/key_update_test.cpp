@@ -5,6 +5,7 @@
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 
 using namespace udtx;
 using namespace udtx::crypto;
@@ -168,6 +169,8 @@ TEST_CASE("F20 a packet of an earlier generation does not open under a later one
     Packet renumbered = pair.client.send();
     renumbered.number += 1000;
     CHECK_FALSE(pair.server.receive(renumbered));
+    test::fault_case(20, "sealed two updates ago, on another path, renumbered: none of 3 opens",
+                     pair.server.keys.key_updates(), " updates, 3 refused");
 }
 
 TEST_CASE("F40 a second update without a packet of ours in between is refused") {
@@ -189,13 +192,16 @@ TEST_CASE("F40 a second update without a packet of ours in between is refused") 
     (void)pair.server.send();
     CHECK(pair.server.receive(second));
     CHECK(pair.server.keys.key_updates() == 2);
+    test::fault_case(40, "updates that were not answered in between: at most one is followed",
+                     pair.server.keys.key_updates(), " updates after the answer");
 }
 
 TEST_CASE("F26 lowered limits are reported") {
     openssl::OpensslProvider provider;
     End client(provider, Role::client, {1024, 16});
     End server(provider, Role::server, {1024, 16});
-    for (int i = 0; i < 1023; ++i) (void)client.send();
+    int sealed = 1;
+    for (; sealed < 1024; ++sealed) (void)client.send();
     CHECK_FALSE(client.keys.seal_limit_reached());
     Packet packet = client.send();
     CHECK(client.keys.seal_limit_reached());
@@ -204,6 +210,8 @@ TEST_CASE("F26 lowered limits are reported") {
     CHECK_FALSE(server.keys.forgery_limit_reached());
     CHECK_FALSE(server.receive(packet));
     CHECK(server.keys.forgery_limit_reached());
+    test::fault_case(26, "limits lowered to 2^10 packets and 16 forgeries: reported at the 1,024th and the 17th", "at ",
+                     sealed);
 }
 
 TEST_CASE("F22 packets shorter than header and tag are refused") {
@@ -212,4 +220,5 @@ TEST_CASE("F22 packets shorter than header and tag are refused") {
         CHECK_FALSE(pair.server.receive({kPath, 0, false, std::vector<std::byte>(size)}));
         CHECK_FALSE(pair.server.receive({kPath, 0, true, std::vector<std::byte>(size)}));
     }
+    test::fault_case(22, "packets below header and tag: none opens", 2 * (kHeader + kTagBytes), " refused");
 }

@@ -8,6 +8,7 @@
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 
 using namespace udtx;
 using namespace udtx::crypto;
@@ -78,6 +79,7 @@ TEST_CASE("F18 a sealed packet, byte by byte") {
         keys.seal(PathId{3}, 0x123456789a, packet, 6);
         CHECK(to_hex(packet) == to_hex(from_text("header")) + (cipher == Cipher::aes_256_gcm ? aes : chacha));
     }
+    test::fault_case(18, "keys, nonces and packets as another program computed them", "2 ciphers, 10 vectors");
 }
 
 TEST_CASE("F25 no two pairs of path and number share a nonce") {
@@ -89,6 +91,7 @@ TEST_CASE("F25 no two pairs of path and number share a nonce") {
             CHECK(seen.insert(to_hex(make_nonce(iv, PathId{static_cast<std::uint8_t>(path)}, number))).second);
         }
     }
+    test::fault_case(25, "no two pairs of path and number share a nonce", seen.size(), " nonces");
 }
 
 TEST_CASE("The tag of a RETRY covers every byte and the original id") {

@@ -5,6 +5,7 @@
 
 #include "openssl/provider.hpp"
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 
 using namespace udtx;
 using namespace udtx::crypto;
@@ -77,6 +78,7 @@ TEST_CASE("F32 every altered byte and every other length is refused") {
     const std::array<std::byte, kCookieBytes + 1> longer{};
     CHECK_FALSE(b.jar.check(b.start, address(7000), kId, longer));
     CHECK_FALSE(b.jar.check(b.start, address(7000), kId, {}));
+    test::fault_case(32, "each byte altered and each length cut: refused", 2 * good.size() + 2, " refused");
 }
 
 TEST_CASE("F32 a cookie outlives one change of keys, not two") {
@@ -100,4 +102,6 @@ TEST_CASE("F32 generations wrap round after 256 changes of keys") {
         REQUIRE(b.jar.check(now + 5s, address(7000), kId, cookie));
         now += CookieJar::kKeyPeriod;
     }
+    test::fault_case(32, "cookies at each of 600 rollovers of the key: valid for 5 s", "until ",
+                     to_seconds(now - b.start), " s");
 }

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "test/fault_case.hpp"
 #include "tls_pair.hpp"
 
 using namespace udtx;
@@ -35,6 +36,7 @@ TEST_CASE("F10 a wrong pre-shared key") {
     pair.run();
     check_refused(pair, "wrong pre-shared key", "wrong pre-shared key");
     CHECK(pair.selected == 0);
+    test::fault_case(10, "a wrong pre-shared key: refused before any is selected", pair.selected, " selected");
 }
 
 TEST_CASE("F10 the server's key is not the pinned one") {
@@ -79,6 +81,7 @@ TEST_CASE("F12 our own messages sent back are refused") {
     const TemporaryDirectory directory;
     Credentials pinned = identity(directory, "id");
     REQUIRE(pinned.trust(*pinned.public_key()).ok());
+    std::size_t reflected = 0;
     for (const Credentials& credentials : {psk(1), pinned}) {
         TlsPair pair(credentials, credentials);
         REQUIRE(pair.client->provide({}).ok());
@@ -90,7 +93,10 @@ TEST_CASE("F12 our own messages sent back are refused") {
         REQUIRE(second.server->provide(hello).ok());
         CHECK_FALSE(second.server->provide(second.server->take_output()).ok());
         CHECK_FALSE(second.server->complete());
+        reflected += hello.size();
     }
+    test::fault_case(12, "first flights of both ends sent back: refused", reflected,
+                     " bytes reflected, 0 handshakes complete");
 }
 
 TEST_CASE("The server's refusal of our parameters reaches both ends") {

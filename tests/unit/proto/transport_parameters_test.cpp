@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 #include "wire/cursor.hpp"
 
 using namespace udtx;
@@ -87,6 +88,8 @@ TEST_CASE("F41 datagrams of 0 or 68 bytes are refused, windows and times of 2^62
     const auto decoded = proto::decode_parameters(proto::encode(p));
     REQUIRE(decoded.ok());
     CHECK(decoded->stream_window == wire::kVarintMax);
+    test::fault_case(41, "datagrams of 0, 68 and 1,199 bytes refused, windows of 2^62 decoded", "2^62 - 1 - ",
+                     wire::kVarintMax - decoded->stream_window);
 }
 
 TEST_CASE("a receive rate too small or too large for the field is announced as the nearest that fits") {

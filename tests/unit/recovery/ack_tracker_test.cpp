@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
@@ -119,9 +120,11 @@ TEST_CASE("F39 every other packet missing, a million times: at most 256 ranges a
     }
     CHECK(accepted == 1'000'000);
     CHECK(most_ranges == wire::kMaxAckRanges);
+    test::fault_case(39, "every other of 2 * 10^6 packets: at most 256 ranges kept", most_ranges, " ranges");
 }
 
 TEST_CASE("F82 numbers around 2^32 and up to 2^62") {
+    int frames = 0;
     for (const PacketNumber first : {(1ULL << 32U) - 1000, (1ULL << 62U) - 2001}) {
         recovery::AckTracker tracker(PathId{0}, 10ms);
         wire::AckFrame frame;
@@ -130,6 +133,9 @@ TEST_CASE("F82 numbers around 2^32 and up to 2^62") {
         }
         REQUIRE(tracker.build(Instant{}, 32, frame));
         CHECK(frame.count == 1);
+        ++frames;
         CHECK(frame.ranges[0] == wire::AckRange{.first = first, .last = first + 1999});
     }
+    test::fault_case(82, "acknowledgements around 2^32 and up to 2^62: one range of 2,000", frames,
+                     " frames of one range");
 }

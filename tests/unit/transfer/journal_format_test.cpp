@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -83,6 +84,8 @@ TEST_CASE("F60 of a torn journal the records before the tear are believed, and n
         REQUIRE(image.done.empty());
         REQUIRE(pieces_of(image, "d/big") == (whole > 2 ? whole - 2 : 0));
     }
+    test::fault_case(60, "a journal torn at each byte: the records before the tear, and no other", written.bytes.size(),
+                     " tears");
 }
 
 TEST_CASE("F60 an altered byte ends what is believed at its record") {
@@ -93,6 +96,8 @@ TEST_CASE("F60 an altered byte ends what is believed at its record") {
         const std::size_t before = written.records_within(at);
         REQUIRE(parse_journal(bytes).valid_bytes == (before == 0 ? 0 : written.ends[before - 1]));
     }
+    test::fault_case(60, "a journal with each byte altered: the records before it", written.bytes.size(),
+                     " alterations");
 }
 
 TEST_CASE("a record at another place, and one that nothing led to, are not believed") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
@@ -206,6 +207,8 @@ TEST_CASE("F58 a bit that flipped in the temporary file is found, and only its p
         run.keep(1);
         CHECK(run.failed == std::vector<std::string>{"big"});
     }
+    test::fault_case(58, "a bit flipped in a part of 3 pieces: one piece is fetched again", answer.damaged,
+                     " damaged, ", answer.pieces.size(), " of 3 kept");
 }
 
 TEST_CASE("a temporary file that is gone or cut short proves nothing") {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "test/catch.hpp"
+#include "test/fault_case.hpp"
 #include "wire/cursor.hpp"
 
 using namespace udtx;
@@ -171,11 +172,14 @@ TEST_CASE("packet numbers expand to the nearest (RFC 9000, appendix A.3)") {
 }
 
 TEST_CASE("F82 every number within half a window of the expected one survives truncation") {
+    int survived = 0;
     for (const PacketNumber expected : std::vector<PacketNumber>{0x800000, 0xffffff, 0x1000000, 0xffffffff, 0x100000000,
                                                                  0x123456789abc, kVarintMax - 0x800000}) {
         for (const std::int64_t off : {-0x7fffffLL, -65536LL, -1LL, 0LL, 1LL, 65536LL, 0x7fffffLL}) {
             const PacketNumber number = expected + static_cast<std::uint64_t>(off);
             CHECK(expand_packet_number(static_cast<std::uint32_t>(number & 0xffffff), expected) == number);
+            ++survived;
         }
     }
+    test::fault_case(82, "packet numbers near 2^24, 2^32 and 2^62 survive truncation to 24 bits", survived, " numbers");
 }
