@@ -91,3 +91,42 @@ expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 cmp "$work/file" "$work/dst/file" || fail "the receiver did not survive"
 kill -INT "$receiver"
 wait_for 130 "$receiver"
+
+# What has come is in the journal within a second of a signal, whichever and to whom: the same command continues there.
+head -c 60000000 /dev/urandom >"$work/large"
+slowest=0
+lost_most=0
+signals=(INT TERM HUP)
+! sanitized || signals=(TERM)  # they take the same way
+for signal in "${signals[@]}"; do
+    for victim in sender receiver; do
+        rm -rf "$work/dst"
+        mkdir "$work/dst"
+        start_recv "journal-$signal-$victim" --one-off "${patient[@]}" --dir "$work/dst"
+        "$send" --rate 240M "${patient[@]}" "$work/large" "udtx://127.0.0.1:$port/" >"$work/send.out" 2>"$work/last.err" &
+        sender=$!
+        receivers+=("$sender")
+        written() { find "$work/dst" -name '*.part' -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+        is_on_its_way() { [ "$(written)" -ge 20000000 ]; }
+        until_true 90 is_on_its_way
+        begun=$(date +%s%N)
+        kill -$signal "${!victim}"
+        while kill -0 "${!victim}" 2>/dev/null && [ $((($(date +%s%N) - begun) / 1000000)) -lt 60000 ]; do sleep 0.01; done
+        took=$((($(date +%s%N) - begun) / 1000000))
+        wait_for 130 "$sender"
+        wait_for 130 "$receiver"
+        before=$(written)
+        start_recv "again-$signal-$victim" "${patient[@]}" --dir "$work/dst"
+        expect 0 "$send" "${patient[@]}" "$work/large" "udtx://127.0.0.1:$port/"
+        cmp "$work/large" "$work/dst/large" || fail "SIG$signal to the $victim: the file differs"
+        lost=$((before - $(json_field "$work/last.out" resumed_bytes)))
+        echo "SIG$signal to the $victim: ended after $took ms, $lost of $before bytes were not in the journal"
+        [ $lost -le 1048576 ] || fail "SIG$signal to the $victim: $lost of $before bytes were not in the journal"
+        [ $took -le $slowest ] || slowest=$took
+        [ $lost -le $lost_most ] || lost_most=$lost
+    done
+done
+# A busy machine and a sanitizer take their time.
+[ $slowest -le 1000 ] || [ "$(awk '{ print int($1) }' /proc/loadavg)" -gt "$(nproc)" ] || sanitized ||
+    fail "an end took $slowest ms to end"
+fault_case F67 "INT, TERM, HUP to either end: the journal is on disk within 1 s, at most 1 MiB missing in it" "$slowest ms, $lost_most bytes missing"

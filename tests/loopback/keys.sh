@@ -50,6 +50,8 @@ expect 11 "$send" --identity "$work/alice" --pin "no such key" "$work/third" "ud
 said "pin.*no such key.*udtx-ed25519"
 expect 40 "$send" --psk-file "$work/psk" "$work/third" "udtx://127.0.0.1:$port/"
 [ ! -e "$work/dst/third" ] || fail "a stranger delivered a file"
+fault_case F10 "real processes, wrong pin, unknown key, wrong kind of key: refused, no file" \
+    "$(find "$work/dst" -name 'third*' | wc -l) files of strangers"
 
 # F65: a transfer is that of its key: the same command with another key neither stops nor continues it.
 cat "$work/alice.pub" "$work/eve.pub" >"$work/allowed"
@@ -63,10 +65,12 @@ receivers+=("$first")
 begun() { [ -n "$(find "$work/both" -name '*.part' -size +1000k)" ]; }
 until_true 60 begun
 as eve --json >"$work/last.out" 2>"$work/last.err" || fail "the other key's transfer ended with $?"
-[ "$(json_field "$work/last.out" resumed_bytes)" -eq 0 ] || fail "another key continued the transfer"
+resumed=$(json_field "$work/last.out" resumed_bytes)
+[ "$resumed" -eq 0 ] || fail "another key continued the transfer"
 wait_for 0 "$first"
 cmp "$work/large" "$work/both/new/large" || fail "the two transfers made something else of the file"
 [ -z "$(find "$work/both" -name '.udtx-*')" ] || fail "something was left: $(find "$work/both" -name '.udtx-*')"
+fault_case F65 "the same command with another key: begins anew, and neither is stopped" "$resumed bytes continued, both whole"
 
 # No core dump has a key, and no other program of the user reads one from the memory: /proc is root's then.
 as_user=()
@@ -79,7 +83,7 @@ if [ -d /proc/self ] && "${as_user[@]}" "$send" keygen "$work/theirs/key" 2>/dev
     receivers+=("$pid")
     until_true 60 grep -q listening "$work/theirs.log"
     grep -q '^Name:.*udtx-recv' "/proc/$pid/status" || fail "that is no udtx-recv"
-    [ "$(stat -c %u "/proc/$pid/mem")" -eq 0 ] || [ -n "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || fail "it can be dumped"
+    [ "$(stat -c %u "/proc/$pid/mem")" -eq 0 ] || sanitized || fail "it can be dumped"
     if [ "$(id -u)" -eq 0 ]; then
         SUDO_UID='' expect 40 "$send" --psk-file "$work/theirs/key" "$work/file" "udtx://127.0.0.1:$port/"
         said "belongs to another user"

@@ -14,7 +14,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/udtx-loopback.XXXXXX")
 receivers=()
 mounted=()  # by the test; unmounted at its end
 # Settings of whoever runs the tests are not theirs.
-for name in $(compgen -e UDTX_ || true); do [ "$name" = UDTX_KILL_POINTS ] || unset "$name"; done
+for name in $(compgen -e UDTX_ || true); do [[ $name =~ ^UDTX_(KILL_POINTS|WHOLE_MATRIX)$ ]] || unset "$name"; done
+whole=${UDTX_WHOLE_MATRIX:-}  # cases of the fault matrix at the size that it asks for
 export XDG_CONFIG_HOME=$work/no-settings
 
 cleanup() {
@@ -52,6 +53,9 @@ skip() {
 }
 # fault_case F53 BOUND FIGURE: a case of the fault matrix was tried and held the bound (see tests/support/test/fault_case.hpp).
 fault_case() { echo "FAULT $1 | $2 | $3"; }
+
+# Does the program under test have a sanitizer, with its memory and its pace? ./dev sets the sanitizers' options for all builds.
+sanitized() { grep -qaE '__(asan|tsan)_init' "$bin/udtx-send"; }
 
 need_strace() {
     command -v strace >/dev/null || skip "no strace"

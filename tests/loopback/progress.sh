@@ -12,6 +12,16 @@ said "^udtx-send: 1 file, 4.00 MB in"
 said "lost [0-9]+ of .*RTT .*udt"
 grep -q 'udtx-send.*1 file' "$work/file-log" || fail "--log"
 ! grep -q "$(printf '\033')" "$work/last.err" || fail "an escape sequence reached the terminal"
+! grep -q "$(printf '\033')" "$work/file-log" "$work/r.log" || fail "an escape sequence reached a log"
+# Names that are said: of one that comes and of one that is missing.
+start_recv said -v --json --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 23 "$send" -v --json --psk-file "$work/psk" "$name" "$work/$(printf 'gone\033]0;x\a\n')" "udtx://127.0.0.1:$port/"
+wait_for "0|23" "$receiver"
+shown=$(cat "$work"/last.{err,out} "$work"/said.{log,out} | grep -c 'x1b\|u001b')
+[ "$shown" -ge 1 ] || fail "the names are not shown at all"
+raw=$(cat "$work"/last.{err,out} "$work"/said.{log,out} "$work/file-log" "$work/r.log" | LC_ALL=C tr -d '[:print:]\n\t\200-\377' | wc -c)
+[ "$raw" -eq 0 ] || fail "$raw control characters reached the terminal, the log or JSON"
+fault_case F51 "escapes and newlines in names: 0 control characters on terminal, log and JSON" "$shown lines with such names, $raw control characters"
 
 echo x >"$work/small"
 start_recv second --one-off --dir "$work/dst" --psk-file "$work/psk"

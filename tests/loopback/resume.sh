@@ -1,13 +1,15 @@
 # kill -9 of either side at any point, then the same command: an identical tree, and hardly anything is sent twice. What
-# changed or was damaged between the runs is found. UDTX_KILL_POINTS=20 kills at more points, of a file that is large enough
-# for what is sent again to be told from all of it.
+# changed or was damaged between the runs is found. The whole matrix (or UDTX_KILL_POINTS=20) kills at more points, of a
+# file that is larger than what may be sent again; of the small one it may be less.
 . "$(dirname "$0")/lib.sh"
 make_key
-limit=67108864
+limit=$((24 << 20))
+[ -z "$whole" ] || UDTX_KILL_POINTS=${UDTX_KILL_POINTS:-600}
 mkdir -p "$work/src/small"
 size=48000000
 rate=300M
 if [ -n "${UDTX_KILL_POINTS:-}" ]; then
+    limit=$((64 << 20))
     size=400000000
     rate=1500M
 fi
@@ -42,38 +44,48 @@ has_written() { [ "$(written)" -ge "$1" ]; }
 # A record of a piece takes some 37 bytes.
 journal_has() { [ "$(find "$work/dst" -name '*.journal' -size "+${1}c" | wc -l)" -gt 0 ]; }
 
-# --- killed at points of the transfer that lie apart
-points=${UDTX_KILL_POINTS:-4}
+# --- killed at points of the transfer that lie apart: the sender, the receiver, or both at once
+points=${UDTX_KILL_POINTS:-6}
+declare -A worst=([sender]=0 [receiver]=0 [both]=0) times=([sender]=0 [receiver]=0 [both]=0)
 for point in $(seq "$points"); do
     fresh
     serve "killed-$point"
     begin_send
     until_true 90 has_written $((point * (size - 16000000) / points))
-    if [ $((point % 2)) -eq 0 ]; then
-        victim=sender
-        kill -KILL "$sender"
-        wait_for 137 "$sender"
-        before=$(written)
-    else
-        victim=receiver
-        stop_receiver KILL
-        before=$(written)
-        kill -KILL "$sender"
-        wait_for 137 "$sender"
+    case $((point % 3)) in
+        0) victim=sender; kill -KILL "$sender" ;;
+        1) victim=receiver; kill -KILL "$receiver" ;;
+        2) victim=both; kill -KILL "$sender" "$receiver" ;;
+    esac
+    [ $victim = sender ] || wait_for 137 "$receiver"
+    before=$(written)
+    if [ $victim != sender ]; then
+        kill -KILL "$sender" 2>/dev/null || true
         serve "again-$point"
     fi
+    wait_for 137 "$sender"
+    [ $victim != sender ] || before=$(written)
     send_all
     same_tree
     # A block may be sent before the receiver has said what it has. 8 MiB are gathered before they are synced.
     both_parts=$(($(sent) + $(resumed)))
     [ "$both_parts" -ge "$total" ] && [ "$both_parts" -le $((total + 1048576)) ] ||
         fail "$(sent) sent and $(resumed) resumed do not make the whole"
-    echo "point $point of $points, kill -9 of the $victim: $before bytes were written, $((before - $(resumed))) of them sent again"
-    [ $((before - $(resumed))) -le "$limit" ] || fail "more than $limit bytes were sent again"
-    [ $((point % 2)) -eq 0 ] || [ "$(resumed)" -ge $((before - limit / 2)) ] || fail "of $before bytes $(resumed) were resumed"
+    again=$((before - $(resumed)))
+    echo "point $point of $points, kill -9 of the $victim: $before bytes were written, $again of them sent again"
+    [ $again -le "$limit" ] || fail "more than $limit bytes were sent again"
+    [ $victim = sender ] || [ "$(resumed)" -ge $((before - limit / 2)) ] || fail "of $before bytes $(resumed) were resumed"
     [ "$(resumed)" -gt 0 ] || [ "$point" -lt "$points" ] || fail "nothing was resumed"
+    [ $again -le "${worst[$victim]}" ] || worst[$victim]=$again
+    times[$victim]=$((times[$victim] + 1))
     stop_receiver INT
 done
+fault_case F62 "kill -9 of the receiver (200 points in the whole matrix): at most $((limit >> 20)) MiB sent again" \
+    "${times[receiver]} points, ${worst[receiver]} bytes at most"
+fault_case F63 "kill -9 of the sender (200 points in the whole matrix): at most $((limit >> 20)) MiB sent again" \
+    "${times[sender]} points, ${worst[sender]} bytes at most"
+fault_case F64 "kill -9 of both at once (200 points in the whole matrix): at most $((limit >> 20)) MiB sent again" \
+    "${times[both]} points, ${worst[both]} bytes at most"
 
 # --- Ctrl-C leaves what can be continued
 fresh
@@ -117,6 +129,7 @@ send_all
 same_tree
 said "damaged at byte"
 said "not on disk as (it was|they were) written"
+fault_case F58 "real processes, 4 bytes of a part flipped: found, the rest resumed" "$(resumed) bytes resumed, $(sent) sent"
 [ "$(resumed)" -gt 8000000 ] || fail "two pieces cost everything: $(resumed) bytes were resumed"
 stop_receiver INT
 
@@ -136,6 +149,7 @@ serve after-garbage
 send_all
 same_tree
 said "is damaged; everything is sent"
+fault_case F60 "real processes, a journal of garbage: not believed, and said" "$(resumed) bytes resumed"
 [ "$(resumed)" -eq 0 ] || fail "garbage was believed"
 stop_receiver INT
 

@@ -21,11 +21,13 @@ for _ in 1 2; do
     expect 0 "$send" -a --psk-file "$work/psk" "$work/src" "$url"
     [ "$(mode shared) $(mode tmp)" = "2775 1777" ] || fail "directories have modes $(mode shared) and $(mode tmp)"
     [ "$(mode shared/tool)" = 755 ] || fail "a file got mode $(mode shared/tool) without a flag"
+    masked=$(mode shared/tool)
     said "set-user-ID.*only with --set-id: 1 entry has one, first 'src/shared/tool'"
 done
 expect 0 "$send" -a --set-id --psk-file "$work/psk" "$work/src" "$url"
 said "receiver runs without --allow-set-id"
 [ "$(mode shared/tool)" = 755 ] || fail "a file got mode $(mode shared/tool) where that is not allowed"
+alone=$(mode shared/tool)
 
 start_recv mild --allow-set-id --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port/
@@ -83,3 +85,4 @@ chmod 755 "$work/new"
 rm -rf "$work/new"
 expect 0 "$send" --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
 [ "$(stat -c %a "$work/new")" != 2555 ] || fail "without -p it has the mode of the source"
+fault_case F52 "set-ID bits, owners, capabilities: masked unless both ends say otherwise" "a file of mode 6755 came as $masked, with --set-id alone as $alone"

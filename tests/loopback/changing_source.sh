@@ -1,0 +1,48 @@
+# F57: a source that grows, shrinks, is overwritten or replaced while it is sent is reported as changed or arrives as it was at
+# one moment: never as a mixture.
+. "$(dirname "$0")/lib.sh"
+make_key
+size=80000000
+head -c $size /dev/urandom >"$work/old"
+head -c $size /dev/urandom >"$work/new"
+
+change() {
+    case $1 in
+        grows) cat "$work/new" >>"$work/src/file" ;;
+        shrinks) truncate -s 30000000 "$work/src/file" ;;
+        is_overwritten) dd if="$work/new" of="$work/src/file" conv=notrunc status=none ;;
+        is_replaced) mv "$work/src/other" "$work/src/file" ;;
+    esac
+}
+# The first byte of a part is there before the last one was read: at this rate the whole takes two seconds.
+begun() { [ -n "$(find "$work/dst" -name '.*.part' -size +0)" ]; }
+
+told=0
+for how in grows shrinks is_overwritten is_replaced; do
+    rm -rf "$work/src" "$work/dst"
+    mkdir "$work/src" "$work/dst"
+    cp "$work/old" "$work/src/file"
+    cp "$work/new" "$work/src/other"
+    touch -d '1 hour ago' "$work/src/file"
+    echo beside >"$work/src/z"
+    start_recv "$how" --one-off --dir "$work/dst" --psk-file "$work/psk"
+    "$send" --rate 320M --psk-file "$work/psk" "$work/src/file" "$work/src/z" "udtx://127.0.0.1:$port/" >"$work/last.out" 2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+    until_true 60 begun
+    change $how
+    got=0
+    wait "$sender" || got=$?
+    [ "$(cat "$work/dst/z" 2>/dev/null)" = beside ] || fail "$how: the file beside it did not come"
+    if [ $got -eq 0 ]; then
+        cmp -s "$work/old" "$work/dst/file" || cmp -s "$work/src/file" "$work/dst/file" || fail "$how: a mixture arrived"
+    else
+        [ $got -eq 23 ] || fail "$how: exit code $got"
+        said "changed"
+        [ ! -e "$work/dst/file" ] || fail "$how: it stands under its final name all the same"
+        told=$((told + 1))
+    fi
+    echo "$how: exit code $got"
+done
+[ $told -ge 2 ] || fail "only $told changes were noticed"
+fault_case F57 "grows, shrinks, is overwritten, is replaced: \"changed\" or whole, never mixed" "$told reported, $((4 - told)) whole, 0 mixed"
