@@ -1,0 +1,58 @@
+# Floods of first flights: spoofed ones, and from one real address with cookies. The server's memory stays, others connect.
+# floods.sh TOOLS UDP_RELAY HELLO_FLOOD HALF_OPEN
+. "$(dirname "$0")/lib.sh"
+flood=$4
+half_open=$5
+pace=50000
+seconds=5
+[ -z "$whole" ] || seconds=60
+make_key
+mkdir "$work/dst"
+echo small >"$work/file"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+start_relay seen log
+expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$line/"
+# With a shared key the first flight carries a proof; changed ids make it none, as another key would.
+sed -n 's/^up //p' "$work/seen.relay" | head -n 1 >"$work/hello"
+
+# client_during PID: three clients, one after the other, while it runs; sets $best, the seconds of the fastest.
+client_during() {
+    local took i
+    best=999
+    for i in 1 2 3; do
+        kill -0 "$1" 2>/dev/null || fail "the flood was over before client $i"
+        local begun
+        begun=$(seconds)
+        expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/client-$i"
+        took=$(since "$begun")
+        best=$(awk -v a="$best" -v b="$took" 'BEGIN { print (a < b ? a : b) }')
+    done
+    awk -v b="$best" 'BEGIN { exit b > 2 }' || fail "no client of three within 2 s, the fastest after $best s"
+}
+
+before=$(resident "$receiver")
+"$flood" "$port" $((pace * seconds)) $pace <"$work/hello" >"$work/flood" 2>"$work/flood.err" &
+flooding=$!
+receivers+=("$flooding")
+sleep 1
+client_during "$flooding"
+wait_for 0 "$flooding"
+read -r packets reached <"$work/flood"
+[ "$packets" -ge $((pace * seconds * 9 / 10)) ] || fail "only $packets packets left"
+grown=$(($(resident "$receiver") - before))
+[ "$grown" -le 16384 ] || fail "the receiver grew by $grown KiB"
+fault_case F35 "spoofed HELLOs at 50,000/s for 5 s (60 s in the whole matrix): RSS +16 MiB at most, one of three clients served within 2 s" \
+    "$packets at $reached/s: $grown KiB, $best s"
+
+before=$(resident "$receiver")
+start_relay half only-hello from=8  # the other clients are another host
+"$half_open" "$work/psk" "$line" 1000 >"$work/half.out" 2>"$work/half.err" &
+halves=$!
+receivers+=("$halves")
+until_true 60 grep -q '^dialled 1000$' "$work/half.out"
+client_during "$halves"
+grown=$(($(resident "$receiver") - before))
+[ "$grown" -le 16384 ] || fail "the receiver grew by $grown KiB"
+kill -TERM "$halves"
+fault_case F36 "1,000 real handshakes with cookies from one address, left half open: RSS +16 MiB at most, one of three clients served within 2 s" \
+    "$grown KiB, $best s"

@@ -1,0 +1,23 @@
+# Shared by the tests over an unkind line: loopback's lib.sh, and udp_relay. network.sh TOOLS UDP_RELAY
+set -- "$1" "" "${@:2}"  # the JSON checker is not needed: python3 or grep read what is needed here
+. "$(dirname "${BASH_SOURCE[0]}")/../loopback/lib.sh"
+relay_program=$3
+
+# start_relay NAME WORDS...: in front of the receiver at $port; sets $line, its port.
+start_relay() {
+    local name=$1 _
+    shift
+    : >"$work/$name.relay"
+    "$relay_program" "$port" "$@" >>"$work/$name.relay" 2>&1 &
+    receivers+=("$!")
+    for _ in $(seq 400); do
+        line=$(sed -n 's/^port //p' "$work/$name.relay")
+        [ -z "$line" ] || return 0
+        sleep 0.02
+    done
+    fail "the relay $name does not listen"
+}
+# Pages of a process in memory, in KiB.
+resident() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
+seconds() { date +%s.%N; }
+since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f", b - a }'; }

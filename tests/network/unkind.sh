@@ -1,0 +1,49 @@
+# Real processes over a line that loses, damages, doubles packets, and changes the addresses they come from.
+. "$(dirname "$0")/lib.sh"
+make_key
+mkdir "$work/dst"
+echo small >"$work/file"
+start_recv r --dir "$work/dst" --psk-file "$work/psk"
+
+# fifty NAME WORDS...: fifty clients at once over such a line; sets $connected.
+fifty() {
+    local name=$1 i pids=()
+    shift
+    start_relay "$name" "$@"
+    mkdir "$work/dst/$name"
+    for i in $(seq 50); do
+        timeout 120 "$send" --timeout 60 --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$line/$name/$i" 2>"$work/$name-$i.err" &
+        pids+=("$!")
+    done
+    for i in "${pids[@]}"; do wait_for 0 "$i"; done
+    connected=$(find "$work/dst/$name" -type f -size 6c | wc -l)
+    [ "$connected" -eq 50 ] || fail "$name: $connected of 50 files came"
+}
+begun=$(seconds)
+fifty loss loss=0.3
+fault_case F14 "real processes, 30 % loss both ways: 50 of 50 connect" "$connected of 50, all after $(since "$begun") s"
+begun=$(seconds)
+fifty corruption corrupt=0.3
+fault_case F15 "real processes, 30 % corruption both ways: 50 of 50 connect" "$connected of 50, all after $(since "$begun") s"
+
+head -c 20000000 /dev/urandom >"$work/data"
+begun=$(seconds)
+start_relay doubled duplicate=0.2 corrupt=0.02
+expect 0 "$send" --timeout 60 --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$line/"
+cmp "$work/data" "$work/dst/data" || fail "the file differs"
+fault_case F71 "real processes, 20 % duplicates, 2 % corruption: 20 MB whole" "after $(since "$begun") s"
+
+# The client comes from another port, then from another address, again and again.
+every=1
+[ -z "$whole" ] || every=5
+start_relay moved rebind=$every
+begun=$(seconds)
+# Six changes at least.
+expect 0 "$send" --json --timeout 60 --rate $((20000000 * 8 / (7 * every))) --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$line/again/"
+cmp "$work/data" "$work/dst/again/data" || fail "the file differs"
+moves=$(grep -c '^rebound$' "$work/moved.relay")
+[ "$moves" -ge 5 ] || fail "only $moves changes of address"
+sent=$(grep -oE '"sent_bytes": *[0-9]+' "$work/last.out" | grep -oE '[0-9]+')
+[ "$sent" -le 24000000 ] || fail "$sent bytes were sent of 20000000: it began anew"
+fault_case F73 "real processes, port, then address, every second (5 s in the whole matrix): one session, 20 MB whole" \
+    "$moves changes, $(since "$begun") s, $sent bytes sent"
