@@ -9,6 +9,7 @@ points are tried, spread evenly, or "all"; at AGAIN of them the command runs aga
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -206,6 +207,7 @@ def replay(machine, confirmations, versions, points, again, again_at):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the disks are let go of
     work, kind, wanted, again_at, send, recv = sys.argv[1:7]
     again_at = int(again_at)
     machine = Machine(work, kind)
