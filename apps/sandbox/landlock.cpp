@@ -69,9 +69,12 @@ class Rules {
   public:
     Rules(int ruleset, std::uint64_t handled) : ruleset_(ruleset), handled_(handled) {}
 
-    Result<void> allow(const std::vector<std::string>& paths, std::uint64_t rights, int flags = O_PATH) const {
+    Result<void> allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false) const {
         for (const std::string& path : paths) {
-            const UniqueFd at(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+            UniqueFd at(::open(path.c_str(), O_PATH | O_CLOEXEC));
+            if (!at && errno == ENOENT && make) {
+                at.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+            }
             if (!at) return failed(path);
             const BeneathRule rule{rights & handled_, at.get()};
             if (::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) != 0) return failed(path);
@@ -103,7 +106,7 @@ Result<void> enter_landlock(int version, const SandboxPlaces& places) {
     constexpr std::uint64_t kTree =
         kNames | kContent | access::kMakeDirectory | access::kRemoveDirectory | access::kMakeLink | access::kRefer;
     if (const auto allowed = rules.allow(places.trees, kTree); !allowed) return allowed;
-    if (const auto allowed = rules.allow(places.files, kContent, O_WRONLY | O_CREAT); !allowed) return allowed;
+    if (const auto allowed = rules.allow(places.files, kContent, true); !allowed) return allowed;
     if (const auto allowed = rules.allow(places.renames, kNames); !allowed) return allowed;
     if (const auto allowed = rules.allow(places.sockets, access::kMakeSocket | access::kRemoveFile); !allowed) {
         return allowed;

@@ -45,23 +45,23 @@ Result<SandboxMode> parse_sandbox_mode(std::string_view text) {
                  "--sandbox: '" + std::string(text) + "' is unknown; there is: auto, on, off"};
 }
 
-Result<std::string> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
-    if (mode == SandboxMode::off) return std::string("no sandbox: --sandbox off");
-    if (mode == SandboxMode::automatic && kInstrumented) return std::string("no sandbox: an instrumented build");
+Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
+    if (mode == SandboxMode::off) return Sandbox{"no sandbox: --sandbox off"};
+    if (mode == SandboxMode::automatic && kInstrumented) return Sandbox{"no sandbox: an instrumented build"};
     if (!give_up_new_rights()) {
         if (mode == SandboxMode::on) return Error{ErrorCode::file_io, "--sandbox on: the system has none"};
-        return std::string("no sandbox: the system has none");
+        return Sandbox{"no sandbox: the system has none"};
     }
     // Files are named before the filter, which knows no names.
     const auto kept = keep_to(places);
-    if (!kept && mode == SandboxMode::on) return Error{kept.error().code, "--sandbox on: " + kept.error().message};
     const auto filtered = enter_call_filter();
-    if (!filtered && mode == SandboxMode::on) {
-        return Error{filtered.error().code, "--sandbox on: " + filtered.error().message};
+    for (const auto& step : {kept, filtered}) {
+        if (!step && mode == SandboxMode::on) return Error{step.error().code, "--sandbox on: " + step.error().message};
     }
-    const std::string files = kept ? "writes below its directories only" : "writes anywhere: " + kept.error().message;
-    const std::string calls = filtered ? "starts no programs" : "calls everything: " + filtered.error().message;
-    return "sandbox: " + files + "; " + calls;
+    const std::string files =
+        kept ? "writes below its directories only" : "writes anywhere (" + kept.error().message + ")";
+    const std::string calls = filtered ? "starts no programs" : "starts programs (" + filtered.error().message + ")";
+    return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock};
 }
 
 }  // namespace udtx::apps

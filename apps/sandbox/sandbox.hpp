@@ -23,8 +23,13 @@ struct SandboxPlaces {
     std::vector<std::string> sockets;  ///< directories: sockets come and go
 };
 
-/// Holds for this thread and for all that it starts from now on, to the end of the process. Returns one line that says
-/// what holds. An error: `on`, and the system cannot.
-Result<std::string> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
+struct Sandbox {
+    std::string line;     ///< what holds
+    bool failed = false;  ///< the system has one and did not give it
+};
+
+/// Holds for this thread and for all that it starts from now on, to the end of the process. An error: `on`, and the
+/// system cannot.
+Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
 
 }  // namespace udtx::apps

@@ -404,7 +404,7 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     // Before the first thread, since each hands its own limits on; after all that is opened elsewhere.
     const auto sandbox = enter_sandbox(command.sandbox, places_of(command, keys));
     if (!sandbox) return never_began(command.common, sandbox.error());
-    run.log.detail(*sandbox);
+    sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
     Server server(run, **transport, keys, receipt->get());
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();
