@@ -1,11 +1,10 @@
 # Instrumentation must cover every object of the build, so these flags are set for the directory and not for a target.
 if(UDTX_COVERAGE)
-    # Processes that leave by _exit count as well: udtx_coverage.hpp.
-    add_compile_options(--coverage -fprofile-update=atomic)
+    add_compile_options(--coverage -fprofile-update=prefer-atomic)
     add_link_options(--coverage)
 endif()
 if(UDTX_SANITIZE OR UDTX_COVERAGE)
-    # Such processes write reports of their own, wherever they were told to: no sandbox, unless it is asked for.
+    # Such processes write reports of their own, where a sandbox does not let them: none, unless it is asked for.
     set(UDTX_INSTRUMENTED ON)
     add_compile_definitions(UDTX_INSTRUMENTED)
 endif()

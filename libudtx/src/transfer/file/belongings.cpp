@@ -14,7 +14,7 @@ int set_owner(int fd, const Owner& owner) {
     if (::fstat(fd, &st) == 0 && st.st_uid == owner.user && st.st_gid == owner.group) return 0;
     if (::fchown(fd, owner.user, owner.group) == 0) return 0;
     const int error = errno;
-    static_cast<void>(::fchown(fd, static_cast<uid_t>(-1), owner.group));
+    [[maybe_unused]] const int tried = ::fchown(fd, static_cast<uid_t>(-1), owner.group);
     return error;
 }
 
