@@ -85,7 +85,7 @@ all_named() {  # all_named <directory> <rooms>: a new one gets its place in the 
     done
 }
 transfers=(message file resume pieces receipt source landing job)
-tools=(common report observe control options ssh dial doctor)
+tools=(common sandbox report observe control options ssh dial doctor)
 tops=(page config udtx-send udtx-recv)
 all_named libudtx/src/transfer "${transfers[*]}"
 all_named apps "${tools[*]} ${tops[*]}"
