@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "soak/episode.hpp"
+#include "soak/files_episode.hpp"
 #include "soak/memory.hpp"
 #include "soak/options.hpp"
 #include "soak/plan.hpp"
 #include "soak/tally.hpp"
+#include "test/fault_case.hpp"
 
 namespace udtx::soak {
 namespace {
@@ -29,22 +31,37 @@ constexpr unsigned kMostRealSeconds = 900;
 constexpr double kFlat = 24e6;
 constexpr unsigned kEnoughFailures = 5;
 
-std::string failure_text(const Plan& plan, const Outcome& outcome) {
-    std::string out = "soak: seed " + std::to_string(plan.seed) + " FAILED (./dev soak --seed " +
-                      std::to_string(plan.seed) + " runs it again)\n";
-    for (const std::string& violation : outcome.violations) out += "  " + violation + "\n";
+std::string failure_text(std::uint64_t seed, const std::vector<std::string>& violations) {
+    if (violations.empty()) return {};
+    const std::string number = std::to_string(seed);
+    std::string out = "soak: seed " + number + " FAILED (./dev soak --seed " + number + " runs it again)\n";
+    for (const std::string& violation : violations) out += "  " + violation + "\n";
     return out;
 }
 
-int replay(std::uint64_t seed) {
+/// Runs the episode of a seed, says what was wrong, and, if asked to, what happened.
+void run_seed(std::uint64_t seed, Tally& tally, bool tell) {
+    const auto end = [&](const auto& outcome) {
+        if (tell) std::fputs(outcome.history.c_str(), stdout);
+        std::fputs(failure_text(seed, outcome.violations).c_str(), stdout);
+    };
+    if (seed % kFilesEvery == 0) {
+        const FilesOutcome outcome = run_files(seed);
+        tally.add(outcome);
+        end(outcome);
+        return;
+    }
     const Plan plan = draw_plan(seed);
     const Outcome outcome = run(plan);
-    std::fputs(outcome.history.c_str(), stdout);
-    Tally tally;
     tally.add(plan, outcome);
+    end(outcome);
+}
+
+int replay(std::uint64_t seed) {
+    Tally tally;
+    run_seed(seed, tally, true);
     std::fputs(tally.summary(0.0).c_str(), stdout);
-    if (!outcome.violations.empty()) std::fputs(failure_text(plan, outcome).c_str(), stdout);
-    return outcome.violations.empty() ? 0 : 1;
+    return tally.get("failed") > 0.0 ? 1 : 0;
 }
 
 /// Every `jobs`th seed, for its share of the hours.
@@ -56,12 +73,7 @@ int work(const Options& options, unsigned number) {
         std::printf("BEGIN %u %llu\n", number, static_cast<unsigned long long>(seed));
         std::fflush(stdout);
         ::alarm(kMostRealSeconds);
-        const Plan plan = draw_plan(seed);
-        {
-            const Outcome outcome = run(plan);
-            tally.add(plan, outcome);
-            if (!outcome.violations.empty()) std::fputs(failure_text(plan, outcome).c_str(), stdout);
-        }
+        run_seed(seed, tally, false);
         tally.memory(resident());
         seed += options.jobs;
     }
@@ -136,6 +148,32 @@ bool listen_to(const Worker& worker, Tally& tally) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// The cases of the fault matrix that a run without a failure has tried.
+void tell_cases(const Tally& tally) {
+    const auto count = [&](const char* name, const char* what) {
+        char text[160];
+        std::snprintf(text, sizeof text, "%.0f %s", tally.get(name), what);
+        return std::string(text);
+    };
+    const auto tried = [&](int number, const char* name, const char* bound, const char* what) {
+        if (tally.get(name) > 0.0) test::fault_case(number, bound, count(name, what));
+    };
+    const char* moves = "all arrives once and intact, bytes move while a line works";
+    tried(42, "slow_readers", "what the ends hold stays within their windows, all arrives", "streams read slowly");
+    tried(68, "loss_50", moves, "episodes with 50 % loss both ways or 75 % one way");
+    tried(69, "bursts_1000", moves, "episodes with bursts of 1000 packets");
+    tried(71, "duplicates_20", moves, "episodes with 20 % duplicates or 2 % corruption");
+    tried(72, "outages", "10 min: both ends say so, the same command completes, what was complete is not sent again",
+          "outages");
+    constexpr double kSoak = 72.0 * 3600.0;
+    if (tally.get("virtual_seconds") < kSoak || tally.get("most_resident_first") <= 0.0) return;
+    char figure[160];
+    std::snprintf(figure, sizeof figure, "%.0f virtual hours, %.0f episodes, %.1f to %.1f MB",
+                  tally.get("virtual_seconds") / 3600.0, tally.get("episodes"), tally.get("most_resident_first") / 1e6,
+                  tally.get("most_resident_last") / 1e6);
+    test::fault_case(81, "resident memory of a process grows by at most 24 MB", figure);
+}
+
 int run_all(const Options& options) {
     const auto begun = std::chrono::steady_clock::now();
     std::vector<Worker> workers;
@@ -145,6 +183,7 @@ int run_all(const Options& options) {
     for (const Worker& worker : workers) well = listen_to(worker, tally) && well;
     const std::chrono::duration<double> real = std::chrono::steady_clock::now() - begun;
     std::fputs(tally.summary(real.count()).c_str(), stdout);
+    if (well) tell_cases(tally);
     return well ? 0 : 1;
 }
 

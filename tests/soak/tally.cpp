@@ -27,10 +27,30 @@ void Tally::add(const Plan& plan, const Outcome& outcome) {
     take("connections", static_cast<double>(outcome.connections));
     take("rekeys", static_cast<double>(outcome.key_updates));
     take("faults", static_cast<double>(plan.faults.size()));
+    for (const Task& task : plan.tasks) {
+        if (task.reader_speed > 0) take("slow_readers", 1);
+    }
+    const auto has = [&plan](auto&& fits) { return std::ranges::any_of(plan.faults, fits) ? 1.0 : 0.0; };
+    take("loss_50", has([](const Fault& f) { return f.kind == FaultKind::loss && f.value >= 0.5; }));
+    take("bursts_1000", has([](const Fault& f) { return f.kind == FaultKind::bursts && f.value >= 1000.0; }));
+    take("duplicates_20", has([](const Fault& f) {
+             return (f.kind == FaultKind::duplicates && f.value >= 0.2) ||
+                    (f.kind == FaultKind::corruption && f.value >= 0.02);
+         }));
     take("most_wait", outcome.longest_wait);
     take("most_memory_share", outcome.most_memory);
     take("most_memory_bytes", static_cast<double>(outcome.most_memory_bytes));
     take("most_lasted", to_seconds(outcome.lasted));
+}
+
+void Tally::add(const FilesOutcome& outcome) {
+    take("episodes", 1);
+    take("files_episodes", 1);
+    if (!outcome.violations.empty()) take("failed", 1);
+    take("virtual_seconds", to_seconds(outcome.lasted));
+    take("files_bytes", static_cast<double>(outcome.bytes));
+    take("events", static_cast<double>(outcome.events));
+    take("outages", outcome.outages);
 }
 
 void Tally::memory(std::uint64_t resident) {

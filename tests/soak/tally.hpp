@@ -6,6 +6,7 @@
 #include <string>
 
 #include "soak/episode.hpp"
+#include "soak/files_episode.hpp"
 #include "soak/plan.hpp"
 
 namespace udtx::soak {
@@ -14,6 +15,7 @@ namespace udtx::soak {
 class Tally {
   public:
     void add(const Plan& plan, const Outcome& outcome);
+    void add(const FilesOutcome& outcome);
     void memory(std::uint64_t resident);
     /// "name value" lines, and back.
     [[nodiscard]] std::string lines() const;

@@ -79,7 +79,8 @@ void Watch::on_closed(const proto::CloseReason& reason, Duration silence, bool w
         const auto works = world_.works_since(line);
         // Lines are dialled in turn: each must have had its time.
         const auto turns = static_cast<int>(was_up ? 1 : world_.line_count());
-        if (!works || now - *works <= std::max(silence, turns * world_.patience(line))) continue;
+        // And the peer may have given up before, after as long a silence, which this end hears of by silence only.
+        if (!works || now - *works <= std::max(2 * silence, turns * world_.patience(line))) continue;
         work_.violation(std::string(was_up ? "the connection ended" : "no connection came up") + " although line " +
                         std::to_string(line) + " worked: " + reason.message);
         return;
