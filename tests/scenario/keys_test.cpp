@@ -110,3 +110,23 @@ TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like 
     CHECK(with.stats.undecryptable_packets == 0);
     CHECK(with.stats.duplicate_packets == alone.stats.duplicate_packets);
 }
+
+// The wire has the low 24 bits of a number, the nonce all of them.
+TEST_CASE("F82 packet numbers that begin just below 2^24, 2^32 and 2^48: both kinds of streams, key updates, losses") {
+    for (const unsigned bits : {24U, 32U, 48U}) {
+        for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
+            LinkParams line{.bits_per_second = 50'000'000, .queue_bytes = 100'000, .loss = 0.01};
+            auto setup = symmetric("F82 numbers from 2^" + std::to_string(bits), line, bits);
+            setup.first_number = (PacketNumber{1} << bits) - 1000;
+            setup.client.rekey_after_packets = setup.server.rekey_after_packets = 300;
+            Scenario s(std::move(setup));
+            const Bulk bulk = start_bulk(s, {.bytes = 4'000'000, .kind = kind});
+            SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 60s));
+            SIM_CHECK(s, s.client().session().stats().paths.at(0).sent_packets > 2000);
+            SIM_CHECK(s, s.client().session().stats().key_updates > 3);
+            SIM_CHECK(s, s.server().session().stats().undecryptable_packets == 0);
+            SIM_CHECK(s, s.client().session().stats().undecryptable_packets == 0);
+        }
+    }
+    test::fault_case(82, "numbers pass 2^24, 2^32 and 2^48 in mid-transfer, over key updates", "all packets opened");
+}

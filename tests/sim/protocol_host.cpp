@@ -27,7 +27,8 @@ void ProtocolHost::start() {
                                           .rng = &rng_,
                                           .hello_key = setup_.hello_key,
                                           .reset_key = setup_.reset_key,
-                                          .lanes = setup_.lanes},
+                                          .lanes = setup_.lanes,
+                                          .first_number = setup_.first_number},
                       setup_.config);
 }
 

@@ -63,6 +63,7 @@ struct HostSetup {
     std::optional<crypto::Secret> reset_key{};
     std::size_t max_segments = 44;  ///< of one poll_transmit
     std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside of the endpoint
+    PacketNumber first_number = 0;  ///< of each path, the same at both ends
 };
 
 class ProtocolHost {

@@ -114,7 +114,8 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .handshakes = &kit.handshakes(),
                                                    .hello_key = hello_key,
                                                    .reset_key = reset_key,
-                                                   .lanes = setup.lanes},
+                                                   .lanes = setup.lanes,
+                                                   .first_number = setup.first_number},
                                          noise);
     };
     client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider,

@@ -165,6 +165,7 @@ void tell_cases(const Tally& tally) {
     tried(71, "duplicates_20", moves, "episodes with 20 % duplicates or 2 % corruption");
     tried(72, "outages", "10 min: both ends say so, the same command completes, what was complete is not sent again",
           "outages");
+    tried(82, "near_wrap", moves, "episodes whose packet numbers pass 2^24, 2^32 or 2^48");
     constexpr double kSoak = 72.0 * 3600.0;
     if (tally.get("virtual_seconds") < kSoak || tally.get("most_resident_first") <= 0.0) return;
     char figure[160];

@@ -155,6 +155,9 @@ Plan draw_plan(std::uint64_t seed) {
     plan.server_noise = draw_noise(dice);
     plan.lanes = dice.chance(0.2) ? 2 : 0;
     plan.reset_key = dice.chance(0.5);
+    if (dice.chance(0.15)) {
+        plan.first_number = (PacketNumber{1} << dice.one_of(std::array{24U, 32U, 48U})) - 1 - dice.below(3000);
+    }
     return plan;
 }
 
@@ -206,10 +209,11 @@ std::string text_of(std::size_t number, const Task& t) {
 std::vector<std::string> describe(const Plan& plan) {
     std::vector<std::string> out;
     char first[200];
-    std::snprintf(first, sizeof first, "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu lanes%s",
+    std::snprintf(first, sizeof first,
+                  "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu lanes%s, first number %llu",
                   static_cast<unsigned long long>(plan.seed), to_seconds(plan.length),
                   plan.hours_long ? " (hours)" : "", plan.lines.size(), plan.faults.size(), plan.tasks.size(),
-                  plan.lanes, plan.reset_key ? ", reset key" : "");
+                  plan.lanes, plan.reset_key ? ", reset key" : "", static_cast<unsigned long long>(plan.first_number));
     out.emplace_back(first);
     out.push_back(text_of("client", plan.client));
     out.push_back(text_of("server", plan.server));

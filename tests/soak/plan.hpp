@@ -40,6 +40,7 @@ struct Plan {
     sim::HostNoise server_noise;
     std::size_t lanes = 0;
     bool reset_key = false;
+    PacketNumber first_number = 0;  ///< of each path: just before a number of bits is full, in some episodes
 };
 
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);

@@ -48,6 +48,8 @@ struct EndpointDeps {
     /// Lanes that take part in the cipher work. Not 0: established connections hand out batches that are still to be
     /// sealed (Transmit::key).
     std::size_t lanes = 0;
+    /// Of each path, at both ends: other than 0 only for experiments with numbers that wrap.
+    PacketNumber first_number = 0;
 };
 
 /// Order of calls, for the driver:

@@ -17,7 +17,7 @@ std::uint32_t Connection::max_paths() const {
 }
 
 PathContext& Connection::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
-    auto path = std::make_unique<PathContext>(id, config_, local, remote);
+    auto path = std::make_unique<PathContext>(id, config_, local, remote, deps_.first_number);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
     path->state = PathState::probing;

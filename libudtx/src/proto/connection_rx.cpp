@@ -114,7 +114,7 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     if (!header || datagram.data.size() < wire::kShortHeaderBytes + wire::kTagBytes) return;
     PathContext* p = paths_.find(header->path);
     if (p == nullptr && !peer_may_open(header->path)) return;
-    const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : 0;
+    const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : deps_.first_number;
     const PacketNumber number =
         datagram.opened ? datagram.opened->number : wire::expand_packet_number(header->packet_number, expected);
     if (p != nullptr && !p->replay.check(number)) {

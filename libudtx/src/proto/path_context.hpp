@@ -46,11 +46,11 @@ struct PathAddresses {
 
 struct PathContext {
     PathContext(PathId path_id, const TransportConfig& config, const Address& local_address,
-                const Address& remote_address)
+                const Address& remote_address, PacketNumber first_number = 0)
         : id(path_id),
           local(local_address),
           remote(remote_address),
-          recovery(kSynInterval),
+          recovery(kSynInterval, first_number),
           acks(path_id, kSynInterval),
           mtu(config.min_datagram, config.max_datagram) {}
 
