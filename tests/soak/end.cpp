@@ -60,6 +60,7 @@ void End::on_event(Instant now, proto::Connection& connection, const proto::Even
     } else if (const auto* reset = std::get_if<proto::event::StreamReset>(&event)) {
         Stream* s = theirs(reset->id);
         if (s != nullptr && !s->attempt->given_up) work_.violation("a stream was reset that nobody has given up");
+        end_answer(connection, reset->id);
     } else if (const auto* stopped = std::get_if<proto::event::StreamStopped>(&event)) {
         if (Stream* s = ours(stopped->id)) {
             if (!s->attempt->given_up) work_.violation("a stream was stopped that nobody has stopped");
@@ -210,7 +211,7 @@ void End::read(Instant now, proto::Connection& connection, Stream& stream, std::
         at_most -= got.bytes;
         if (got.end && !a.complete && !a.given_up) {
             work_.completed(now, a, a.ordered_offset);
-            (void)connection.finish(stream.id);  // the way back carries nothing
+            end_answer(connection, stream.id);
         }
         if (got.bytes == 0) {
             a.readable = false;
@@ -218,6 +219,11 @@ void End::read(Instant now, proto::Connection& connection, Stream& stream, std::
         }
     }
     stop_if_due(now, connection, stream);
+}
+
+/// The way back of an ordered stream carries nothing. As long as it has no end the stream counts as open.
+void End::end_answer(proto::Connection& connection, StreamId id) {
+    if (id.kind() == StreamKind::ordered) (void)connection.finish(id);
 }
 
 /// The other half of an ordered stream, which has an end and nothing before it.
@@ -231,6 +237,7 @@ void End::stop_if_due(Instant now, proto::Connection& connection, const Stream& 
     if (!a.what->stop_at || a.complete || a.given_up || a.got.total() < *a.what->stop_at) return;
     work_.give_up(now, a);
     connection.stop_receiving(stream.id, kCancelled);
+    end_answer(connection, stream.id);
 }
 
 void End::schedule(Instant now) {

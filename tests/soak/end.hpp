@@ -36,6 +36,7 @@ class End final : public sim::App {
     void fill(Instant now, proto::Connection& connection, Stream& stream);
     void write_on(Instant now, proto::Connection& connection);
     void read(Instant now, proto::Connection& connection, Stream& stream, std::uint64_t at_most);
+    void end_answer(proto::Connection& connection, StreamId id);
     void drain_answer(proto::Connection& connection, StreamId id);
     void read_slowly(Instant now, proto::Connection& connection);
     void stop_if_due(Instant now, proto::Connection& connection, const Stream& stream);
