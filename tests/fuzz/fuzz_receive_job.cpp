@@ -66,7 +66,7 @@ class Target {
         server_.listen(1, [=](proto::Connection&) { return listening; });
         client_.connect(server_.address(), dialling);
         line_.settle(std::chrono::milliseconds(50));
-        require(sender().connection != nullptr, "the connection is up");
+        require(sender().connection && !receiving_host().sessions().empty(), "the connection is up");
         if (!pull_) peer_->dial(*sender().connection);
     }
 

@@ -155,7 +155,7 @@ class Target {
         server_.listen(1, [=](proto::Connection&) { return listening; });
         client_.connect(server_.address(), dialling);
         line_.settle(std::chrono::milliseconds(50));
-        require(!peer_host().sessions().empty() && peer_host().session().connection, "the connection is up");
+        require(!client_.sessions().empty() && !server_.sessions().empty(), "the connection is up");
         if (served_) peer_->dial(*peer_host().session().connection);
         run();
     }

@@ -50,7 +50,7 @@ const std::array<const char*, 4> kThere{"old", "sub", "link", "out"};
 }  // namespace
 
 Place::Place() {
-    const bool memory = ::access("/dev/shm", W_OK) == 0;
+    const bool memory = std::getenv("TMPDIR") == nullptr && ::access("/dev/shm", W_OK) == 0;
     std::string name = (memory ? fs::path("/dev/shm") : fs::temp_directory_path()) / "udtx-fuzz-XXXXXX";
     require(::mkdtemp(name.data()) != nullptr, "a directory can be made");
     base_ = name;
