@@ -119,6 +119,28 @@ TEST_CASE("a long file is begun before the receiver has spoken, and ended if it 
     CHECK(read_file(temp / "dst/long") == changed);
 }
 
+TEST_CASE("a long file with little data, sent before the receiver has spoken, counts once if it is there") {
+    const TemporaryDirectory temp;
+    const std::uint64_t data = GENERATE(0U, 500'000U);
+    write_file(temp / "long", random_content(data, 5));
+    fs::resize_file(temp / "long", 3'500'000);
+    fs::create_directory(temp / "dst");
+    LinkParams far = line(0);
+    far.delay = 1500ms;
+    for (const std::uint64_t unchanged : {0U, 1U}) {
+        Scenario s(symmetric("holes begun early", far));
+        TransferRig rig(s, {.sources = {(temp / "long").string()}, .destination = ""},
+                        {.directory = (temp / "dst").string()});
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        for (const transfer::Outcome& outcome : {rig.sender->job().result(), rig.receiver->job().result()}) {
+            SIM_REQUIRE(s, outcome.status.ok());
+            SIM_CHECK(s, outcome.unchanged == unchanged);
+            SIM_CHECK(s, outcome.files == 1);
+        }
+    }
+    CHECK(read_file(temp / "dst/long") == read_file(temp / "long"));
+}
+
 TEST_CASE("SHA-256 instead of XXH3 works the same") {
     const TemporaryDirectory temp;
     write_file(temp / "f", random_content(2'500'000, 3));

@@ -351,28 +351,38 @@ SourceReader::Wait SourceReader::send_more(OpenFile& file) {
     } else if (file.fresh.length > 0) {
         send_fresh(file);
     } else if (file.range.length == 0) {
-        begin_extent(file);
+        return begin_extent(file);
     } else if (file.query && file.sent > 0) {
-        if (!knows_answer(file.query)) {
-            packer_.flush();
-            return DiskStep::rest();
-        }
-        if (const FileStatus status = learn_holding(file); status != FileStatus::ok) end_file(status);
+        return await_holding(file);
     } else {
         send_range(file);
     }
     return std::nullopt;
 }
 
-void SourceReader::begin_extent(OpenFile& file) {
+SourceReader::Wait SourceReader::await_holding(OpenFile& file) {
+    if (!knows_answer(file.query)) {
+        packer_.flush();
+        return DiskStep::rest();
+    }
+    if (const FileStatus status = learn_holding(file); status != FileStatus::ok) end_file(status);
+    return std::nullopt;
+}
+
+SourceReader::Wait SourceReader::begin_extent(OpenFile& file) {
     const auto extent = file.cursor->next();
-    if (!extent) return end_file(check_read(file));
-    if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) return end_file(FileStatus::skipped);
-    if (file.whole) {
+    if (!extent) {
+        // A receiver that has it all says so, and must not be told that it came as well.
+        if (file.query) return await_holding(file);
+        end_file(check_read(file));
+    } else if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) {
+        end_file(FileStatus::skipped);
+    } else if (file.whole) {
         will_send(file, *extent);
     } else {
         file.range = *extent;
     }
+    return std::nullopt;
 }
 
 FileStatus SourceReader::check_read(OpenFile& file) const {
@@ -467,7 +477,9 @@ void SourceReader::tell_warnings() {
     for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
     std::vector<std::string> texts = outcome.warnings;
     std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
-    if (texts.size() > kMaxNotes) texts.resize(kMaxNotes);
+    // Both count against what a receiver takes.
+    const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size());
+    if (texts.size() > room) texts.resize(room);
     for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
 }
 

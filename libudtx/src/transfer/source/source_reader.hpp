@@ -150,7 +150,9 @@ class SourceReader {
     void announce_unreadable(const ScannedEntry& entry, int error_number);
     /// The next piece, or what has to be known before.
     [[nodiscard]] Wait send_more(OpenFile& file);
-    void begin_extent(OpenFile& file);
+    Wait begin_extent(OpenFile& file);
+    /// What the receiver has of it; rests until that is known.
+    Wait await_holding(OpenFile& file);
     /// A piece of what is fresh. After a failure the rest of that is sent as zeros: the stream's mapping is fixed.
     void send_fresh(OpenFile& file);
     void will_send(OpenFile& file, const Extent& extent);
