@@ -1,5 +1,8 @@
 #include "udtx-recv/key_budget.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
@@ -14,6 +17,23 @@ constexpr Duration kSilentFor = std::chrono::seconds(1);
 /// ... and a transfer in which nothing has moved for so long may have lost its other end. Only who is in the way of
 /// another one gives way.
 constexpr Duration kIdleFor = std::chrono::seconds(15);
+
+constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
+
+/// Bytes that this process may have.
+std::uint64_t memory_of_process() {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    std::uint64_t bytes =
+        pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+        }
+    }
+    return bytes;
+}
 
 bool may_give_way(const Session& session) {
     return !session.leaves() && session.idle() >= (session.is_silent() ? kSilentFor : kIdleFor);
@@ -33,6 +53,11 @@ bool make_way(const KeyBudget::Sessions& sessions, std::uint64_t owner) {
 }
 
 }  // namespace
+
+std::uint64_t KeyBudget::held_by_one() {
+    static const std::uint64_t bytes = std::max(kLeastHeld, memory_of_process() / 4);
+    return bytes;
+}
 
 std::uint64_t KeyBudget::owner(const proto::Connection& connection, std::uint64_t key) {
     if (key != 0) return key;
@@ -76,10 +101,10 @@ void KeyBudget::enforce(const Sessions& sessions) {
         held.most_bytes = bytes;
     }
     for (const auto& [owner, held] : owners) {
-        if (held.bytes <= kHeldByOne) continue;
+        if (held.bytes <= held_by_one()) continue;
         held.most->give_way(ErrorCode::refused,
                             "the transfers of this key make the server remember more than one key's may (" +
-                                format_bytes(kHeldByOne) + "): fewer or smaller ones at once");
+                                format_bytes(held_by_one()) + "): fewer or smaller ones at once");
     }
 }
 

@@ -19,9 +19,10 @@ class KeyBudget {
     static constexpr std::size_t kConnections = 1000;  ///< of all together
     /// A quarter: three who take all they can leave room for a fourth.
     static constexpr std::size_t kConnectionsOfOne = kConnections / 4;
-    /// Bytes that one makes the server hold, over all of its connections. Room for the largest single transfer, whose
-    /// own bounds add up to some 450 MiB (docs/transfer-protocol.md).
-    static constexpr std::uint64_t kHeldByOne = 512ULL << 20U;
+    /// Bytes that one makes the server hold, over all of its connections: a quarter of what the process may have (the
+    /// machine's memory, RLIMIT_AS, RLIMIT_DATA), and room for the largest single transfer, whose own bounds add up to
+    /// some 450 MiB (docs/transfer-protocol.md).
+    [[nodiscard]] static std::uint64_t held_by_one();
 
     /// A number for whose budget this connection is on. `key`: that of its key; 0: all have the one.
     [[nodiscard]] static std::uint64_t owner(const proto::Connection& connection, std::uint64_t key);

@@ -7,7 +7,10 @@ for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/
 cat "$work/alice.pub" "$work/bob.pub" >"$work/allowed"
 mkdir "$work/dst" "$work/src"
 head -c 1000000 /dev/urandom >"$work/src/file"
+# A quarter of it is the key's.
+ulimit -S -d 2097152
 start_recv r --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
+ulimit -S -d unlimited
 
 # serve_bob NAME: prints how many milliseconds it took.
 slowest=0
