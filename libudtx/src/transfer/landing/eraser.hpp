@@ -81,9 +81,9 @@ class Eraser {
     bool begin_emptying(int parent, const std::string& leaf, std::string name, const std::string& path);
     /// The next entry of the deepest directory that is being emptied, or it itself.
     void empty_more();
-    /// True: it is gone.
     /// It stays, which is a failure: false.
     bool left(const std::string& path, int error_number);
+    /// True: it is gone.
     bool take_away(int parent, const std::string& name, const std::string& path, bool directory);
     [[nodiscard]] bool is_protected(const std::string& name, const std::string& path, bool directory) const;
     /// What came in this run, whatever its name reads now.

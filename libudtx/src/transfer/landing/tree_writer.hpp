@@ -111,7 +111,7 @@ class TreeWriter {
     /// Memory that the sender made us remember.
     [[nodiscard]] std::uint64_t held() const {
         return unfinished_bytes_ + directory_bytes_ + hard_link_bytes_ + basis_.held() + claims_.held() +
-               (eraser_ ? eraser_->held() : 0);
+               failed_names_.held() + (eraser_ ? eraser_->held() : 0);
     }
     /// The path of an entry that is under construction, for progress; empty if it is not.
     [[nodiscard]] std::string path_of(std::uint64_t index) const;
