@@ -42,8 +42,9 @@ constexpr std::size_t kOwnDescriptors = 18;
 constexpr std::size_t kLeastDescriptors = 8;
 // Directories and journal alone.
 constexpr std::size_t kHeldDescriptors = 5;
-// Parts of a job that have a share: files under way, files being committed, directories of those.
-constexpr std::size_t kParts = 3;
+// Parts of a job that have a share: files under way, files being committed, directories of those, directories to be
+// synced at the end.
+constexpr std::size_t kParts = 4;
 constexpr std::size_t kFewJobs = 16;
 
 std::atomic<std::size_t> claims{0};
