@@ -6,6 +6,8 @@ include(CheckLinkerFlag)
 include(CheckPIESupported)
 
 add_library(udtx_hardening INTERFACE)
+# For programs alone: what a static library is linked with would reach the programs of others.
+add_library(udtx_hardened_link INTERFACE)
 if(UDTX_INSTRUMENTED OR UDTX_FUZZ)
     return()
 endif()
@@ -36,7 +38,7 @@ endforeach()
 foreach(flag IN ITEMS relro now noexecstack)
     check_linker_flag(CXX "-Wl,-z,${flag}" UDTX_HAS_LINK_${flag})
     if(UDTX_HAS_LINK_${flag})
-        target_link_options(udtx_hardening INTERFACE "LINKER:-z,${flag}")
+        target_link_options(udtx_hardened_link INTERFACE "LINKER:-z,${flag}")
     endif()
 endforeach()
 # CMAKE_POSITION_INDEPENDENT_CODE then holds for linking programs as well.
