@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-ROOMS = "unit|scenario|loopback|hostile|guard|fuzz|faults|power|soak|lab"
+ROOMS = "unit|scenario|loopback|hostile|guard|fuzz|faults|powercut|network|soak|lab"
 NAME = re.compile(rf"`((?:{ROOMS})_[a-z0-9_]+\*?)`")
 DOCUMENTS = ("docs/security.md", "docs/testing.md")
 PROMISE_NOTHING = ("What is not hidden", "What is not promised")
