@@ -1,6 +1,8 @@
 #include "udtx-recv/authorized_keys.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "common/read_file.hpp"
@@ -54,6 +56,20 @@ Result<void> set_directory(KeyRights& rights, const std::string& value) {
     return {};
 }
 
+/// Written as for --min-free.
+Result<void> set_quota(KeyRights& rights, const std::string& value) {
+    const std::string wrong = "quota=\"" + value + "\" is no number of bytes above 0: write it as in quota=\"100G\"";
+    std::string bytes = value;
+    try {
+        if (!CLI::AsSizeValue(true)(bytes).empty()) return bad(wrong);
+    } catch (const CLI::ValidationError&) {
+        return bad(wrong);
+    }
+    const auto read = std::from_chars(bytes.data(), bytes.data() + bytes.size(), rights.quota);
+    const bool all = read.ec == std::errc() && read.ptr == bytes.data() + bytes.size();
+    return all && rights.quota > 0 ? Result<void>() : bad(wrong);
+}
+
 /// What the options of one line have set so far.
 struct Seen {
     bool read = false;
@@ -70,8 +86,11 @@ Result<void> apply(const Option& option, KeyRights& rights, Seen& seen) {
         const auto rate = parse_rate(*option.value);
         if (!rate) return bad(rate.error().message);
         rights.rate = *rate;
+    } else if (option.name == "quota" && option.value) {
+        return set_quota(rights, *option.value);
     } else {
-        return bad("the option '" + option.name + "' is unknown; there is: dir=\"DIR\", read, write, rate=\"RATE\"");
+        return bad("the option '" + option.name +
+                   "' is unknown; there is: dir=\"DIR\", read, write, rate=\"RATE\", quota=\"SIZE\"");
     }
     return {};
 }

@@ -1,8 +1,9 @@
 // --authorized-keys: whose key opens what. One key a line, options before it as in OpenSSH's authorized_keys:
 //
-//     dir="alice",write,rate="200M" udtx-ed25519 BASE64 alice@lab
+//     dir="alice",write,rate="200M",quota="100G" udtx-ed25519 BASE64 alice@lab
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -20,6 +21,7 @@ struct KeyRights {
     bool read = true;
     bool write = true;
     Rate rate = Rate::infinite();  ///< of each of its connections
+    std::uint64_t quota = 0;       ///< bytes on disk below its directory; 0: no bound
     std::string name;              ///< the comment
 };
 

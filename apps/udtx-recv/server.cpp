@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -51,6 +52,9 @@ class Server {
         total_.congestion = run.command.common.congestion;
         total_.streams = run.command.common.streams;
         total_.transfers = 0;
+        for (const auto& [key, rights] : keys.all()) {
+            if (rights.quota > 0) quotas_.emplace(&rights, std::make_shared<transfer::DiskQuota>(rights.quota));
+        }
     }
 
     Result<void> watch(std::uint16_t port) {
@@ -184,7 +188,8 @@ class Server {
         options.allow_erase = run_.command.allow_delete;
         options.allow_set_id = run_.command.allow_set_id;
         options.keep_base = true;
-        options.min_free = run_.command.min_free;
+        options.room.min_free = run_.command.min_free;
+        if (const auto quota = quotas_.find(rights); quota != quotas_.end()) options.room.quota = quota->second;
         options.whose = whose;
         options.overwrite = run_.command.overwrite;
         return options;
@@ -353,7 +358,8 @@ class Server {
     Transport& transport_;
     io::Driver& driver_;
     const AuthorizedKeys& keys_;
-    transfer::ReceiptWriter* receipt_;  // of --one-off
+    std::map<const KeyRights*, std::shared_ptr<transfer::DiskQuota>> quotas_;  // all transfers of a key share one
+    transfer::ReceiptWriter* receipt_;                                         // of --one-off
     const Rate told_ = ServerWatch::first_cap(run_.command);
     ProgressDisplay display_;
     Instant start_ = io::monotonic_now();

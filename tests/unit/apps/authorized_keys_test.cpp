@@ -22,9 +22,9 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("options before a key give it a directory, rights and a rate") {
+TEST_CASE("options before a key give it a directory, rights, a rate and a quota") {
     const std::string text = "# who may what\n\n" + key_of(1).to_string() + "\n" +
-                             "dir=\"a/b c\",write,rate=\"200M\" " + key_of(2).to_string() + " bob at the lab\r\n" +
+                             "dir=\"a/b c\",write,rate=\"200M\",quota=\"100G\" " + key_of(2).to_string() + " bob at the lab\r\n" +
                              "  read  " + key_of(3).to_string() + "\n";
     const auto keys = AuthorizedKeys::parse(text, "keys");
     REQUIRE(keys);
@@ -38,6 +38,8 @@ TEST_CASE("options before a key give it a directory, rights and a rate") {
     CHECK(bob->write);
     CHECK_FALSE(bob->read);
     CHECK(bob->rate.bps() == 200e6);
+    CHECK(bob->quota == 100'000'000'000);
+    CHECK(all->quota == 0);
     CHECK(bob->name == "bob at the lab");
     const KeyRights* reader = keys->find(key_of(3).bytes);
     REQUIRE(reader != nullptr);
@@ -52,6 +54,11 @@ TEST_CASE("a wrong line is named, and nothing of the file counts") {
     CHECK(has(error_of("wirte " + key), "keys, line 2: the option 'wirte' is unknown"));
     CHECK(has(error_of("rate=\"fast\" " + key), "'fast'"));
     CHECK(has(error_of("rate=5M " + key), "quotation marks"));
+    CHECK(has(error_of("quota " + key), "'quota' is unknown"));
+    for (const std::string value : {"", "0", "0G", "-1", "1x", "much", "99999999999999999999", "99999999T"}) {
+        INFO(value);
+        CHECK(has(error_of("quota=\"" + value + "\" " + key), "keys, line 2: quota=\"" + value + "\" is no number"));
+    }
     CHECK(has(error_of("dir=\"x " + key), "no end"));
     CHECK(has(error_of("dir=\"/etc\" " + key), "below"));
     CHECK(has(error_of("dir=\"a/../..\" " + key), "below"));

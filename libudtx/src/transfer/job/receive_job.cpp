@@ -331,7 +331,12 @@ DiskStep ReceiveJob::work() {
             if (!queue_.try_pop()) return DiskStep::rest();
             continue;
         }
-        if (!landing_) landing_ = make_landing();
+        if (!landing_) {
+            const auto measured = measure_quota();
+            if (!measured) return keep_trouble(measured.error());
+            if (!*measured) return DiskStep::rest_for(kBeforeAnotherTry);
+            landing_ = make_landing();
+        }
         if (!landing_->begun()) return DiskStep::rest_for(kBeforeAnotherTry);
         if (!feedback_.has_room()) return DiskStep::rest();
         const WorkClock::Shift shift(work_);
@@ -350,12 +355,18 @@ DiskStep ReceiveJob::work() {
     return DiskStep::over();
 }
 
+Result<bool> ReceiveJob::measure_quota() {
+    const bool writes = base_ && !options_.to_stream && !offer_->dry_run && offer_->mode != TransferMode::probe;
+    if (!writes || !options_.room.quota) return true;
+    return options_.room.quota->measure(*base_, quota_asked_);
+}
+
 std::unique_ptr<Landing> ReceiveJob::make_landing() {
     const message::Offer& offer = *offer_;
     const WorkerLinks links{queue_, feedback_, report_};
     const TreeRights rights{
-        options_.resume,   options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
-        options_.min_free, options_.keep_base, options_.allow_set_id};
+        options_.resume, options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
+        options_.room,   options_.keep_base, options_.allow_set_id};
     if (offer.mode == TransferMode::probe) return land_probe(links);
     if (offer.dry_run) return land_nowhere(base_ ? &*base_ : nullptr, offer, rights, links);
     if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);

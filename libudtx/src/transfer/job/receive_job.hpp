@@ -49,13 +49,13 @@ struct ReceiveOptions {
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
     /// is.
     std::string rename{};
-    bool resume = true;          ///< continue what an earlier run left, and leave something for a later one
-    bool allow_erase = false;    ///< senders may use --delete
-    std::uint64_t whose = 0;     ///< of the sender's key: transfer numbers are that key's; 0: all have the one key
-    std::uint64_t min_free = 0;  ///< bytes of the disk that senders leave free
-    bool keep_base = false;      ///< senders may not set mode, owner and time of `directory` itself
-    bool allow_set_id = false;   ///< senders may have set-user-ID and set-group-ID bits set
-    bool dry_run = false;        ///< that is what was asked for
+    bool resume = true;         ///< continue what an earlier run left, and leave something for a later one
+    bool allow_erase = false;   ///< senders may use --delete
+    std::uint64_t whose = 0;    ///< of the sender's key: transfer numbers are that key's; 0: all have the one key
+    RoomLimits room{};          ///< of the disk, for senders
+    bool keep_base = false;     ///< senders may not set mode, owner and time of `directory` itself
+    bool allow_set_id = false;  ///< senders may have set-user-ID and set-group-ID bits set
+    bool dry_run = false;       ///< that is what was asked for
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     Role role = Role::server;                 ///< our end of the connection
     ReceiptWriter* receipt = nullptr;         ///< notes what comes; outlives the job
@@ -162,6 +162,8 @@ class ReceiveJob final : public Job {
     /// The steps of task_.
     [[nodiscard]] DiskStep work();
     [[nodiscard]] std::unique_ptr<Landing> make_landing();
+    /// False: another transfer is at it.
+    [[nodiscard]] Result<bool> measure_quota();
     [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
     void tell_trouble();
     /// Ends the job for a cause of our own, in good order.
@@ -190,6 +192,7 @@ class ReceiveJob final : public Job {
     WorkClock work_;
     std::atomic<std::uint64_t> arriving_{0};  // bytes of pieces that are not whole, and of what is not announced
     std::atomic<std::uint64_t> landed_{0};    // bytes that the landing holds
+    std::optional<std::uint64_t> quota_asked_;
     std::unique_ptr<Landing> landing_;
     std::optional<Error> trouble_;  // what a step threw
     bool trouble_told_ = false;

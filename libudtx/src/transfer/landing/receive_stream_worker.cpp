@@ -151,7 +151,7 @@ class FileLanding final : public StreamLanding {
   public:
     FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
                 const WorkerLinks& links)
-        : StreamLanding(links, offer.hash), name_(offer.destination.back()) {
+        : StreamLanding(links, offer.hash), name_(offer.destination.back()), room_(rights.room) {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
     ~FileLanding() override {
@@ -178,6 +178,9 @@ class FileLanding final : public StreamLanding {
         return {};
     }
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t offset) override {
+        if (room_.any()) {
+            if (auto room = file_->find_room(offset + bytes.size(), room_); !room) return room;
+        }
         return file_->write(offset, bytes);
     }
     void complete(const Digest& digest) override {
@@ -197,6 +200,7 @@ class FileLanding final : public StreamLanding {
     }
 
     const std::string name_;
+    const RoomLimits room_;
     std::optional<ConfinedDir> root_;
     bool keep_existing_ = false;
     std::optional<TempFile> file_;

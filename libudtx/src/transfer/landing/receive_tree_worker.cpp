@@ -334,7 +334,7 @@ void TreeLanding::begin() {
                                     offer_.erase,
                                     occupied,
                                     keeps_set_id(offer_, rights_),
-                                    rights_.min_free,
+                                    rights_.room,
                                     !rights_.keep_base || !offer_.destination.empty(),
                                     root_mode_};
     writer_.emplace(std::move(*root_), options, callbacks_for(links_));

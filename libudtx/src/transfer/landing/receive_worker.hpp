@@ -9,6 +9,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/landing/basis_files.hpp"
+#include "transfer/landing/disk_quota.hpp"
 #include "transfer/landing/receive_feedback.hpp"
 #include "transfer/landing/receive_ops.hpp"
 #include "transfer/stop_event.hpp"
@@ -45,10 +46,10 @@ struct TreeRights {
     bool resume = true;
     Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
     bool announce_all = false;                ///< senders are to name files that are the same, too
-    bool plan_told = false;      ///< of a dry run: the sender says what it found out, and that is what counts
-    std::uint64_t min_free = 0;  ///< bytes of the disk that are to stay free
-    bool keep_base = false;      ///< mode, owner and time of the base itself stay
-    bool allow_set_id = false;   ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
+    bool plan_told = false;     ///< of a dry run: the sender says what it found out, and that is what counts
+    RoomLimits room{};          ///< of the disk
+    bool keep_base = false;     ///< mode, owner and time of the base itself stay
+    bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
 };
 
 /// Writes a tree below `base` as the offer says.

@@ -100,7 +100,7 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     return file;
 }
 
-Error TempFile::error(const char* what, int error_number) const {
+Error TempFile::error(std::string_view what, int error_number) const {
     return io_error(what, directory_.empty() ? name_ : directory_ + '/' + name_, error_number);
 }
 
@@ -119,13 +119,26 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
     return {};
 }
 
-Result<void> TempFile::find_room(std::uint64_t bytes, std::uint64_t spare) const {
+Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const std::shared_ptr<DiskQuota>& quota) {
+    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st);
+    if (charge_->grow(bytes)) return {};
+    return error("no room in the quota of " + std::to_string(quota->limit()) +
+                     " bytes (at the receiver: delete something, or raise the key's quota) for",
+                 EDQUOT);
+}
+
+Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more) {
     struct statvfs system = {};
     struct stat st = {};
-    if (::fstatvfs(fd_.get(), &system) != 0 || ::fstat(fd_.get(), &st) != 0) return {};
-    if (system.f_blocks == 0) return {};  // it does not say
+    if (::fstat(fd_.get(), &st) != 0) return {};
     const std::uint64_t held = static_cast<std::uint64_t>(st.st_blocks) * 512;
-    const std::uint64_t missing = bytes > held ? bytes - held : 0;
+    bytes = std::max(bytes, held + more);
+    if (limits.quota) {
+        if (auto charged = charge(st, bytes, limits.quota); !charged) return charged;
+    }
+    if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return {};  // it does not say
+    const std::uint64_t spare = limits.min_free;
+    const std::uint64_t missing = bytes - held;
     const std::uint64_t blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
     const std::uint64_t free = blocks * system.f_frsize;
     if (missing <= free && (spare == 0 || spare <= free - missing)) return {};
@@ -290,6 +303,9 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
 }
 
 Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
+    struct stat st = {};
+    if (charge_ && look(st) == 0) charge_->settle(static_cast<std::uint64_t>(st.st_blocks) * 512);
+    charge_.reset();
     Commit commit;
     commit.index = index;
     commit.directory = std::move(directory_);
@@ -310,6 +326,8 @@ void TempFile::remove(const ConfinedDir& root) {
     int ignored = 0;
     const UniqueFd directory = root.open_directory(directory_, ignored);
     if (directory) remove_from(directory.get(), temporary_);
+    if (charge_) charge_->settle(0);
+    charge_.reset();
     fd_.reset();
 }
 

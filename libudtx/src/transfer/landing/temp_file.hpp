@@ -6,14 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/committer.hpp"
+#include "transfer/landing/disk_quota.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -43,8 +46,9 @@ class TempFile {
     /// Before all of a large file is sent in vain: the disk takes the characters and the length of its name, as far as
     /// that can be told without using it.
     Result<void> try_name(const ConfinedDir& root) const;
-    /// file_io, ENOSPC: the file would not fit with `bytes`, or less than `spare` would stay free.
-    [[nodiscard]] Result<void> find_room(std::uint64_t bytes, std::uint64_t spare) const;
+    /// file_io, ENOSPC or EDQUOT: the file would not fit with `bytes`, or with `more` than it holds, or not within the
+    /// limits. A quota is charged with it from then on.
+    [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more = 0);
     /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
     Result<void> reserve(std::uint64_t bytes);
     /// Makes a part without data of a continued file read as zeros.
@@ -82,7 +86,9 @@ class TempFile {
     [[nodiscard]] bool clone(int from);
     /// 0 or an errno.
     [[nodiscard]] int copy_range(int from, const Extent& extent);
-    [[nodiscard]] Error error(const char* what, int error_number) const;
+    [[nodiscard]] Result<void> charge(const struct stat& st, std::uint64_t bytes,
+                                      const std::shared_ptr<DiskQuota>& quota);
+    [[nodiscard]] Error error(std::string_view what, int error_number) const;
 
     UniqueFd fd_;
     std::string directory_;
@@ -92,7 +98,8 @@ class TempFile {
     bool adopted_ = false;
     bool cloned_ = false;    // all of an older version was taken over
     bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
-    dev_t device_ = 0;       // which file it was when it was put to rest
+    std::unique_ptr<DiskQuota::Charge> charge_{};
+    dev_t device_ = 0;  // which file it was when it was put to rest
     ino_t inode_ = 0;
 };
 

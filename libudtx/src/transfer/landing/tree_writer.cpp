@@ -288,7 +288,7 @@ Result<void> TreeWriter::ensure_open(std::uint64_t index, OpenFile& file) {
     open_files_.touch(index);
     if (file.file) return file.file->reopen(root_);
     if (auto made = make_temporary(index, file); !made) return made;
-    return may_stand(file) ? Result<void>() : reserve(file);
+    return may_stand(file) ? Result<void>() : reserve(file, std::min(file.size, kPieceBytes));
 }
 
 bool TreeWriter::may_stand(const OpenFile& file) {
@@ -296,17 +296,26 @@ bool TreeWriter::may_stand(const OpenFile& file) {
            basis_.is_same(file.path, file.size, file.attributes.mtime);
 }
 
-Result<void> TreeWriter::reserve(OpenFile& file) {
+Result<void> TreeWriter::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {
+    auto room = file.find_room(bytes, options_.room, more);
+    if (room || !options_.occupied) return room;
+    committer_->flush();
+    return file.find_room(bytes, options_.room, more);
+}
+
+Result<void> TreeWriter::reserve(OpenFile& file, std::uint64_t piece) {
     const bool holes = file.sparse || options_.sparse;
-    if (!std::exchange(file.looked_for_room, true) && (options_.min_free > 0 || (file.size > kPieceBytes && !holes))) {
-        if (auto room = file.file->find_room(holes ? 0 : file.size, options_.min_free); !room) return room;
+    // What will be a hole is not known before.
+    if (holes) return options_.room.any() ? find_room(*file.file, 0, piece) : Result<void>();
+    if (!std::exchange(file.looked_for_room, true) && (options_.room.any() || file.size > kPieceBytes)) {
+        if (auto room = find_room(*file.file, file.size); !room) return room;
     }
     // A file of one piece finds out about the disk by writing it.
-    if (file.size <= kPieceBytes || holes) return {};
+    if (file.size <= kPieceBytes) return {};
     // As much again as has come: what is only announced takes no disk.
     if (file.reserved >= std::min(file.size, file.arrived + kReservedAhead / 2)) return {};
-    if (options_.min_free > 0) {
-        if (auto room = file.file->find_room(file.arrived, options_.min_free); !room) return room;
+    if (options_.room.any()) {
+        if (auto room = find_room(*file.file, file.arrived); !room) return room;
     }
     file.reserved = std::min(file.size, 2 * file.arrived + kReservedAhead);
     return file.file->reserve(file.reserved);
@@ -350,7 +359,7 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
     file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
     if (auto open = ensure_open(index, file); !open) return open;
     if (piece.piece.ordinal > 0) {
-        if (auto reserved = reserve(file); !reserved) return reserved;
+        if (auto reserved = reserve(file, piece.piece.length); !reserved) return reserved;
     }
     file.arrived += piece.piece.length;
     const auto bytes = piece.data.bytes();
@@ -368,6 +377,10 @@ Result<void> TreeWriter::store(std::uint64_t index, OpenFile& file, const WholeP
 }
 
 Result<void> TreeWriter::complete(OpenFile& file) {
+    // Blocks are more than bytes, and not every file was looked at before.
+    if (options_.room.quota) {
+        if (auto room = find_room(*file.file, 0); !room) return room;
+    }
     bool timed = true;
     auto done = file.file->complete(file.size, file.attributes, [&](Belonging what, int error_number) {
         timed = timed && what != Belonging::time;

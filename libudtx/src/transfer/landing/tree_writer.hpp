@@ -46,7 +46,7 @@ struct TreeWriterOptions {
     bool erase = false;                        ///< what the sender does not have goes at the end
     bool occupied = true;                      ///< something was there before
     bool set_id = false;                       ///< special bits of files are kept, with `preserve`
-    std::uint64_t min_free = 0;                ///< bytes of the disk that are to stay free
+    RoomLimits room{};                         ///< of the disk
     bool own_top = false;                      ///< the root may get the mode, owner and time of what it takes
     std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
 };
@@ -187,8 +187,10 @@ class TreeWriter {
     Result<void> ensure_open(std::uint64_t index, OpenFile& file);
     /// The sender may have begun it before it knew that the file is here, and end it so.
     [[nodiscard]] bool may_stand(const OpenFile& file);
-    /// Room for all of an open file, once.
-    Result<void> reserve(OpenFile& file);
+    /// Within the limits, when what is complete has replaced what stood under its name.
+    Result<void> find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more = 0);
+    /// Room for all of an open file, once; with holes for the next of its pieces.
+    Result<void> reserve(OpenFile& file, std::uint64_t piece);
     Result<void> make_temporary(std::uint64_t index, OpenFile& file);
     void limit_open_files();
     /// For the journal; none for what cannot be proven later.

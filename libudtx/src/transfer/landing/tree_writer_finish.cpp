@@ -205,6 +205,10 @@ void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& p
     auto file = lent_.with(split_leaf(path).directory,
                            [&] { return TempFile::create(root_, path, unique, attributes, existing); });
     if (!file) return fail(entry.index, path, file.error());
+    if (const auto room = find_room(*file, size); !room) {
+        file->remove(root_);
+        return fail(entry.index, path, room.error());
+    }
     copying_.emplace(
         LinkCopy{entry.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
 }

@@ -66,7 +66,7 @@ void TreeWriter::keep_pieces(std::uint64_t index, const Extent& extent, std::uin
     if (at == files_.end()) return;
     OpenFile& file = at->second;
     auto ready = ensure_open(index, file);
-    if (ready) ready = reserve(file);
+    if (ready) ready = reserve(file, piece_length(extent.offset, extent.length));
     if (!ready) return drop(index, ready.error());
     std::uint64_t ordinal = first_ordinal;
     for (std::uint64_t done = 0; done < extent.length; ++ordinal) {
