@@ -161,6 +161,8 @@ Result<void> ReceiveJob::handle(const message::Note& m) {
 }
 
 Result<void> ReceiveJob::handle(const message::Unset& m) {
+    // Who brings things reports for itself.
+    if (!options_.pull) return broken("the sender sent a receiver's message");
     if (++notes_ > kMaxNotes) return broken("too many notes");
     add(sender_lacks_, m.entries);
     return {};
