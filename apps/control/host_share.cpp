@@ -80,8 +80,7 @@ Result<std::unique_ptr<HostShare>> HostShare::join(const std::string& directory)
         if (there) return std::unique_ptr<HostShare>(new HostShare(directory, name, std::move(fd)));
         error = EAGAIN;
     }
-    return Error{ErrorCode::file_io,
-                 "--host-rate: cannot make " + path + ": " + std::generic_category().message(error)};
+    return Error{ErrorCode::file_io, "cannot make " + path + ": " + std::generic_category().message(error)};
 }
 
 std::size_t HostShare::count() const {

@@ -1,6 +1,7 @@
 #include "control/rate_governor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/runtime_dir.hpp"
 
@@ -25,6 +26,11 @@ Result<void> RateGovernor::set(std::optional<Rate> wish) {
     const std::lock_guard lock(mutex_);
     wish_ = wish;
     return {};
+}
+
+std::optional<std::string> RateGovernor::take_trouble() {
+    if (trouble_.empty() || std::exchange(told_, true)) return std::nullopt;
+    return trouble_;
 }
 
 void RateGovernor::count_others(Instant now, bool active) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "control/host_share.hpp"
 #include "control/schedule.hpp"
@@ -29,8 +30,8 @@ class RateGovernor {
     /// Any thread: in place of the rate and the schedule of the command line; nullopt: these again.
     /// invalid_argument: no cap, where the policy needs one.
     Result<void> set(std::optional<Rate> wish);
-    /// Why the host's rate is not kept, if it is not.
-    [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+    /// Once, on the thread of update(): why the host's rate is not shared, if it is not.
+    [[nodiscard]] std::optional<std::string> take_trouble();
 
   private:
     void count_others(Instant now, bool active);
@@ -40,6 +41,7 @@ class RateGovernor {
     std::size_t transfers_ = 1;
     std::optional<Instant> counted_;
     std::string trouble_;
+    bool told_ = false;
     std::mutex mutex_;  // guards what follows
     std::optional<Rate> wish_;
 };

@@ -31,6 +31,9 @@ Result<std::unique_ptr<TransferWatch>> TransferWatch::start(const CommonOptions&
     auto page = open_page(options.observing, page_subject(self.subject_.end, where, true), log);
     if (!page) return page.error();
     self.page_ = std::move(*page);
+    if (self.page_) {
+        if (const auto served = self.page_->serve(); !served) return served.error();
+    }
     auto metrics = serve_metrics(options, log, [&self, sends] {
         return metrics_text(
             {.role = sends ? "sender" : "receiver", .version = UDTX_VERSION, .transfers = {self.latest()}});
@@ -48,11 +51,11 @@ ControlSocket::Handler TransferWatch::control() {
                             [this] { return status_lines(subject_.card, latest()); }});
 }
 
-Rate TransferWatch::first_cap(Instant now) { return cap_ = rates_.update(now, true); }
+Rate TransferWatch::first_cap(Instant now) { return cap_ = cap_now(log_, rates_, now, true); }
 
 std::optional<Rate> TransferWatch::new_cap(Instant now) {
     if (subject_.end == DataEnd::receiver) return std::nullopt;
-    const Rate cap = rates_.update(now, true);
+    const Rate cap = cap_now(log_, rates_, now, true);
     if (cap == cap_) return std::nullopt;
     return cap_ = cap;
 }

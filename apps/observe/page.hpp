@@ -34,6 +34,8 @@ class Page {
     Page(const Page&) = delete;
     Page& operator=(const Page&) = delete;
 
+    /// Shows it where --http says, which takes threads, and says in the log where.
+    [[nodiscard]] virtual Result<void> serve() = 0;
     /// As often as one likes: true when the next sample is due.
     [[nodiscard]] virtual bool due(Duration at) const = 0;
     virtual void tick(Duration at, std::vector<Observation> transfers) = 0;
@@ -43,7 +45,7 @@ class Page {
     virtual void finish(Duration at, std::vector<Observation> transfers, FinalReport& report) = 0;
 };
 
-/// Null where the user asked for neither. Says in the log where the page is.
+/// Null where the user asked for neither. Opens the report, and nothing else yet.
 Result<std::unique_ptr<Page>> open_page(const ObservingOptions& options, PageSubject subject, Log& log);
 /// Without the chart library these tools were built without it.
 [[nodiscard]] bool page_is_built() noexcept;

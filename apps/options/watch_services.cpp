@@ -13,6 +13,12 @@ RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base
     return {base, options.rates.schedule, options.rates.host_rate, options.policy == Policy::fixed};
 }
 
+Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active) {
+    const Rate cap = rates.update(now, active);
+    if (const auto trouble = rates.take_trouble()) log.warn("the rate of --host-rate is not shared: " + *trouble);
+    return cap;
+}
+
 Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,
                                                   std::function<std::string()> page) {
     if (!options.observing.metrics) return std::unique_ptr<HttpServer>();

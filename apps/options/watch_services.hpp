@@ -19,6 +19,8 @@
 
 namespace udtx::apps {
 
+/// The cap from now on; says once in the log where the host's rate cannot be shared.
+[[nodiscard]] Rate cap_now(Log& log, RateGovernor& rates, Instant now, bool active);
 [[nodiscard]] RateGovernor::Settings governor_settings(const CommonOptions& options, Rate base);
 /// Serves metrics where the user asked for them; null where not. Says so in the log.
 [[nodiscard]] Result<std::unique_ptr<HttpServer>> serve_metrics(const CommonOptions& options, Log& log,

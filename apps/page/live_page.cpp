@@ -25,22 +25,6 @@ constexpr Duration kInterval = std::chrono::seconds(1);
 constexpr Duration kFarewell = std::chrono::milliseconds(300);
 constexpr const char* kEvent = "state";
 
-Error file_error(const std::string& path, int error) {
-    return {ErrorCode::file_io, "--report: cannot write " + path + ": " + std::generic_category().message(error)};
-}
-
-/// Better now than after a night of copying. An earlier report stays until there is one to take its place.
-Result<void> check_report(const std::string& path) {
-    if (path.empty()) return {};
-    const auto directory = std::filesystem::path(path).parent_path();
-    const bool there = ::access(path.c_str(), F_OK) == 0;
-    const int failed =
-        there ? ::access(path.c_str(), W_OK) : ::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK);
-    if (failed != 0) return file_error(path, errno);
-    if (std::filesystem::is_directory(path)) return file_error(path, EISDIR);
-    return {};
-}
-
 std::string fresh_nonce() {
     std::array<std::byte, 16> bytes{};
     io::SystemRng().fill(bytes);
@@ -56,26 +40,27 @@ PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
 }
 
 Result<std::unique_ptr<Page>> open_page(const ObservingOptions& options, PageSubject subject, Log& log) {
-    return LivePage::start(options, std::move(subject), log);
+    return LivePage::open(options, std::move(subject), log);
 }
 
 bool page_is_built() noexcept { return page_assets() != nullptr; }
 
-Result<std::unique_ptr<Page>> LivePage::start(const ObservingOptions& options, PageSubject subject, Log& log) {
+Result<std::unique_ptr<Page>> LivePage::open(const ObservingOptions& options, PageSubject subject, Log& log) {
     if (!options.http && options.report.empty()) return std::unique_ptr<Page>();
-    if (const auto good = check_report(options.report); !good) return good.error();
     std::unique_ptr<LivePage> page(new LivePage(options, std::move(subject), log));
-    if (options.http) {
-        if (const auto served = page->serve(*options.http); !served) return served.error();
-    }
+    if (options.report.empty()) return std::unique_ptr<Page>(std::move(page));
+    auto report = ReportFile::open(options.report);
+    if (!report) return report.error();
+    page->report_.emplace(std::move(*report));
     return std::unique_ptr<Page>(std::move(page));
 }
 
 LivePage::LivePage(const ObservingOptions& options, PageSubject subject, Log& log)
-    : report_path_(options.report), log_(log), data_(std::move(subject)) {}
+    : http_(options.http), log_(log), data_(std::move(subject)) {}
 
-Result<void> LivePage::serve(const io::HostPort& where) {
-    auto server = HttpServer::start(where, [this](const HttpRequest& request) { return answer(request); });
+Result<void> LivePage::serve() {
+    if (!http_) return {};
+    auto server = HttpServer::start(*http_, [this](const HttpRequest& request) { return answer(request); });
     if (!server) return Error{server.error().code, "--http: " + server.error().message};
     server_ = std::move(*server);
     log_.info("page on http://" + server_->address() + "/");
@@ -137,13 +122,10 @@ void LivePage::finish(Duration at, std::vector<Observation> transfers, FinalRepo
 }
 
 Result<void> LivePage::write_report() const {
-    if (report_path_.empty()) return {};
-    const std::string text = page_with_data(*page_assets(), json(true), fresh_nonce());
-    const UniqueFd file(open_file(report_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file) return file_error(report_path_, errno);
-    if (const int failed = write_all(file.get(), text); failed != 0) return file_error(report_path_, failed);
-    log_.detail("report in " + report_path_);
-    return {};
+    if (!report_) return {};
+    const auto written = report_->write(page_with_data(*page_assets(), json(true), fresh_nonce()));
+    if (written) log_.detail("report in " + report_->path());
+    return written;
 }
 
 }  // namespace udtx::apps

@@ -10,13 +10,15 @@
 #include "observe/http_server.hpp"
 #include "observe/page.hpp"
 #include "page/page_data.hpp"
+#include "page/report_file.hpp"
 
 namespace udtx::apps {
 
 class LivePage final : public Page {
   public:
-    static Result<std::unique_ptr<Page>> start(const ObservingOptions& options, PageSubject subject, Log& log);
+    static Result<std::unique_ptr<Page>> open(const ObservingOptions& options, PageSubject subject, Log& log);
 
+    [[nodiscard]] Result<void> serve() override;
     [[nodiscard]] bool due(Duration at) const override;
     void tick(Duration at, std::vector<Observation> transfers) override;
     void ended(const std::string& peer, const std::string& whose, const FinalReport& report) override;
@@ -24,12 +26,12 @@ class LivePage final : public Page {
 
   private:
     LivePage(const ObservingOptions& options, PageSubject subject, Log& log);
-    [[nodiscard]] Result<void> serve(const io::HostPort& where);
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
     [[nodiscard]] std::string json(bool with_history) const;
     [[nodiscard]] Result<void> write_report() const;
 
-    std::string report_path_;
+    std::optional<io::HostPort> http_;
+    std::optional<ReportFile> report_;
     Log& log_;
     std::optional<Duration> last_;
     mutable std::mutex mutex_;  // guards data_

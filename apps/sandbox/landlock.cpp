@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 #include "os/unique_fd.hpp"
 
@@ -69,22 +70,25 @@ class Rules {
   public:
     Rules(int ruleset, std::uint64_t handled) : ruleset_(ruleset), handled_(handled) {}
 
-    Result<void> allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false) const {
+    /// What cannot be had is left out: less is allowed then, not all.
+    void allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false) {
         for (const std::string& path : paths) {
             UniqueFd at(::open(path.c_str(), O_PATH | O_CLOEXEC));
             if (!at && errno == ENOENT && make) {
-                at.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+                at.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
             }
-            if (!at) return failed(path);
             const BeneathRule rule{rights & handled_, at.get()};
-            if (::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) != 0) return failed(path);
+            if (at && ::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) == 0) continue;
+            // A pipe that came with a descriptor is of no directory, and no rule binds it.
+            if (!at || errno != EBADFD) left_out_.push_back(path + ": " + std::generic_category().message(errno));
         }
-        return {};
     }
+    [[nodiscard]] std::vector<std::string> left_out() && { return std::move(left_out_); }
 
   private:
     int ruleset_;
     std::uint64_t handled_;
+    std::vector<std::string> left_out_;
 };
 
 }  // namespace
@@ -94,29 +98,29 @@ int landlock_version() noexcept {
     return version < 0 ? 0 : static_cast<int>(version);
 }
 
-Result<void> enter_landlock(int version, const SandboxPlaces& places) {
+Result<std::vector<std::string>> enter_landlock(int version, const SandboxPlaces& places) {
     const Ruleset attributes{handled_by(version), 0, version >= 6 ? kScopes : 0};
     // An older system takes no fields that it does not know.
     const std::size_t size = version >= 6 ? sizeof attributes : sizeof attributes.handled_fs;
     const UniqueFd ruleset(static_cast<int>(::syscall(kCreateRuleset, &attributes, size, 0)));
     if (!ruleset) return failed("no rules");
-    const Rules rules(ruleset.get(), attributes.handled_fs);
+    Rules rules(ruleset.get(), attributes.handled_fs);
     constexpr std::uint64_t kNames = access::kMakeFile | access::kRemoveFile;
     constexpr std::uint64_t kContent = access::kWriteFile | access::kTruncate;
     constexpr std::uint64_t kTree =
         kNames | kContent | access::kMakeDirectory | access::kRemoveDirectory | access::kMakeLink | access::kRefer;
-    if (const auto allowed = rules.allow(places.trees, kTree); !allowed) return allowed;
-    if (const auto allowed = rules.allow(places.files, kContent, true); !allowed) return allowed;
-    if (const auto allowed = rules.allow(places.renames, kNames); !allowed) return allowed;
-    if (const auto allowed = rules.allow(places.sockets, access::kMakeSocket | access::kRemoveFile); !allowed) {
-        return allowed;
-    }
+    rules.allow(places.trees, kTree);
+    rules.allow(places.files, kContent, true);
+    rules.allow(places.renames, kNames);
+    rules.allow(places.links, access::kMakeFile);
+    // Shares of the host's rate are files that are opened to be locked.
+    rules.allow(places.runtime, kNames | access::kWriteFile | access::kMakeSocket);
     if (::syscall(kRestrictSelf, ruleset.get(), 0) != 0) return failed("not taken");
-    return {};
+    return std::move(rules).left_out();
 }
 #else
 int landlock_version() noexcept { return 0; }
-Result<void> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
+Result<std::vector<std::string>> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
     return Error{ErrorCode::file_io, "Landlock is of Linux"};
 }
 #endif

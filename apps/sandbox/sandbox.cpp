@@ -26,7 +26,7 @@ bool give_up_new_rights() {
 #endif
 }
 
-Result<void> keep_to(const SandboxPlaces& places) {
+Result<std::vector<std::string>> keep_to(const SandboxPlaces& places) {
     const int version = landlock_version();
     if (version < kLeastLandlock) {
         return Error{ErrorCode::file_io,
@@ -55,13 +55,15 @@ Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
     // Files are named before the filter, which knows no names.
     const auto kept = keep_to(places);
     const auto filtered = enter_call_filter();
-    for (const auto& step : {kept, filtered}) {
-        if (!step && mode == SandboxMode::on) return Error{step.error().code, "--sandbox on: " + step.error().message};
+    for (const Error* failed : {kept ? nullptr : &kept.error(), filtered ? nullptr : &filtered.error()}) {
+        if (failed != nullptr && mode == SandboxMode::on)
+            return Error{failed->code, "--sandbox on: " + failed->message};
     }
     const std::string files =
         kept ? "writes below its directories only" : "writes anywhere (" + kept.error().message + ")";
     const std::string calls = filtered ? "starts no programs" : "starts programs (" + filtered.error().message + ")";
-    return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock};
+    return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock,
+                   kept ? *kept : std::vector<std::string>()};
 }
 
 }  // namespace udtx::apps

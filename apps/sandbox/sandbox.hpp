@@ -20,12 +20,14 @@ struct SandboxPlaces {
     std::vector<std::string> trees;    ///< directories: everything below them, on other file systems as well
     std::vector<std::string> files;    ///< written at the end; made empty where they are missing
     std::vector<std::string> renames;  ///< directories: names come and go
-    std::vector<std::string> sockets;  ///< directories: sockets come and go
+    std::vector<std::string> links;    ///< directories: what is open gets a name
+    std::vector<std::string> runtime;  ///< directories: sockets and files that are locked come and go
 };
 
 struct Sandbox {
-    std::string line;     ///< what holds
-    bool failed = false;  ///< the system has one and did not give it
+    std::string line;                     ///< what holds
+    bool failed = false;                  ///< the system has one and did not give it
+    std::vector<std::string> left_out{};  ///< places that cannot be written, and why
 };
 
 /// Holds for this thread and for all that it starts from now on, to the end of the process. An error: `on`, and the

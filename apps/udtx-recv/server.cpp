@@ -57,9 +57,10 @@ class Server {
         }
     }
 
+    Result<void> open_report() { return watch_.open_report(); }
     Result<void> watch(std::uint16_t port) {
         return watch_.start(
-            run_.log, port, [this] { return current(); },
+            port, [this] { return current(); },
             [this](const std::string& line) {
                 if (run_.command.to_stdout) return run_.terminal.line(line);
                 (void)write_all(STDOUT_FILENO, line + "\n");
@@ -376,7 +377,7 @@ class Server {
 
     std::vector<std::shared_ptr<Session>> leaving_;  // over, and perhaps still held by the driver, or in a disk call
 
-    ServerWatch watch_{run_.command};  // goes first: its threads ask for what is above
+    ServerWatch watch_{run_.command, run_.log};  // goes first: its threads ask for what is above
 };
 
 }  // namespace
@@ -407,11 +408,13 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
 
     const auto receipt = open_receipt(command.common.receipt_text);
     if (!receipt) return never_began(command.common, receipt.error());
+    Server server(run, **transport, keys, receipt->get());
+    if (const auto opened = server.open_report(); !opened) return never_began(command.common, opened.error());
     // Before the first thread, since each hands its own limits on; after all that is opened elsewhere.
     const auto sandbox = enter_sandbox(command.sandbox, places_of(command, keys));
     if (!sandbox) return never_began(command.common, sandbox.error());
     sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
-    Server server(run, **transport, keys, receipt->get());
+    for (const std::string& place : sandbox->left_out) run.log.warn("the sandbox forbids to write " + place);
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();
     (*transport)->start();

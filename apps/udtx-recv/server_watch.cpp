@@ -19,23 +19,31 @@ std::vector<Observation> observed(const ServerWatch::Sessions& sessions) {
 
 }  // namespace
 
-ServerWatch::ServerWatch(const RecvCommand& command)
-    : command_(command), rates_(governor_settings(command.common, command.max_rate)) {}
+ServerWatch::ServerWatch(const RecvCommand& command, Log& log)
+    : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)) {}
 
-Rate ServerWatch::first_cap(const RecvCommand& command) { return std::min(command.common.rate, command.max_rate); }
+Rate ServerWatch::first_cap(const RecvCommand& command) {
+    return std::min({command.common.rate, command.max_rate, command.common.rates.host_rate});
+}
 
-Result<void> ServerWatch::start(Log& log, std::uint16_t port, std::function<Sessions()> sessions,
-                                JsonTicker::Print print) {
-    sessions_ = std::move(sessions);
+Result<void> ServerWatch::open_report() {
     const std::string place = command_.to_stdout ? "standard output" : command_.directory;
     const std::string where = (command_.one_off || command_.to_stdout ? "into " : "serving ") + place;
-    auto page = open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log);
+    auto page = open_page(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log_);
     if (!page) return page.error();
     page_ = std::move(*page);
-    auto metrics = serve_metrics(command_.common, log, [this] { return this->metrics(); });
+    return {};
+}
+
+Result<void> ServerWatch::start(std::uint16_t port, std::function<Sessions()> sessions, JsonTicker::Print print) {
+    sessions_ = std::move(sessions);
+    if (page_) {
+        if (const auto served = page_->serve(); !served) return served;
+    }
+    auto metrics = serve_metrics(command_.common, log_, [this] { return this->metrics(); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
-    control_ = open_control(log, control_handler(&rates_, control_status(port)));
+    control_ = open_control(log_, control_handler(&rates_, control_status(port)));
     if (command_.common.observing.json_stream) json_.emplace(std::move(print));
     return {};
 }
@@ -72,7 +80,7 @@ void ServerWatch::stop() {
 }
 
 void ServerWatch::tick(Instant now, Duration since_start, const Sessions& sessions, Duration protocol) {
-    const Rate total = rates_.update(now, !sessions.empty());
+    const Rate total = cap_now(log_, rates_, now, !sessions.empty());
     // Who stands still leaves their share to the others until they go on.
     const auto moving = std::ranges::count_if(sessions, [](const auto& session) { return !session->stands_still(); });
     const Rate share = moving == 0 ? total : total * (1.0 / static_cast<double>(moving));

@@ -21,10 +21,12 @@ class ServerWatch {
   public:
     using Sessions = std::vector<std::shared_ptr<Session>>;
 
-    explicit ServerWatch(const RecvCommand& command);
+    ServerWatch(const RecvCommand& command, Log& log);
+    /// What has to be open before the process gives up the right to open it.
+    [[nodiscard]] Result<void> open_report();
     /// `sessions`: those under way; any thread asks. `print`: where the JSON stream goes.
     /// `port`: on which it listens.
-    Result<void> start(Log& log, std::uint16_t port, std::function<Sessions()> sessions, JsonTicker::Print print);
+    Result<void> start(std::uint16_t port, std::function<Sessions()> sessions, JsonTicker::Print print);
 
     /// Lets nobody ask any more; its socket goes.
     void stop();
@@ -44,6 +46,7 @@ class ServerWatch {
     [[nodiscard]] ControlStatus control_status(std::uint16_t port) const;
 
     const RecvCommand& command_;
+    Log& log_;
     std::function<Sessions()> sessions_;
     RateGovernor rates_;
     std::atomic<std::uint64_t> ended_{0};

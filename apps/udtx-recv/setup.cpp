@@ -17,6 +17,13 @@ Error io_error(const std::string& what, int error) {
     return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
 }
 
+/// The directory of what a link leads to.
+std::string home_of(const std::string& file) {
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored);
+    return real.has_parent_path() ? real.parent_path().string() : ".";
+}
+
 }  // namespace
 
 Result<void> check_directory(const std::string& directory, bool write) {
@@ -54,14 +61,18 @@ SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) 
     for (const auto& [key, rights] : keys.all()) {
         if (rights.write) places.trees.push_back(directory_of(command, rights));
     }
-    if (const std::string& report = command.common.observing.report; !report.empty()) places.files.push_back(report);
-    if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
-        std::error_code ignored;
-        // It is written beside what a link leads to, and takes its place at the end.
-        const std::filesystem::path real = std::filesystem::weakly_canonical(receipt, ignored);
-        places.renames.push_back(real.has_parent_path() ? real.parent_path().string() : ".");
+    if (const std::string& report = command.common.observing.report; !report.empty()) {
+        places.files.push_back(report);
+        std::error_code unknown;
+        // One that is removed meanwhile is made anew: no device or pipe is, and no end of a link that leads nowhere.
+        const bool free = !exists(std::filesystem::symlink_status(report, unknown));
+        if (free || std::filesystem::is_regular_file(report, unknown)) places.links.push_back(home_of(report));
     }
-    if (auto sockets = runtime_directory()) places.sockets.push_back(std::move(*sockets));
+    // It is written beside what a link leads to, and takes its place at the end.
+    if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
+        places.renames.push_back(home_of(receipt));
+    }
+    if (auto runtime = runtime_directory()) places.runtime.push_back(std::move(*runtime));
     return places;
 }
 

@@ -3,6 +3,8 @@
 . "$(dirname "$0")/../loopback/lib.sh"
 attacker=$3
 make_key
+ports=()
+senders=()
 
 # What is there before the attempts, in $work/NAME.
 lay_out() {
@@ -53,7 +55,7 @@ code=0
 # A kernel without Landlock: `on` refuses to serve, and auto serves.
 timeout 5 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work" --psk-file "$work/psk" 2>"$work/last.err" || code=$?
 if grep -q 'no Landlock' "$work/last.err"; then
-    said '^udtx-recv: error: --sandbox on: this system has no Landlock'
+    said '^udtx-recv: --sandbox on: this system has no Landlock'
     [ "$code" -eq 11 ] || fail "code $code instead of 11"
     start_recv auto -v --dir "$work" --psk-file "$work/psk"
     grep -q 'writes anywhere' "$work/auto.log" || fail "it does not say what it lacks"
@@ -96,3 +98,52 @@ for file in log receipt; do [ -s "$work/kept/$file" ] || fail "no $file"; done
 [ ${#extra[@]} -le 4 ] || [ -s "$work/kept/report.html" ] || fail "no report"
 [ -z "$(find "$work/run" -name '*.sock')" ] || fail "the control socket stays"
 expect 0 "$recv" verify "$work/kept/receipt" "$work/full"
+
+# Two servers find each other in the runtime directory: together they keep to one rate. How much longer it takes is the
+# machine's affair. The one that cannot make its file there any more says so.
+mkdir "$work/one" "$work/two"
+head -c 6000000 /dev/urandom >"$work/data"
+for name in one two; do
+    XDG_RUNTIME_DIR=$work/run start_recv "$name" --host-rate 20M --dir "$work/$name" --psk-file "$work/psk"
+    ports[${#ports[@]}]=$port
+done
+begun=$EPOCHREALTIME
+for at in "${ports[@]}"; do
+    timeout 240 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$at/" 2>"$work/shared-$at.err" &
+    senders+=("$!")
+done
+receivers+=("${senders[@]}")
+shares() { [ "$(find "$work/run/udtx" -name 'share-*' | wc -l)" -eq "$1" ]; }
+until_true 60 shares 2
+for sender in "${senders[@]}"; do wait_for 0 "$sender"; done
+# At most a second before each knows of the other; without the other it would be 2.4 seconds.
+awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { exit !(b - a > 2.8) }' || fail "12 MB at 20 Mbit/s in all took less than 2.8 s"
+until_true 60 shares 0
+! grep 'not shared' "$work/one.log" "$work/two.log" || fail "a server that shares its rate has something to warn of"
+rm -r "$work/run/udtx"
+truncate -s 1000000 "$work/data"
+expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/again"
+until_true 60 grep -q ' the rate of --host-rate is not shared: cannot make ' "$work/two.log"
+
+# A place that cannot be had is left out, and the rest of the rules holds all the same.
+if "$recv" --help | grep -q -- --report; then
+    ln -s "$work/nowhere/report.html" "$work/kept/dangling"
+    take_over partly --report "$work/kept/dangling"
+    grep -q " the sandbox forbids to write $work/kept/dangling: No such file" "$work/partly.log" || fail "it does not warn"
+    ! grep -E '^(out|root)-' "$work/partly.out" | grep -vE ' (EACCES|EPERM|EXDEV)$' || fail "one missing place lifts the sandbox"
+    contents "$work/partly/out" | diff "$work/partly.before" - || fail "something changed outside"
+    kill -TERM "$receiver"
+    wait_for 11 "$receiver"
+
+    # What has no directory is refused at the start; a report that is removed meanwhile comes for all that.
+    expect 11 "$recv" --sandbox on --one-off --listen 127.0.0.1:0 --dir "$work/full" --psk-file "$work/psk" --report "$work/nowhere/r"
+    said '--report: cannot write .*/nowhere/r: No such file'
+    for report in removed replaced; do
+        [ "$report" = removed ] || echo earlier >"$work/kept/replaced"
+        start_recv "$report" --one-off --sandbox on --dir "$work/full" --psk-file "$work/psk" --report "$work/kept/$report"
+        rm "$work/kept/$report"
+        expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/$report"
+        wait_for 0 "$receiver"
+        grep -q '</html>' "$work/kept/$report" || fail "no report where it was removed"
+    done
+fi
