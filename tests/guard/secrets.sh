@@ -81,7 +81,7 @@ said '--pin'
 # With a terminal and somebody who says yes it is the same.
 if command -v script >/dev/null; then
     code=0
-    yes yes 2>/dev/null | timeout 100 script -qec "$(printf '%q ' "${dial[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?
+    printf 'yes\nyes\nyes\n' | timeout 100 script -qec "$(printf '%q ' "${dial[@]}")" /dev/null >"$work/last.err" 2>&1 || code=$?
     [ "$code" -eq 40 ] || fail "code $code instead of 40 with a terminal"
 fi
 [ ! -e "$work/dst/changed" ] || fail "a server with another key got the file"
