@@ -20,8 +20,8 @@ std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t
 }  // namespace
 
 struct DiskQuota::Walk {
-    std::vector<std::string> directories{""};  // still to be looked into
-    std::set<FileId> linked{};                 // files with several names, each counted once
+    std::vector<std::string> directories{};  // still to be looked into
+    std::set<FileId> linked{};               // files with several names, each counted once
     std::uint64_t found = 0;
     bool whole = false;
 };
@@ -53,6 +53,7 @@ Result<void> DiskQuota::walk() {
         const Walk& walk;
     };
     const End end{*this, walk};
+    walk.directories.emplace_back();
     while (!walk.directories.empty() && walk.found <= limit_) {
         const std::string directory = std::move(walk.directories.back());
         walk.directories.pop_back();
@@ -76,12 +77,17 @@ void DiskQuota::end_walk(const Walk& walk) {
         under_way_ -= at->second.bytes;
         at = files_.erase(at);
     }
+    walked_.notify_all();
 }
 
 Result<void> DiskQuota::look_into(Walk& walk, const std::string& directory) {
     int error = 0;
     const UniqueFd fd = top_->open_at(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
-    if (!fd) return error == ENOENT ? Result<void>() : io_error("quota: cannot measure", directory, error);
+    if (!fd) {
+        // Others have removed or replaced it meanwhile.
+        const bool gone = error == ENOENT || error == ENOTDIR || error == ELOOP;
+        return gone ? Result<void>() : io_error("quota: cannot measure", directory, error);
+    }
     for (const std::string& name : names_in(fd.get(), error)) {
         struct stat st = {};
         if (::fstatat(fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
@@ -108,48 +114,50 @@ bool DiskQuota::take(std::uint64_t bytes) {
     return true;
 }
 
-DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file)
-    : quota_(std::move(quota)), file_(file.st_dev, file.st_ino) {
+DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file) : quota_(std::move(quota)) {
     const std::lock_guard lock(quota_->mutex_);
-    auto& entry = quota_->files_[file_];
-    quota_->under_way_ -= entry.bytes;  // of one that is not there any more
-    bytes_ = bytes_of(file);
-    entry = {bytes_, false};
     // What an earlier run left of it counts twice until the next look on the disk: whether it does is not known here.
-    quota_->under_way_ += bytes_;
+    entry_ = quota_->files_.insert({{file.st_dev, file.st_ino}, {bytes_of(file), false}});
+    quota_->under_way_ += bytes_of(file);
 }
 
 DiskQuota::Charge::~Charge() {
     const std::lock_guard lock(quota_->mutex_);
-    const auto at = quota_->files_.find(file_);
-    if (at == quota_->files_.end()) return;
-    at->second.over = true;
+    entry_->second.over = true;
     if (quota_->walking_) return;
-    quota_->on_disk_ += bytes_;
-    quota_->under_way_ -= bytes_;
-    quota_->files_.erase(at);
+    quota_->on_disk_ += entry_->second.bytes;
+    quota_->under_way_ -= entry_->second.bytes;
+    quota_->files_.erase(entry_);
 }
 
 bool DiskQuota::Charge::grow(std::uint64_t bytes) {
     std::unique_lock lock(quota_->mutex_);
-    if (bytes <= bytes_) return true;
-    if (!quota_->take(bytes - bytes_)) {
-        // Something may have been deleted or replaced.
-        if (quota_->walking_ || !quota_->top_) return false;
+    UnderWay& own = entry_->second;
+    if (bytes <= own.bytes) return true;
+    // Where there is no room something may have been deleted or replaced since the last look: one that begins now
+    // knows.
+    const std::uint64_t asked = quota_->walks_;
+    while (!quota_->take(bytes - own.bytes)) {
+        if (!quota_->top_) return false;
+        if (quota_->walking_) {
+            quota_->walked_.wait(lock, [this] { return !quota_->walking_; });
+            continue;
+        }
+        if (quota_->walks_ > asked) return false;
         quota_->walking_ = true;
         lock.unlock();
         const auto walked = quota_->walk();
         lock.lock();
-        if (!walked || !quota_->take(bytes - bytes_)) return false;
+        if (!walked) return false;
     }
-    quota_->files_[file_].bytes = bytes_ = bytes;
+    own.bytes = bytes;
     return true;
 }
 
 void DiskQuota::Charge::settle(std::uint64_t bytes) {
     const std::lock_guard lock(quota_->mutex_);
-    quota_->under_way_ = quota_->under_way_ - bytes_ + bytes;
-    quota_->files_[file_].bytes = bytes_ = bytes;
+    quota_->under_way_ = quota_->under_way_ - entry_->second.bytes + bytes;
+    entry_->second.bytes = bytes;
 }
 
 }  // namespace udtx::transfer

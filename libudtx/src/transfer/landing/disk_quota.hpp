@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +20,15 @@ namespace udtx::transfer {
 
 /// Any thread of the disk pool; none of the calls is for the protocol thread.
 class DiskQuota {
+    struct Walk;
+    using FileId = std::pair<dev_t, ino_t>;
+    struct UnderWay {
+        std::uint64_t bytes = 0;
+        bool over = false;  ///< while a walk was under way, which must not find it a second time
+    };
+    /// A number may come again while the file that had it is still in here: it was deleted by somebody else.
+    using Files = std::multimap<FileId, UnderWay>;
+
   public:
     explicit DiskQuota(std::uint64_t limit) : limit_(limit) {}
 
@@ -43,18 +53,10 @@ class DiskQuota {
 
       private:
         const std::shared_ptr<DiskQuota> quota_;
-        const std::pair<dev_t, ino_t> file_;
-        std::uint64_t bytes_ = 0;
+        Files::iterator entry_;
     };
 
   private:
-    struct Walk;
-    using FileId = std::pair<dev_t, ino_t>;
-    struct UnderWay {
-        std::uint64_t bytes = 0;
-        bool over = false;  ///< while a walk was under way, which must not find it a second time
-    };
-
     /// By whoever has set walking_; sets it back.
     Result<void> walk();
     Result<void> look_into(Walk& walk, const std::string& directory);
@@ -67,9 +69,10 @@ class DiskQuota {
     std::optional<ConfinedDir> top_;  // changes and is used only by who walks
     std::uint64_t on_disk_ = 0;       // but for files under way ...
     std::uint64_t under_way_ = 0;     // ... and those
-    std::map<FileId, UnderWay> files_;
+    Files files_;
     bool whole_ = false;  ///< on_disk_ is all that there is; else nothing is to be added
     bool walking_ = false;
+    std::condition_variable walked_;
     std::uint64_t walks_ = 0;
 };
 
