@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <map>
+#include <string>
 
 #include "common/units.hpp"
 #include "transfer/names.hpp"
@@ -20,12 +23,24 @@ constexpr Duration kIdleFor = std::chrono::seconds(15);
 
 constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
 
+/// What a container or a service may have (cgroup v2); much where there is no such limit.
+std::uint64_t memory_of_group() {
+    std::ifstream groups("/proc/self/cgroup");
+    std::string line;
+    while (std::getline(groups, line) && !line.starts_with("0::")) {
+    }
+    std::uint64_t bytes = 0;
+    const std::string path = line.starts_with("0::") ? line.substr(3) : "";
+    return std::ifstream("/sys/fs/cgroup" + path + "/memory.max") >> bytes ? bytes : UINT64_MAX;  // "max": no number
+}
+
 /// Bytes that this process may have.
 std::uint64_t memory_of_process() {
     const long pages = ::sysconf(_SC_PHYS_PAGES);
     const long page = ::sysconf(_SC_PAGESIZE);
     std::uint64_t bytes =
         pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+    bytes = std::min(bytes, memory_of_group());
     for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
         rlimit limit{};
         if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
