@@ -2,6 +2,7 @@
 # that does not fit is the end of it, with nobody asked. secrets.sh TOOLS JSON_CHECK
 . "$(dirname "$0")/../loopback/lib.sh"
 make_key
+cd "$work"  # where the kernel would put a dump
 for name in alice bob eve; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
 mkdir "$work/dst" "$work/watched"
 head -c 3000000 /dev/urandom >"$work/file"
@@ -23,7 +24,7 @@ watch() {
     local what
     for what in cmdline environ; do tr '\0' '\n' <"/proc/$2/$what" >"$work/watched/$1.$what" 2>/dev/null || true; done
     [ -s "$work/watched/$1.cmdline" ] || fail "$1 could not be looked at"
-    if [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ]; then
+    if ! sanitized; then
         grep -qE '^Max core file size +0 +0 ' "/proc/$2/limits" || fail "$1 leaves a core dump"
     fi
 }
@@ -42,7 +43,7 @@ copy() {
     watch "$name.recv" "$receiver"
     wait_for 0 "$sender"
     # Even one that crashes: no dump is where the kernel would put it.
-    (cd "$work" && kill -ABRT "$receiver")
+    kill -ABRT "$receiver"
     wait "$receiver" 2>/dev/null || true
     cp "$work/$name.log" "$work/$name.out" "$work/watched/"
 }

@@ -123,8 +123,22 @@ void programs() {
     attempt("out-start", [] { return starts("/bin/true"); });
     attempt("out-start-own", [] { return starts(in("program")); });
     attempt("out-start-memory", [] { return starts_from_memory(); });
-    // A child: what it traces is free again when it ends.
-    attempt("out-ptrace", [] { return child([] { ::ptrace(PTRACE_SEIZE, bystander(), nullptr, nullptr); }); });
+    // A child, and a child of its own: systems may let nobody trace anything else (Yama).
+    attempt("out-ptrace", [] {
+        return child([] {
+            const pid_t traced = ::fork();
+            if (traced == 0) {
+                ::pause();
+                ::_exit(0);
+            }
+            errno = 0;
+            ::ptrace(PTRACE_SEIZE, traced, nullptr, nullptr);
+            const int error = errno;
+            ::kill(traced, SIGKILL);
+            ::waitpid(traced, nullptr, 0);
+            errno = error;
+        });
+    });
     attempt("root-mount", [] {
         return child([] {
             if (::syscall(SYS_unshare, 0x00020000) != 0) return;

@@ -129,4 +129,6 @@ done
 # A busy machine and a sanitizer take their time.
 [ $slowest -le 1000 ] || [ "$(awk '{ print int($1) }' /proc/loadavg)" -gt "$(nproc)" ] || sanitized ||
     fail "an end took $slowest ms to end"
-fault_case F67 "INT, TERM, HUP to either end: the journal is on disk within 1 s, at most 1 MiB missing in it" "$slowest ms, $lost_most bytes missing"
+within=" within 1 s"
+[ $slowest -le 1000 ] || within=" (on a busy machine)"
+fault_case F67 "INT, TERM, HUP to either end: the journal is on disk$within, at most 1 MiB missing in it" "$slowest ms, $lost_most bytes missing"

@@ -18,10 +18,13 @@ for name in $(compgen -e UDTX_ || true); do [[ $name =~ ^UDTX_(KILL_POINTS|WHOLE
 whole=${UDTX_WHOLE_MATRIX:-}  # cases of the fault matrix at the size that it asks for
 export XDG_CONFIG_HOME=$work/no-settings
 
+# A process that the test has started and not yet waited for: others may have its number later.
+is_child() { [ "$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f2)" = $$ ]; }
 cleanup() {
     local status=$? pid at
     for at in "${mounted[@]}"; do umount "$at" 2>/dev/null || umount -l "$at" 2>/dev/null || true; done
     for pid in "${receivers[@]}"; do
+        is_child "$pid" || continue
         kill -CONT "$pid" 2>/dev/null || true
         kill -KILL "$pid" 2>/dev/null || true
         wait "$pid" 2>/dev/null || true  # also keeps bash from telling of the kill

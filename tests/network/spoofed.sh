@@ -4,7 +4,8 @@ raw=(python3 -B "$(dirname "$0")/raw.py")
 command -v python3 >/dev/null || skip "needs python3"
 "${raw[@]}" may 2>"$work/may" || skip "no raw sockets here: $(cat "$work/may")"
 # In a network of its own: the host's idea of its own loopback is not touched.
-if [ -z "${in_own_network:-}" ] && unshare -n true 2>/dev/null; then
+if [ -z "${in_own_network:-}" ]; then
+    unshare -n true 2>/dev/null || skip "no network of its own may be made here"
     in_own_network=1 unshare -n bash -c 'ip link set lo up && exec "$0" "$@"' bash "$0" "$bin" "$relay_program"
     exit
 fi
