@@ -2,6 +2,7 @@
 # stays as it is.
 # flip.sh TOOLS FLIP_PARENT; UDTX_HOSTILE_FLIPS is another count than 10,000.
 flips=${UDTX_HOSTILE_FLIPS:-10000}
+[ -z "${UDTX_WHOLE_MATRIX:-}" ] || flips=100000
 . "$(dirname "$0")/../loopback/lib.sh"
 flip=$2
 make_key
