@@ -200,7 +200,7 @@ def main():
         parser.add_argument(name)
     args = parser.parse_args()
     failed = ran = 0
-    for path in [args.root + "/README.md"] + sorted(glob.glob(args.root + "/docs/*.md")):
+    for path in [args.root + "/README.md"] + sorted(glob.glob(args.root + "/docs/**/*.md", recursive=True)):
         for line, commands in commands_in(path):
             commands = [command for command in commands if why_not(command) is None]
             over_ssh = any(is_over_ssh(command) for command in commands)

@@ -58,7 +58,7 @@ class Project:
         self.matrix = read_table(root / "tests/rules/faults.txt")
         self.not_here = read_table(root / "tests/rules/faults_not_here.txt")
         self.document = root / "docs/testing.md"
-        self.docs = {path: path.read_text() for path in sorted(root.glob("docs/*.md"))}
+        self.docs = {path: path.read_text() for path in sorted(root.glob("docs/**/*.md"))}
         self.sources = build_tests.sources_of_tests(root, build)  # {test: {path: text}}
         self.claims = {test: set().union(*(named(text) | printed(text) for text in texts.values()), set())
                        for test, texts in self.sources.items()}
