@@ -208,12 +208,7 @@ class Target {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0) return 0;
     place().reset();
-    auto in = std::as_bytes(std::span(data + 1, size - 1));
-    Target target(data[0]);
-    fuzz::Record record;
-    for (int records = 0; records < 64 && record.take_from(in); ++records) target.take(record);
-    target.finish();
+    fuzz::play<Target>(std::span(data, size));
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "peer_messages.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::fuzz {
@@ -68,15 +69,9 @@ void SenderScript::file(std::string_view path, std::span<const std::byte> conten
     m.size = content.size();
     m.whole = true;
     put(m);
-    FileDigest digest(HashAlgorithm::xxh3_128, content.size());
-    if (!content.empty()) {
-        Hasher hasher(HashAlgorithm::xxh3_128);
-        hasher.update(right ? content : content.first(content.size() - 1));
-        const Digest piece = hasher.finish();
-        digest.add(0, content.size(), piece);
-        put(message::Digests{m.index, 0, {piece}});
-    }
-    const Digest whole = digest.finish();
+    const auto hashed = content.first(content.size() - (right || content.empty() ? 0 : 1));
+    const Digest whole =
+        test::put_digests(m.index, content.size(), hashed, [this](const Message& message) { put(message); });
     if (!end_) root_.add(m.index, whole);
     put(message::FileEnd{m.index, FileStatus::ok, whole});
     data_.insert(data_.end(), content.begin(), content.end());

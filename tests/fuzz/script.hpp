@@ -23,6 +23,17 @@ struct Record {
     [[nodiscard]] std::string_view text() const;
 };
 
+/// A target that takes a choice first, records then, and an end.
+template <class Target>
+void play(std::span<const std::uint8_t> input) {
+    if (input.empty()) return;
+    auto in = std::as_bytes(input.subspan(1));
+    Target target(input[0]);
+    Record record;
+    for (int records = 0; records < 64 && record.take_from(in); ++records) target.take(record);
+    target.finish();
+}
+
 class SenderScript {
   public:
     /// Adds what the record says to control() and data().

@@ -3,7 +3,6 @@
 //
 //   endless_client KEY PORT COUNT    prints "confirmed N" when the server has confirmed, with the failures that it
 //   counts
-#include <array>
 #include <cstdio>
 #include <future>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "base/chunk.hpp"
 #include "common/transport.hpp"
+#include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/file_digest.hpp"
@@ -83,19 +83,13 @@ class Endless final : public proto::ConnectionHandler {
         out.put(message::FileEnd{index, FileStatus::unreadable, {}});
     }
     void read(Instant now, proto::Connection& connection) {
-        std::array<std::byte, 16384> block{};
-        for (;;) {
-            const auto got = connection.read(*control_, block);
-            if (got.bytes == 0) return;
-            reader_.feed(std::span(block).first(got.bytes));
-            while (const auto next = need(reader_.next())) {
-                if (const auto* stopped = std::get_if<message::Stopped>(&*next)) die("stopped: " + stopped->reason);
-                const auto* confirm = std::get_if<message::Confirm>(&*next);
-                if (confirm == nullptr || std::exchange(told_, true)) continue;
-                confirmed_.set_value(confirm->totals.failures);
-                connection.close(now, 0, "");
-            }
-        }
+        test::hear_all(connection, *control_, reader_, [&](const Message& heard) {
+            if (const auto* stopped = std::get_if<message::Stopped>(&heard)) die("stopped: " + stopped->reason);
+            const auto* confirm = std::get_if<message::Confirm>(&heard);
+            if (confirm == nullptr || std::exchange(told_, true)) return;
+            confirmed_.set_value(confirm->totals.failures);
+            connection.close(now, 0, "");
+        });
     }
 
     const std::uint64_t count_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "peer_messages.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::hostile {
@@ -49,15 +50,8 @@ void Script::file(std::string_view path, std::string_view content) {
     m.size = content.size();
     m.whole = true;
     put(m);
-    FileDigest digest(HashAlgorithm::xxh3_128, content.size());
-    if (!content.empty()) {
-        Hasher hasher(HashAlgorithm::xxh3_128);
-        hasher.update(std::as_bytes(std::span(content)));
-        const Digest piece = hasher.finish();
-        digest.add(0, content.size(), piece);
-        put(message::Digests{m.index, 0, {piece}});
-    }
-    const Digest whole = digest.finish();
+    const Digest whole = test::put_digests(m.index, content.size(), std::as_bytes(std::span(content)),
+                                           [this](const Message& message) { put(message); });
     root_.add(m.index, whole);
     put(message::FileEnd{m.index, FileStatus::ok, whole});
     data_ += content;

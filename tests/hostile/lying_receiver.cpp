@@ -3,7 +3,6 @@
 //   lying_receiver list    a line for each lie: name, exit codes of udtx-send and what it has to name, with tabs
 //   between lying_receiver KEY     prints "port N"; each line on standard input is the number of the lie that the next
 //   one is told
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "base/chunk.hpp"
 #include "common/transport.hpp"
+#include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "receiver_lies.hpp"
@@ -36,13 +36,7 @@ class Liar final : public proto::ConnectionHandler {
             control_ = opened->id;
         }
         if (std::holds_alternative<proto::event::Closed>(event) || !control_) return;
-        std::array<std::byte, 4096> block{};
-        for (;;) {
-            const auto got = connection.read(*control_, block);
-            if (got.bytes == 0) return;
-            reader_.feed(std::span(block).first(got.bytes));
-            while (const auto next = need(reader_.next())) hear(now, connection, *next);
-        }
+        test::hear_all(connection, *control_, reader_, [&](const auto& heard) { hear(now, connection, heard); });
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
     void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}

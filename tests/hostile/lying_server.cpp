@@ -3,7 +3,6 @@
 //   lying_server list              a line for each lie: name, arguments and what is to be named, with tabs between
 //   lying_server KEY               prints "port N"; each line on standard input is the number of the lie that the next
 //                                  client is told
-#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "lies.hpp"
+#include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 
@@ -31,21 +31,12 @@ class Liar final : public proto::ConnectionHandler {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override {
         if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) control_ = opened->id;
         if (std::holds_alternative<proto::event::Closed>(event) || !control_) return;
-        read(now, connection);
+        test::hear_all(connection, *control_, reader_, [&](const auto& heard) { hear(now, connection, heard); });
     }
     void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
     void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
 
   private:
-    void read(Instant now, proto::Connection& connection) {
-        std::array<std::byte, 4096> block{};
-        for (;;) {
-            const auto got = connection.read(*control_, block);
-            if (got.bytes == 0) return;
-            reader_.feed(std::span(block).first(got.bytes));
-            while (const auto next = need(reader_.next())) hear(now, connection, *next);
-        }
-    }
     void hear(Instant now, proto::Connection& connection, const transfer::Message& heard) {
         if (const auto* pull = std::get_if<transfer::message::Pull>(&heard)) asked_ = *pull;
         if (std::holds_alternative<transfer::message::Accept>(heard)) tell(connection);

@@ -1,21 +1,14 @@
 # A server that lies to those who fetch from it: nothing that was not asked for is written, and the transfer ends with 12
 # and the name. pull.sh TOOLS LYING_SERVER
 . "$(dirname "$0")/../loopback/lib.sh"
-server=$2
+. "$(dirname "$0")/liar.sh"
 make_key
 printf 'in/a\nmore/\n' >"$work/names"
-"$server" list >"$work/lies"
+start_liar "$2"
 
-coproc LIAR { exec "$server" "$work/psk" 2>"$work/liar.log"; }
-receivers+=("$LIAR_PID")
-read -r _ port <&"${LIAR[0]}" || fail "the server does not start"
-
-number=0
 told=0
 while IFS=$'\t' read -r name arguments named; do
-    echo "$number" >&"${LIAR[1]}"
-    read -r _ <&"${LIAR[0]}" || fail "the server does not know lie $number"
-    number=$((number + 1))
+    next_lie
     rm -rf "$work/dst"
     mkdir -p "$work/dst"
     printf 'mine\n' | tee "$work/dst/keep" "$work/dst/.profile" >/dev/null

@@ -1,22 +1,16 @@
 # A receiver that lies to those who push: none of them is told that something stands there which does not, each ends as it
 # has to, and its sources are as they were. receive.sh TOOLS LYING_RECEIVER
 . "$(dirname "$0")/../loopback/lib.sh"
-liar=$2
+. "$(dirname "$0")/liar.sh"
 make_key
 mkdir "$work/src"
 echo hello >"$work/src/a"
 echo world >"$work/src/b"
-"$liar" list >"$work/lies"
-coproc LIAR { exec "$liar" "$work/psk" 2>"$work/liar.log"; }
-receivers+=("$LIAR_PID")
-read -r _ port <&"${LIAR[0]}" || fail "the receiver does not start"
+start_liar "$2"
 
-number=0
 wrong=0
 while IFS=$'\t' read -r name codes named; do
-    echo "$number" >&"${LIAR[1]}"
-    read -r _ <&"${LIAR[0]}" || fail "the receiver does not know lie $number"
-    number=$((number + 1))
+    next_lie
     code=0
     timeout -k 5 60 "$send" --psk-file "$work/psk" "$work/src" "udtx://127.0.0.1:$port/" \
         >"$work/last.out" 2>"$work/last.err" </dev/null || code=$?

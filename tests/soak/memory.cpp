@@ -1,8 +1,6 @@
 #include "soak/memory.hpp"
 
-#include <unistd.h>
-
-#include <cstdio>
+#include "test/resident.hpp"
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -23,13 +21,7 @@ std::uint64_t resident() {
 #if defined(__GLIBC__)
     ::malloc_trim(0);
 #endif
-    unsigned long size = 0;
-    unsigned long pages = 0;
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
-    if (file == nullptr) return 0;
-    const int got = std::fscanf(file, "%lu %lu", &size, &pages);
-    std::fclose(file);
-    return got == 2 ? pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+    return test::resident_bytes();
 }
 
 }  // namespace udtx::soak

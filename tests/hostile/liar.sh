@@ -1,0 +1,17 @@
+# A peer that tells one lie after the other. Sourced after lib.sh.
+
+# start_liar PROGRAM: it listens at $port with the key of make_key, and its lies stand in $work/lies.
+start_liar() {
+    local program=$1
+    "$program" list >"$work/lies"
+    coproc LIAR { exec "$program" "$work/psk" 2>"$work/liar.log"; }
+    receivers+=("$LIAR_PID")
+    read -r _ port <&"${LIAR[0]}" || fail "the peer that lies does not start"
+    number=0
+}
+# The next lie is the one that it tells whoever comes next.
+next_lie() {
+    echo "$number" >&"${LIAR[1]}"
+    read -r _ <&"${LIAR[0]}" || fail "it does not know lie $number"
+    number=$((number + 1))
+}

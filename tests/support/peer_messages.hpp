@@ -1,0 +1,43 @@
+// How what stands in for a peer speaks of a transfer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "peer_program.hpp"
+#include "proto/connection.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/message/messages.hpp"
+
+namespace udtx::test {
+
+/// Calls `hear` for each message of the stream that is there whole.
+template <class Reader, class Hear>
+void hear_all(proto::Connection& connection, StreamId stream, Reader& reader, const Hear& hear) {
+    std::array<std::byte, 16384> block{};
+    for (;;) {
+        const auto got = connection.read(stream, block);
+        if (got.bytes == 0) return;
+        reader.feed(std::span(block).first(got.bytes));
+        while (const auto next = need(reader.next())) hear(*next);
+    }
+}
+
+/// Says the digests of a file of one piece at most, of which `hashed` is what they tell; returns the file's own.
+template <class Put>
+transfer::Digest put_digests(std::uint64_t index, std::uint64_t size, std::span<const std::byte> hashed,
+                             const Put& put) {
+    transfer::FileDigest digest(transfer::HashAlgorithm::xxh3_128, size);
+    if (size > 0) {
+        transfer::Hasher hasher(transfer::HashAlgorithm::xxh3_128);
+        hasher.update(hashed);
+        const transfer::Digest piece = hasher.finish();
+        digest.add(0, size, piece);
+        put(transfer::message::Digests{index, 0, {piece}});
+    }
+    return digest.finish();
+}
+
+}  // namespace udtx::test
