@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 
 namespace udtx::apps {
@@ -73,9 +74,9 @@ class Rules {
     /// What cannot be had is left out: less is allowed then, not all.
     void allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false) {
         for (const std::string& path : paths) {
-            UniqueFd at(::open(path.c_str(), O_PATH | O_CLOEXEC));
+            UniqueFd at(open_file(path.c_str(), O_PATH | O_CLOEXEC));
             if (!at && errno == ENOENT && make) {
-                at.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+                at.reset(open_file(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
             }
             const BeneathRule rule{rights & handled_, at.get()};
             if (at && ::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) == 0) continue;
