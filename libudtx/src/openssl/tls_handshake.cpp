@@ -136,7 +136,37 @@ Result<std::unique_ptr<TlsHandshakeFactory>> TlsHandshakeFactory::make(const Cre
         if (!context) return context.error();
         (role == Role::client ? contexts->client : contexts->server) = std::move(*context);
     }
-    return std::unique_ptr<TlsHandshakeFactory>(new TlsHandshakeFactory(std::move(contexts)));
+    auto factory = std::unique_ptr<TlsHandshakeFactory>(new TlsHandshakeFactory(std::move(contexts)));
+    if (const auto rehearsed = factory->rehearse(); !rehearsed) return rehearsed.error();
+    return factory;
+}
+
+/// A handshake between two ends of our own. OpenSSL looks for an algorithm when it is first used: if it lacks memory
+/// just then, it may hold the algorithm for missing as long as the process lives, and no handshake succeeds any more.
+Result<void> TlsHandshakeFactory::rehearse() {
+    const auto trusting = std::make_shared<CredentialsData>(*contexts_->credentials);
+    if (const auto own = raw_public_key(trusting->identity.get())) trusting->trusted.insert(*own);
+    TlsState asks;
+    asks.role = Role::client;
+    asks.credentials = trusting;
+    TlsState answers;
+    answers.role = Role::server;
+    answers.credentials = trusting;
+    answers.select = [](std::span<const std::byte> offer) {
+        return Result<std::vector<std::byte>>(std::vector<std::byte>(offer.begin(), offer.end()));
+    };
+    TlsHandshake client(contexts_->client.get(), std::move(asks));
+    TlsHandshake server(contexts_->server.get(), std::move(answers));
+    auto good = client.provide({});
+    if (good) good = server.provide(client.take_output());
+    if (good) good = client.provide(server.take_output());
+    if (good) good = server.provide(client.take_output());
+    for (TlsHandshake* const end : {&client, &server}) {
+        if (!good) break;
+        if (const auto secret = end->export_secret("rehearsal"); !secret) good = secret.error();
+    }
+    if (good) return {};
+    return Error{ErrorCode::internal, "cannot set up TLS: " + good.error().message};
 }
 
 std::unique_ptr<crypto::Handshake> TlsHandshakeFactory::make_client(std::vector<std::byte> parameters) {

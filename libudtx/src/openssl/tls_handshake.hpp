@@ -13,6 +13,7 @@ namespace udtx::openssl {
 /// One set of credentials, any number of handshakes in either role. A handshake may outlive its factory.
 class TlsHandshakeFactory final : public crypto::HandshakeFactory {
   public:
+    /// Every algorithm that a handshake needs has been found then, or it is an error.
     static Result<std::unique_ptr<TlsHandshakeFactory>> make(const Credentials& credentials);
     ~TlsHandshakeFactory() override;
 
@@ -22,6 +23,7 @@ class TlsHandshakeFactory final : public crypto::HandshakeFactory {
   private:
     class Contexts;
     explicit TlsHandshakeFactory(std::unique_ptr<Contexts> contexts);
+    Result<void> rehearse();
     std::unique_ptr<Contexts> contexts_;
 };
 

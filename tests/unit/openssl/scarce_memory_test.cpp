@@ -1,5 +1,7 @@
 // Where OpenSSL gets no memory the one who asked is told by std::bad_alloc, and the process lives.
 #include <openssl/crypto.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -53,6 +55,45 @@ int fails(const Work& work) {
 }
 
 }  // namespace
+
+// The first of its program: the others use what OpenSSL has found by then.
+TEST_CASE("After a handshake without memory, whatever it lacked, the next one succeeds") {
+    REQUIRE(replaced);
+    auto factory = openssl::TlsHandshakeFactory::make(test::psk(1));
+    REQUIRE(factory.ok());
+    const auto shake = [&] {
+        const auto client = (*factory)->make_client(test::from_text("parameters"));
+        const auto server = (*factory)->make_server(
+            [](std::span<const std::byte>) { return Result<std::vector<std::byte>>(test::from_text("answer")); });
+        return client->provide({}) && server->provide(client->take_output()) &&
+               client->provide(server->take_output()) && server->provide(client->take_output()) &&
+               client->export_secret("test").ok() && server->export_secret("test").ok();
+    };
+    // A process each: what OpenSSL once knows is never forgotten.
+    bool enough = false;
+    for (int allocations = 0; !enough && allocations < 1500; ++allocations) {
+        INFO(allocations << " allocations");
+        const pid_t child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            granted = allocations;
+            bool done = false;
+            try {
+                done = shake();
+            } catch (const std::bad_alloc&) {
+                // as it should
+            }
+            granted = -1;
+            std::_Exit(done ? 2 : shake() ? 0 : 1);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        REQUIRE(WIFEXITED(status));
+        REQUIRE(WEXITSTATUS(status) != 1);
+        enough = WEXITSTATUS(status) == 2;
+    }
+    CHECK(enough);
+}
 
 TEST_CASE("Keyed hashing and ciphers without memory throw") {
     REQUIRE(replaced);
