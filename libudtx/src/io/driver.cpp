@@ -110,14 +110,24 @@ void Driver::Impl::run_context() {
             armed_for_.reset();
             turn_scheduled_ = false;
             wakes_missed_ = true;
+            if (must_give_up_draining()) finished_ = true;
         }
         if (finished_) return;
         if (context_.stopped()) context_.restart();
     }
 }
 
+/// A run that is to end does so in time, also without the memory to say goodbye.
+bool Driver::Impl::must_give_up_draining() {
+    if (!drain_wished_ && !stop_when_drained_) return false;
+    const Instant now = monotonic_now();
+    if (!drain_until_) drain_until_ = now + drain_at_most_.load();
+    return now >= *drain_until_;
+}
+
 /// May be called again after it threw.
 void Driver::Impl::take_missed() {
+    if (finish_wished_.exchange(false)) return finish_run();
     if (wakes_missed_.exchange(false)) {
         const auto woken = [](const auto& entry) { return entry.second->woken->load(std::memory_order_acquire); };
         // A wake may forget entries.
@@ -128,7 +138,6 @@ void Driver::Impl::take_missed() {
         }
     }
     if (drain_wished_) begin_draining(drain_at_most_);
-    if (finish_wished_.exchange(false)) finish_run();
 }
 
 void Driver::Impl::start_lanes() {

@@ -82,6 +82,7 @@ class Driver::Impl {
     void begin_draining(Duration at_most);
     void finish_run();
     void take_missed();
+    [[nodiscard]] bool must_give_up_draining();
 
     boost::asio::io_context context_{1};
     boost::asio::steady_timer timer_{context_};
@@ -115,7 +116,8 @@ class Driver::Impl {
     std::atomic<Duration> drain_at_most_{Duration::zero()};
     std::atomic<bool> finish_wished_{false};
     std::optional<Instant> armed_for_;
-    std::unique_ptr<Lanes> lanes_;  // while there is a run(); null with one stream
+    std::optional<Instant> drain_until_;  // set when draining lacks memory
+    std::unique_ptr<Lanes> lanes_;        // while there is a run(); null with one stream
 };
 
 }  // namespace udtx::io
