@@ -28,9 +28,16 @@ void forbid_core_dumps() noexcept {
 }
 
 void end_cleanly_without_memory() noexcept {
+    // Where a function that must not throw was compiled into its caller, the compiler does not say what was thrown.
+    static thread_local bool none_left = false;
+    std::set_new_handler([] {
+        none_left = true;
+        throw std::bad_alloc();
+    });
     std::set_terminate([] {
         try {
             if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+            if (none_left) throw std::bad_alloc();
         } catch (const std::bad_alloc&) {
             constexpr std::string_view kText = "no memory left to go on with\n";
             [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText.data(), kText.size());

@@ -81,15 +81,15 @@ class Rules {
             const BeneathRule rule{rights & handled_, at.get()};
             if (at && ::syscall(kAddRule, ruleset_, kPathBeneath, &rule, 0) == 0) continue;
             // A pipe that came with a descriptor is of no directory, and no rule binds it.
-            if (!at || errno != EBADFD) left_out_.push_back(path + ": " + std::generic_category().message(errno));
+            if (!at || errno != EBADFD) left_out_.push_back({path, std::generic_category().message(errno)});
         }
     }
-    [[nodiscard]] std::vector<std::string> left_out() && { return std::move(left_out_); }
+    [[nodiscard]] std::vector<PlaceLeftOut> left_out() && { return std::move(left_out_); }
 
   private:
     int ruleset_;
     std::uint64_t handled_;
-    std::vector<std::string> left_out_;
+    std::vector<PlaceLeftOut> left_out_;
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ int landlock_version() noexcept {
     return version < 0 ? 0 : static_cast<int>(version);
 }
 
-Result<std::vector<std::string>> enter_landlock(int version, const SandboxPlaces& places) {
+Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places) {
     const Ruleset attributes{handled_by(version), 0, version >= 6 ? kScopes : 0};
     // An older system takes no fields that it does not know.
     const std::size_t size = version >= 6 ? sizeof attributes : sizeof attributes.handled_fs;
@@ -121,7 +121,7 @@ Result<std::vector<std::string>> enter_landlock(int version, const SandboxPlaces
 }
 #else
 int landlock_version() noexcept { return 0; }
-Result<std::vector<std::string>> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
+Result<std::vector<PlaceLeftOut>> enter_landlock(int /*version*/, const SandboxPlaces& /*places*/) {
     return Error{ErrorCode::file_io, "Landlock is of Linux"};
 }
 #endif

@@ -16,7 +16,7 @@ inline constexpr int kLandlockTruncates = 3;
 
 /// Of this system; 0: none.
 [[nodiscard]] int landlock_version() noexcept;
-/// Needs PR_SET_NO_NEW_PRIVS. Of the places those that cannot be had, which are read only then, and why.
-Result<std::vector<std::string>> enter_landlock(int version, const SandboxPlaces& places);
+/// Needs PR_SET_NO_NEW_PRIVS. Those of the places that cannot be had, which are read only then.
+Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlaces& places);
 
 }  // namespace udtx::apps

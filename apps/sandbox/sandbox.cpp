@@ -26,7 +26,7 @@ bool give_up_new_rights() {
 #endif
 }
 
-Result<std::vector<std::string>> keep_to(const SandboxPlaces& places) {
+Result<std::vector<PlaceLeftOut>> keep_to(const SandboxPlaces& places) {
     const int version = landlock_version();
     if (version < kLeastLandlock) {
         return Error{ErrorCode::file_io,
@@ -63,7 +63,7 @@ Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
         kept ? "writes below its directories only" : "writes anywhere (" + kept.error().message + ")";
     const std::string calls = filtered ? "starts no programs" : "starts programs (" + filtered.error().message + ")";
     return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock,
-                   kept ? *kept : std::vector<std::string>()};
+                   kept ? *kept : std::vector<PlaceLeftOut>()};
 }
 
 }  // namespace udtx::apps

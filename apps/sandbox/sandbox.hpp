@@ -24,10 +24,15 @@ struct SandboxPlaces {
     std::vector<std::string> runtime;  ///< directories: sockets and files that are locked come and go
 };
 
+struct PlaceLeftOut {
+    std::string path;
+    std::string why;
+};
+
 struct Sandbox {
-    std::string line;                     ///< what holds
-    bool failed = false;                  ///< the system has one and did not give it
-    std::vector<std::string> left_out{};  ///< places that cannot be written, and why
+    std::string line;                      ///< what holds
+    bool failed = false;                   ///< the system has one and did not give it
+    std::vector<PlaceLeftOut> left_out{};  ///< places that cannot be written
 };
 
 /// Holds for this thread and for all that it starts from now on, to the end of the process. An error: `on`, and the

@@ -78,19 +78,13 @@ class Server {
         for (;;) {
             const auto signal = run_.signals.wait(std::chrono::milliseconds(100));
             const Instant now = io::monotonic_now();
-            if (signal && !interrupt(*signal, now)) return false;
-            reap();
-            refusals_.look(now);
-            transfer::relieve_disk_pools();
-            const auto sessions = current();
-            KeyBudget::enforce(sessions);
-            const bool ending = interruption_.signal() != 0 || draining_since_;
-            const bool over = ending || (run_.command.one_off && total_.transfers > 0);
-            if (over && sessions.empty() && may_leave()) return true;
+            try {
+                if (signal && !interrupt(*signal, now)) return false;
+                if (look(now)) return true;
+            } catch (const std::bad_alloc&) {
+                // Others may soon give some back, and the next look begins anew.
+            }
             if (deadline_ && now >= *deadline_) return false;
-            watch_.tick(now, now - start_, sessions, transport_.thread_time());
-            display(now, sessions);
-            for (const auto& session : sessions) watch(*session, now);
         }
     }
 
@@ -111,6 +105,22 @@ class Server {
     }
 
   private:
+    /// True: all is over.
+    bool look(Instant now) {
+        reap();
+        refusals_.look(now);
+        transfer::relieve_disk_pools();
+        const auto sessions = current();
+        KeyBudget::enforce(sessions);
+        const bool ending = interruption_.signal() != 0 || draining_since_;
+        const bool over = ending || (run_.command.one_off && total_.transfers > 0);
+        if (over && sessions.empty() && may_leave()) return true;
+        watch_.tick(now, now - start_, sessions, transport_.thread_time());
+        display(now, sessions);
+        for (const auto& session : sessions) watch(*session, now);
+        return false;
+    }
+
     std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection) {
         const std::lock_guard lock(mutex_);
         if (closing_) {
@@ -256,54 +266,56 @@ class Server {
         return true;
     }
 
+    /// What is over is told and counted; without memory for that it stays, and is told again.
     void reap() {
-        std::vector<std::shared_ptr<Session>> over;
-        {
+        while (const auto session = first_done()) {
+            leaving_.reserve(leaving_.size() + 1);
+            const bool transfer = tell(*session);
+            // Whoever lets go of a sending job waits for its disk: not the protocol thread, and not before its disk
+            // calls have ended.
+            leaving_.push_back(session);
             const std::lock_guard lock(mutex_);
-            const auto first = std::stable_partition(sessions_.begin(), sessions_.end(),
-                                                     [](const auto& session) { return !session->done(); });
-            over.assign(first, sessions_.end());
-            sessions_.erase(first, sessions_.end());
+            std::erase(sessions_, session);
+            // A receiver of one transfer goes on waiting for it.
+            if (!transfer) accepted_ = !sessions_.empty();
         }
-        for (const auto& session : over) {
-            if (session->job().refused()) {
-                watch_.refused();  // the log has it
-                forget_probe();
-                continue;
-            }
-            FinalReport report = report_of(run_.command, *session);
-            display_.finish();
-            if (session->is_probe()) {
-                run_.log.info(session->peer() + " has measured the line to here");
-                forget_probe();
-                continue;
-            }
-            if (const auto* receiver = session->job().receiver()) {
-                finish_receipt(
-                    receipt_, [&](const std::string& path) { return receiver->open_delivered(path); }, report);
-            }
-            watch_.ended(*session, report);
-            if (!run_.command.one_off) show(run_, report, session->direction() + ": ", session->fetched());
-            add(std::move(report));
-        }
-        // Whoever lets go of a sending job waits for its disk: not the protocol thread, and not before its disk calls
-        // have ended.
-        leaving_.insert(leaving_.end(), over.begin(), over.end());
-        over.clear();
         std::erase_if(leaving_,
                       [](const auto& session) { return session.use_count() == 1 && session->job().at_rest(); });
+    }
+
+    [[nodiscard]] std::shared_ptr<Session> first_done() {
+        const std::lock_guard lock(mutex_);
+        const auto found =
+            std::find_if(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->done(); });
+        return found == sessions_.end() ? nullptr : *found;
+    }
+
+    /// False: it was no transfer.
+    bool tell(Session& session) {
+        if (session.job().refused()) {
+            watch_.refused();  // the log has it
+            return false;
+        }
+        FinalReport report = report_of(run_.command, session);
+        display_.finish();
+        if (session.is_probe()) {
+            run_.log.info(session.peer() + " has measured the line to here");
+            return false;
+        }
+        if (const auto* receiver = session.job().receiver()) {
+            finish_receipt(
+                receipt_, [&](const std::string& path) { return receiver->open_delivered(path); }, report);
+        }
+        watch_.ended(session, report);
+        if (!run_.command.one_off) show(run_, report, session.direction() + ": ", session.fetched());
+        add(std::move(report));
+        return true;
     }
 
     /// After a signal the process ends whatever a disk does; in good order when all have ended.
     [[nodiscard]] bool may_leave() const {
         const auto rests = [](const auto& session) { return session->job().at_rest(); };
         return interruption_.signal() != 0 || std::all_of(leaving_.begin(), leaving_.end(), rests);
-    }
-
-    /// A receiver of one transfer goes on waiting for it.
-    void forget_probe() {
-        const std::lock_guard lock(mutex_);
-        accepted_ = !sessions_.empty();
     }
 
     void add(FinalReport report) {
@@ -414,7 +426,12 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     const auto sandbox = enter_sandbox(command.sandbox, places_of(command, keys));
     if (!sandbox) return never_began(command.common, sandbox.error());
     sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
-    for (const std::string& place : sandbox->left_out) run.log.warn("the sandbox forbids to write " + place);
+    for (const PlaceLeftOut& place : sandbox->left_out) {
+        const std::string line = "the sandbox forbids to write " + place.path + ": " + place.why;
+        // It was there a moment ago. Of the keys' directories one that is missing concerns its key only.
+        if (place.path == command.directory) return never_began(command.common, {ErrorCode::file_io, line});
+        run.log.warn(line);
+    }
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
     server.listen();
     (*transport)->start();
