@@ -79,18 +79,19 @@ class Server:
         self.stop()
         raise Failed("the server neither listens nor ends")
 
-    def stop(self, may_hang=False):
+    def stop(self):
         """Its code; killed if it does not end."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(HANG if not may_hang else 5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            if may_hang:
-                return None
-            raise Failed("the server does not end after TERM") from None
+        # The first lets those go on who are there, and without memory they stay for good.
+        for patience in (5, HANG):
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+            try:
+                return self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                continue
+        self.process.kill()
+        self.process.wait()
+        raise Failed("the server does not end after TERM")
 
 
 class Stage:

@@ -161,7 +161,7 @@ class Again:
             self.torn += 1
             resumed = int(re.search(r'"resumed_bytes":(\d+)', sent.stdout).group(1)) if sent.stdout else 0
             self.used += resumed
-            if "is damaged at byte" not in said:
+            if "is damaged" not in said:
                 wrong.append(f"again: nobody says that the journal is torn: {said}")
         return wrong
 

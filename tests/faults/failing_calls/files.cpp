@@ -25,11 +25,13 @@ constexpr std::uint64_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
 int opening(std::uint64_t flags) { return udtx::faults::error_of((flags & kWrites) != 0 ? Kind::create : Kind::open); }
 
-// What a program says counts as going into a pipe, wherever it goes.
-bool is_file(int fd) {
-    if (fd <= STDERR_FILENO) return false;
+// What a program says counts as going into a pipe, wherever it goes. Event and timer descriptors have no type of file:
+// the system never interrupts a call of theirs that does not wait.
+Kind kind_of(int fd, Kind file, Kind pipe) {
+    if (fd <= STDERR_FILENO) return pipe;
     struct stat st {};
-    return ::syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISREG(st.st_mode);
+    if (::syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) != 0) return pipe;
+    return S_ISREG(st.st_mode) ? file : (st.st_mode & S_IFMT) == 0 ? Kind::event : pipe;
 }
 
 /// Fails `call(n)`, or makes it with fewer bytes.
@@ -108,16 +110,15 @@ UDTX_FAILS(Kind::opendir, DIR*, nullptr, opendir, (const char* path), (path))
 UDTX_FAILS(Kind::opendir, DIR*, nullptr, fdopendir, (int fd), (fd))
 UDTX_FAILS(Kind::readdir, dirent*, nullptr, readdir, (DIR * directory), (directory))
 
-#define UDTX_READ(name, with, arguments, n)                              \
-    UDTX_STAND_IN(ssize_t, name, with) {                                 \
-        UDTX_REAL(name, ssize_t(*) with);                                \
-        return moving(is_file(fd) ? Kind::read : Kind::pipe_read, n,     \
-                      [&](std::size_t part) { return real arguments; }); \
+#define UDTX_READ(name, with, arguments, n)                                                                           \
+    UDTX_STAND_IN(ssize_t, name, with) {                                                                              \
+        UDTX_REAL(name, ssize_t(*) with);                                                                             \
+        return moving(kind_of(fd, Kind::read, Kind::pipe_read), n, [&](std::size_t part) { return real arguments; }); \
     }
 #define UDTX_WRITE(name, with, arguments, n)                             \
     UDTX_STAND_IN(ssize_t, name, with) {                                 \
         UDTX_REAL(name, ssize_t(*) with);                                \
-        return moving(is_file(fd) ? Kind::write : Kind::pipe_write, n,   \
+        return moving(kind_of(fd, Kind::write, Kind::pipe_write), n,     \
                       [&](std::size_t part) { return real arguments; }); \
     }
 UDTX_READ(read, (int fd, void* out, std::size_t n), (fd, out, part), n)

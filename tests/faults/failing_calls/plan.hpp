@@ -24,6 +24,7 @@ enum class Kind : unsigned {
     write,  // to files
     pipe_read,
     pipe_write,
+    event,  // reads and writes of event and timer descriptors, of which none is to fail
     copy,
     sync,
     rename,
