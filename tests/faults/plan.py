@@ -77,19 +77,31 @@ def spread(count, most, rng):
     return sorted({1 + min(count - 1, int((i + rng.random()) * step)) for i in range(most)})
 
 
+def calls_by_number(counts):
+    """Of the fault matrix: how many calls could fail, each with each of its errors."""
+    out = {}
+    for table in (RETRIED, REFUSED):
+        for kind, errors in table.items():
+            for error in errors:
+                number = number_of(kind, error)
+                if number is not None:
+                    out[number] = out.get(number, 0) + counts.get(kind, 0)
+    return out
+
+
 def all_cases(role, counts, most, memory, seed):
     """`most` calls of a kind and error, `memory` of allocations."""
     rng = random.Random(f"{seed}/{role}")
     for table, completes in ((RETRIED, True), (REFUSED, False)):
         for kind, errors in table.items():
             for error in errors:
-                for n in spread(counts[kind], memory if kind == "memory" else most, rng):
+                for n in spread(counts.get(kind, 0), memory if kind == "memory" else most, rng):
                     yield Case(role, f"{kind}:{error}:{n}", completes, number_of(kind, error))
     for kind, error in LASTING:
-        for n in spread(counts[kind], (memory + 3) // 4 if kind == "memory" else most, rng):
+        for n in spread(counts.get(kind, 0), (memory + 3) // 4 if kind == "memory" else most, rng):
             yield Case(role, f"{kind}:{error}:{n}+", False, number_of(kind, error))
     for kind, error in MISSING:
-        if counts[kind]:
+        if counts.get(kind, 0):
             yield Case(role, f"{kind}:{error}:1+", True, None)
     for rule in EVERYWHERE:
         yield Case(role, rule, True, 55)
