@@ -45,6 +45,7 @@ std::vector<PushLie> all() {
         fetch("into a link", Expect::any, 0, "", {"out/"}),
         fetch("a NUL", Expect::any, 0, "", {std::string("keep\0x", 6)}),
         fetch("a transfer's own", Expect::any, 0, "", {".udtx-00000000000000aa.part"}),
+        fetch("below a transfer's own", Expect::any, 0, "", {".udtx-00000000000000aa.part/x"}),
         fetch("as a stream through a link", Expect::any, 0, "", {"out/canary"},
               [](message::Pull& m) { m.mode = TransferMode::stream; }),
         fetch("a link as a stream", Expect::any, 0, "", {"out"},

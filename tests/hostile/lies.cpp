@@ -216,6 +216,11 @@ std::vector<Lie> all() {
                           }))},
         {"the journal of another transfer", "URLa.txt .", "another transfer",
          with(kFile, file("a.txt"), [](message::Offer& m) { ++m.transfer; })},
+        {"what there is, twice", "URLa.txt -", "twice",
+         [](Script& s) {
+             s.sources(SourceShape::stream);
+             s.sources(SourceShape::stream);
+         }},
         {"another hash", "--checksum sha256 URLa.txt .", "another hash", with(kFile, file("a.txt"))},
     };
 }

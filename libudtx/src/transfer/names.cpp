@@ -103,8 +103,10 @@ std::string hex(std::uint64_t number) {
 }  // namespace
 
 bool is_transfer_file(std::string_view given) {
-    // A file system that folds case may have them in capitals.
-    const std::string small = in_lower_case(given);
+    // A file system that folds case may have them in capitals, and may drop what is not seen, or dots at the end.
+    std::string small = in_lower_case(given);
+    std::erase_if(small, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    small.resize(small.find_last_not_of(". ") + 1);
     const std::string_view name = small;
     const std::size_t mark = name.rfind(kMark);
     if (mark == std::string_view::npos || name.front() != '.') return false;

@@ -52,5 +52,7 @@ TEST_CASE("names of transfers are short, ASCII and lower case, and are known aga
 TEST_CASE("files of transfers are known in capitals, too") {
     CHECK(is_transfer_file(".udtx-0123456789abcdef.part"));
     CHECK(is_transfer_file(".UDTX-0123456789ABCDEF.JOURNAL"));
+    CHECK(is_transfer_file(".ud\xe2\x80\x8btx-0123456789abcdef.part"));  // with a space of no width
+    CHECK(is_transfer_file(".udtx-0123456789abcdef.part. "));
     CHECK_FALSE(is_transfer_file("UDTX-0123456789ABCDEF.PART"));
 }

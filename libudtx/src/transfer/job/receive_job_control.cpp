@@ -29,6 +29,14 @@ std::size_t cost_of(const std::vector<std::string>& path) {
     return cost;
 }
 
+/// Of whatever the sender names: another transfer's files are under names of their own.
+Result<void> check_name(const std::vector<std::string>& path) {
+    if (auto checked = check_path(path); !checked) return checked;
+    if (std::ranges::none_of(path, is_transfer_file)) return {};
+    return Error{ErrorCode::protocol,
+                 "the sender has '" + escape_name(join_path(path)) + "', a name of transfers' own files"};
+}
+
 }  // namespace
 
 bool ReceiveJob::too_far_ahead() const {
@@ -115,7 +123,8 @@ Result<void> ReceiveJob::handle(const Message& message) {
 }
 
 Result<void> ReceiveJob::handle(const message::Sources& m) {
-    if (!options_.pull || base_ || offer_) return broken("the sender answered a request that was not made");
+    if (!options_.pull || offer_) return broken("the sender answered a request that was not made");
+    if (placed_) return broken("the sender answered a request twice");
     if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     const auto place = options_.pull->place(m);
     if (!place) return place.error();
@@ -189,7 +198,7 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         return broken("the sender speaks another version of the transfer protocol: install the same version");
     }
     if (!m.destination.empty()) {
-        if (auto checked = check_path(m.destination); !checked) return checked;
+        if (auto checked = check_name(m.destination); !checked) return checked;
     }
     if (options_.to_stream && m.mode == TransferMode::tree) {
         return Error{ErrorCode::refused, "this receiver writes one stream to its output: send from '-'"};
@@ -227,13 +236,11 @@ Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::stri
         const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
         return asked ? Result<void>() : broken("what belongs to the destination, unasked");
     }
-    if (auto checked = check_path(path); !checked) return checked;
-    const std::vector<std::string> other =
-        type == EntryType::hard_link ? split_path(target) : std::vector<std::string>();
-    for (const auto& name : {path, other}) {
-        if (std::ranges::none_of(name, is_transfer_file)) continue;
-        return Error{ErrorCode::protocol,
-                     "the sender has '" + escape_name(join_path(name)) + "', a name of transfers' own files"};
+    if (auto checked = check_name(path); !checked) return checked;
+    if (type == EntryType::hard_link) {
+        // One that cannot be a path fails by its own name.
+        const std::vector<std::string> other = split_path(target);
+        if (auto checked = check_name(other); !checked && check_path(other)) return checked;
     }
     return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
 }
@@ -278,7 +285,7 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
 }
 
 Result<void> ReceiveJob::handle(const message::Query& m) {
-    if (auto checked = check_path(m.path); !checked) return checked;
+    if (auto checked = check_name(m.path); !checked) return checked;
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check_name(m.path); !checked) return checked;
     }

@@ -95,6 +95,8 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
     if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
         return Error{ErrorCode::refused, "'" + escape_name(given) + "' leads out of the directory that is served"};
     }
+    // What another transfer has not finished is nobody's source.
+    if (std::ranges::any_of(parts, is_transfer_file)) return not_there(reason_for(ENOENT));
     const bool contents = parts.empty() || given.ends_with('/') || given.ends_with("/.");
     std::string leaf;
     if (!contents) {
@@ -112,8 +114,6 @@ Result<SourceRoot> open_below(const ConfinedDir& base, const std::string& given,
     if (::fstatat(root.directory.fd(), root.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return not_there(reason_for(errno));
     }
-    // What another transfer has not finished is nobody's source.
-    if (is_transfer_file(root.leaf)) return not_there(reason_for(ENOENT));
     if (const char* kind = special_kind(st.st_mode)) return not_there(std::string("it is a ") + kind);
     if (const int unreadable = check_readable(root, st); unreadable != 0) {
         return not_there(reason_for(unreadable));
