@@ -75,6 +75,15 @@ TEST_CASE("a journal of version 1 has its times in nanoseconds") {
     CHECK(parse_journal(later.bytes).valid_bytes == 0);
 }
 
+TEST_CASE("a transfer cannot choose the name of another one's temporary file by its number") {
+    constexpr std::uint64_t kOthers = 0xaa;
+    const std::uint64_t chosen = kOthers ^ path_key("mine");
+    CHECK(temp_number({2, chosen}, "mine") == kOthers);  // of journals of that time
+    CHECK(temp_number({kJournalVersion, chosen}, "mine") != kOthers);
+    CHECK(temp_number({kJournalVersion, 5}, "a") != temp_number({kJournalVersion, 6}, "a"));
+    CHECK(temp_number({kJournalVersion, 5}, "a") == 0xd8cba88b6771f8c1U);
+}
+
 TEST_CASE("F60 of a torn journal the records before the tear are believed, and no other") {
     const Written written = sample();
     for (std::size_t size = 0; size < written.bytes.size(); ++size) {

@@ -65,6 +65,14 @@ void keep_time(int directory, const Commit& commit) {
     static_cast<void>(set_link_time(directory, commit.temporary, *commit.time));
 }
 
+/// Whoever else writes here may have put something under the temporary name: what was not checked gets no name of ours.
+/// Where a file system makes names of its own it may make inode numbers, too, and they say nothing.
+bool is_replaced(int directory, const Commit& commit, EntryClaims& claims) {
+    struct stat st = {};
+    if (!commit.is || ::fstatat(directory, commit.temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    return FileId::of(st) != *commit.is && !claims.may_fold(commit.directory);
+}
+
 int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& claims) {
     int error = 0;
     const int fd = directories.open(commit.directory, error);
@@ -73,6 +81,8 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     commit.taken = !there;
     if (commit.taken) return EEXIST;
     if (claims.may_fold(commit.directory)) keep_time(fd, commit);
+    commit.replaced = is_replaced(fd, commit, claims);
+    if (commit.replaced) return ESTALE;
     const char* from = commit.temporary.c_str();
     const char* to = commit.name.c_str();
     const auto rename = [&] {
@@ -98,6 +108,11 @@ void remove_temporary(const Commit& commit, ChangedDirectories& directories) {
     if (fd >= 0 && !commit.temporary.empty()) remove_from(fd, commit.temporary);
 }
 
+Error why_not(const Commit& commit, int error) {
+    if (commit.taken) return falls_together(commit.path());
+    return io_error(commit.replaced ? "another file took the place of" : "cannot finish", commit.path(), error);
+}
+
 }  // namespace
 
 void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Commit>& batch,
@@ -120,10 +135,8 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
             callbacks.delivered(commit);
             continue;
         }
-        if (errors[i]) remove_temporary(commit, directories);
-        callbacks.failed(commit, commit.taken
-                                     ? falls_together(commit.path())
-                                     : io_error("cannot finish", commit.path(), errors[i].value_or(sync_error)));
+        if (errors[i] && !commit.replaced) remove_temporary(commit, directories);
+        callbacks.failed(commit, why_not(commit, errors[i].value_or(sync_error)));
     }
     callbacks.batch_over();
 }

@@ -2,6 +2,8 @@
 // the file system stands for a thousand small files, and the writer goes on meanwhile.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -20,6 +22,16 @@
 
 namespace udtx::transfer {
 
+/// Which file it is, whatever its name.
+struct FileId {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    static FileId of(const struct stat& st) noexcept {
+        return {static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino)};
+    }
+    friend bool operator==(const FileId&, const FileId&) noexcept = default;
+};
+
 /// A thing that is complete but for its name.
 struct Commit {
     std::uint64_t index = 0;
@@ -27,6 +39,7 @@ struct Commit {
     std::string directory;  ///< of both names, below the root
     std::string temporary;  ///< empty for a directory: it has its name, only its parent is to be synced
     std::string name;
+    std::optional<FileId> is{};  ///< what the temporary name has to lead to
     UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the root's file system is to be synced
     std::uint64_t size = 0;
     std::optional<FileTime> time{};      ///< that it is to have ...
@@ -36,6 +49,7 @@ struct Commit {
     bool keep_existing = false;          ///< what stands under the name stays ...
     bool kept = false;                   ///< it was there, as a journal proves
     bool skipped = false;                ///< ... and something did
+    bool replaced = false;               ///< the temporary name leads to another file
     bool taken = false;                  ///< to the file system the name is that of something else that came
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };

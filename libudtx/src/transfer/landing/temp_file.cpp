@@ -283,10 +283,7 @@ int TempFile::set_attributes(const std::vector<message::Attribute>& attributes) 
 void TempFile::rest() {
     if (!fd_) return;
     struct stat st = {};
-    if (::fstat(fd_.get(), &st) == 0) {
-        device_ = st.st_dev;
-        inode_ = st.st_ino;
-    }
+    if (look(st) == 0) is_ = FileId::of(st);
     fd_.reset();
 }
 
@@ -297,16 +294,20 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
     UniqueFd fd(open_entry(directory.get(), temporary_.c_str(), kReopen));
     struct stat st = {};
     if (!fd || ::fstat(fd.get(), &st) != 0) return error("cannot open again", errno);
-    if (st.st_dev != device_ || st.st_ino != inode_) return error("another file took the place of", ESTALE);
+    if (is_ != FileId::of(st)) return error("another file took the place of", ESTALE);
     fd_ = std::move(fd);
     return {};
 }
 
 Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
     struct stat st = {};
-    if (charge_ && look(st) == 0) charge_->settle(static_cast<std::uint64_t>(st.st_blocks) * 512);
+    if (fd_ && look(st) == 0) {
+        is_ = FileId::of(st);
+        if (charge_) charge_->settle(static_cast<std::uint64_t>(st.st_blocks) * 512);
+    }
     charge_.reset();
     Commit commit;
+    commit.is = is_;
     commit.index = index;
     commit.directory = std::move(directory_);
     commit.temporary = std::move(temporary_);

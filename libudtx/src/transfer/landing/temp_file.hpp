@@ -99,8 +99,7 @@ class TempFile {
     bool cloned_ = false;    // all of an older version was taken over
     bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
     std::unique_ptr<DiskQuota::Charge> charge_{};
-    dev_t device_ = 0;  // which file it was when it was put to rest
-    ino_t inode_ = 0;
+    std::optional<FileId> is_{};  // when it was put to rest
 };
 
 }  // namespace udtx::transfer

@@ -203,6 +203,14 @@ Result<JournalRecord> parse_record(std::span<const std::byte> body) {
     return std::move(*record);
 }
 
+std::uint64_t temp_number(const record::Header& header, std::string_view path) {
+    if (header.version < 3) return header.transfer ^ path_key(path);
+    Hasher hasher(HashAlgorithm::sha256);
+    hasher.update_u64(header.transfer);
+    hasher.update(std::as_bytes(std::span(path)));
+    return wire::load_big_endian(hasher.finish().bytes().data(), 8);
+}
+
 JournalImage parse_journal(std::span<const std::byte> bytes) {
     JournalImage image;
     Replay replay(image);

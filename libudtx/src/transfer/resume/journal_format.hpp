@@ -17,7 +17,7 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kJournalVersion = 2;  // 1 is read, too
+inline constexpr std::uint64_t kJournalVersion = 3;  // 1 and 2 are read, too
 inline constexpr std::size_t kMaxRecordBytes = 8U << 10U;
 
 namespace record {
@@ -63,6 +63,10 @@ using JournalRecord =
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
 /// The body of one record, whose check was right.
 [[nodiscard]] Result<JournalRecord> parse_record(std::span<const std::byte> body);
+
+/// Makes the name of the temporary file for this path. Stable, so that another run finds the file, and of a
+/// cryptographic hash: whoever chooses number and paths of a transfer cannot choose the name of another one's file.
+[[nodiscard]] std::uint64_t temp_number(const record::Header& header, std::string_view path);
 
 /// What a journal says.
 struct JournalImage {

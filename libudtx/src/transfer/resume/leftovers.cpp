@@ -28,9 +28,8 @@ constexpr std::int64_t kDay = 86'400;
 // Where locks are not to be had: no transfer leaves a file untouched for so long and then goes on.
 constexpr std::int64_t kSurelyIdle = kDay;
 
-std::string temporary_of(std::uint64_t transfer, const std::string& path) {
-    const SplitName split = split_leaf(path);
-    return path_in(split.directory, temp_name(transfer ^ path_key(path)));
+std::string temporary_of(const record::Header& header, const std::string& path) {
+    return path_in(split_leaf(path).directory, temp_name(temp_number(header, path)));
 }
 
 std::int64_t age_of(const struct stat& st) { return static_cast<std::int64_t>(std::time(nullptr)) - st.st_ctim.tv_sec; }
@@ -65,7 +64,6 @@ struct OpenJournal {
     bool unlocked = false;  ///< there are no locks: whether somebody has it goes by age
     UniqueFd fd;
     struct stat st = {};
-    std::uint64_t transfer = 0;
     std::vector<std::string> temporaries;                   ///< paths below its directory
     std::unordered_map<std::string, std::uint32_t> rights;  ///< modes that directories are to get back
 };
@@ -99,10 +97,9 @@ OpenJournal open_journal(int directory, const std::string& name) {
     const bool whole = count == 0 || (image.has_header && journal_name(image.header.transfer) == name);
     if (!whole && !busy) return out;
     out.state = busy ? OpenJournal::State::busy : OpenJournal::State::free;
-    out.transfer = image.header.transfer;
     out.rights = image.rights;
     for (const auto& [key, partial] : image.partials) {
-        out.temporaries.push_back(temporary_of(out.transfer, partial.path));
+        out.temporaries.push_back(temporary_of(image.header, partial.path));
     }
     return out;
 }

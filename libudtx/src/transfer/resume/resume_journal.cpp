@@ -153,7 +153,8 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
     done_ = earlier_.done.size();
     for (const auto& [key, partial] : earlier_.partials) numbers_[partial.path] = partial.number;
     if (set_length(fd_.get(), static_cast<off_t>(end_)) != 0) broken_ = true;
-    if (end_ == 0) add(record::Header{kJournalVersion, transfer_, hash});
+    header_ = end_ == 0 ? record::Header{kJournalVersion, transfer_, hash} : earlier_.header;
+    if (end_ == 0) add(header_);
     return note;
 }
 

@@ -35,8 +35,8 @@ class ResumeJournal {
 
     /// What the runs before this one left.
     [[nodiscard]] const JournalImage& earlier() const noexcept { return earlier_; }
-    /// Stable for a path, so that another run finds the file: makes the name of a temporary file.
-    [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return transfer_ ^ path_key(path); }
+    /// Makes the name of a temporary file.
+    [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return temp_number(header_, path); }
 
     /// A temporary file is begun; before its pieces, and before it is done or gone.
     void begin_partial(const std::string& path);
@@ -68,6 +68,7 @@ class ResumeJournal {
     UniqueFd fd_;
     std::string unlocked_;  // why there is no lock, if so
     JournalImage earlier_;
+    record::Header header_;
 
     mutable std::mutex mutex_;  // guards what follows
     std::vector<std::byte> pending_;
