@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kKept = "mine\n";
+constexpr std::string_view kPart = ".udtx-00000000000000aa.part";
+constexpr std::string_view kAnothers = "another's";
 
 std::string content_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -30,7 +32,7 @@ void Ground::prepare() {
     fs::create_directories(target());
     for (const auto& entry : fs::directory_iterator(target())) fs::remove_all(entry.path());
     write(target() / "keep", kKept);
-    write(target() / ".udtx-00000000000000aa.part", "another's");
+    write(target() / kPart, kAnothers);
     fs::create_directory_symlink("../outside", target() / "out");
     if (!fs::exists(place_ / "outside" / "canary")) write(place_ / "outside" / "canary", kCanary);
 }
@@ -45,6 +47,7 @@ std::string Ground::harm() const {
         if (name != "outside" && name != "target") return "beside the target is " + name;
     }
     if (content_of(target() / "keep") != kKept) return "what was here has changed";
+    if (content_of(target() / kPart) != kAnothers) return "another's part has changed";
     for (const auto& entry : fs::recursive_directory_iterator(target())) {
         if (is_stray(entry.path())) continue;
         const fs::file_status status = entry.symlink_status();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "transfer/names.hpp"
+
 namespace udtx::hostile {
 
 using namespace transfer;
@@ -86,6 +88,25 @@ void add_names(std::vector<PushLie>& out) {
             tree("a part", kEnds, kBroken, "transfers' own", named({".udtx-0123456789abcdef.part"})),
             tree("a journal", kEnds, kBroken, "transfers' own", named({".udtx-0123456789abcdef.journal"})),
             tree("a part in capitals", kEnds, kBroken, "transfers' own", named({".UDTX-0123456789ABCDEF.PART"})),
+            tree("the destination is another's part", kEnds, kBroken, "transfers' own", file("x"),
+                 [](message::Offer& m) { m.destination = {".udtx-00000000000000aa.part"}; }),
+            tree("the destination is below a journal's name", kEnds, kBroken, "transfers' own", file("x"),
+                 [](message::Offer& m) {
+                     m.destination = {"d", ".udtx-0123456789abcdef.journal", "x"};
+                 }),
+            tree(
+                "a stream to another's part", kEnds, kBroken, "transfers' own", [](Script&) {},
+                [](message::Offer& m) {
+                    m.mode = TransferMode::stream;
+                    m.destination = {".udtx-00000000000000aa.part"};
+                }),
+            // With the number of another transfer the names of parts are not to be chosen.
+            tree("another's part by a chosen number", Expect::delivered, 0, "", file("x"),
+                 [](message::Offer& m) { m.transfer = 0xaa ^ path_key("x"); }),
+            tree(
+                "another's part by a link's chosen number", Expect::delivered, 0, "",
+                [](Script& s) { s.symlink("x", "keep"); },
+                [](message::Offer& m) { m.transfer = 0xaa ^ path_key("x/"); }),
             tree("control characters", Expect::delivered, 0, "", file("\x1b[2J\n\r\x7f")),
             tree("an empty directory's name", kEnds, kBroken, "unasked", [](Script& s) { s.directory(""); }),
             tree("one name twice, under way", kFails, 0, "twice",
@@ -119,35 +140,38 @@ void add_shapes(std::vector<PushLie>& out) {
     const auto hard = [](const char* path, const char* target) {
         return [=](Script& s) { s.hard_link(path, target); };
     };
-    out.insert(out.end(),
-               {
-                   tree("F45 a link, then a file through it", kFails, 0, "l/canary",
-                        in_all({link("l", "../outside"), file("l/canary")})),
-                   tree("F45 an absolute link, then a file through it", kFails, 0, "l/x",
-                        in_all({link("l", "/tmp"), file("l/x")})),
-                   tree("F46 two links, then a file through them", kFails, 0, "b/canary",
-                        in_all({link("a", "../outside"), link("b", "a"), file("b/canary")})),
-                   tree("a file through a link that stands here", kFails, 0, "out/canary", file("out/canary")),
-                   tree("a link through a link", kFails, 0, "out/l", link("out/l", "x")),
-                   tree("a directory through a link", kFails, 0, "out/d", [](Script& s) { s.directory("out/d"); }),
-                   tree("a directory in place of a link", Expect::delivered, 0, "",
-                        in_all({[](Script& s) { s.directory("out"); }, file("out/canary")})),
-                   tree("a file in place of a link", Expect::delivered, 0, "", file("out")),
-                   tree("a link to nowhere", kFails, 0, "target", link("l", "")),
-                   tree("a link with a NUL", kFails, 0, "target", link("l", std::string("a\0b", 3))),
-                   tree("a link of 5,000 bytes", kEnds, kBroken, "", link("l", std::string(5000, 'x'))),
-                   tree("a hard link up", kFails, 0, "h", hard("h", "../outside/canary")),
-                   tree("an absolute hard link", kFails, 0, "h", hard("h", "/etc/passwd")),
-                   tree("a hard link through a link", kFails, 0, "h", hard("h", "out/canary")),
-                   tree("a hard link to a link", kFails, 0, "h", hard("h", "out")),
-                   tree("a hard link to nothing", kFails, 0, "h", hard("h", "nobody")),
-                   tree("a hard link to itself", kFails, 0, "h", hard("h", "h")),
-                   tree("a hard link to another's part", kEnds, kBroken, "transfers' own",
-                        hard("h", ".udtx-00000000000000aa.part")),
-                   tree("a device", kEnds, kBroken, "", type(4)),
-                   tree("a FIFO", kEnds, kBroken, "", type(5)),
-                   tree("a socket", kEnds, kBroken, "", type(255)),
-               });
+    out.insert(
+        out.end(),
+        {
+            tree("F45 a link, then a file through it", kFails, 0, "l/canary",
+                 in_all({link("l", "../outside"), file("l/canary")})),
+            tree("F45 an absolute link, then a file through it", kFails, 0, "l/x",
+                 in_all({link("l", "/tmp"), file("l/x")})),
+            tree("F46 two links, then a file through them", kFails, 0, "b/canary",
+                 in_all({link("a", "../outside"), link("b", "a"), file("b/canary")})),
+            tree("a file through a link that stands here", kFails, 0, "out/canary", file("out/canary")),
+            tree("a link through a link", kFails, 0, "out/l", link("out/l", "x")),
+            tree("a directory through a link", kFails, 0, "out/d", [](Script& s) { s.directory("out/d"); }),
+            tree("a directory in place of a link", Expect::delivered, 0, "",
+                 in_all({[](Script& s) { s.directory("out"); }, file("out/canary")})),
+            tree("a file in place of a link", Expect::delivered, 0, "", file("out")),
+            tree("a link to nowhere", kFails, 0, "target", link("l", "")),
+            tree("a link with a NUL", kFails, 0, "target", link("l", std::string("a\0b", 3))),
+            tree("a link of 5,000 bytes", kEnds, kBroken, "", link("l", std::string(5000, 'x'))),
+            tree("a hard link up", kFails, 0, "h", hard("h", "../outside/canary")),
+            tree("an absolute hard link", kFails, 0, "h", hard("h", "/etc/passwd")),
+            tree("a hard link through a link", kFails, 0, "h", hard("h", "out/canary")),
+            tree("a hard link to a link", kFails, 0, "h", hard("h", "out")),
+            tree("a hard link to nothing", kFails, 0, "h", hard("h", "nobody")),
+            tree("a hard link to itself", kFails, 0, "h", hard("h", "h")),
+            tree("a hard link to a file that stood here", kFails, 0, "h", hard("h", "keep")),
+            tree("a hard link to a file that came", Expect::delivered, 0, "", in_all({file("a"), hard("h", "a")})),
+            tree("a hard link to another's part", kEnds, kBroken, "transfers' own",
+                 hard("h", ".udtx-00000000000000aa.part")),
+            tree("a device", kEnds, kBroken, "", type(4)),
+            tree("a FIFO", kEnds, kBroken, "", type(5)),
+            tree("a socket", kEnds, kBroken, "", type(255)),
+        });
 }
 
 void add_sizes(std::vector<PushLie>& out) {
@@ -326,6 +350,8 @@ void add_withheld(std::vector<PushLie>& out) {
                           }})),
             words("a question about what is up", kEnds, kRefused, "leads elsewhere",
                   in_all({offer, put(message::Query{0, {"..", "canary"}, 5, {}, 0, false, false, 0, 0, 0})})),
+            words("a question about another's part", kEnds, kBroken, "transfers' own",
+                  in_all({offer, [](Script& s) { s.query(".udtx-00000000000000aa.part"); }})),
             words("5,000 files that never end", Expect::waits, 0, "",
                   in_all({offer,
                           [](Script& s) {

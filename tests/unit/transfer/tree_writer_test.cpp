@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "test/catch.hpp"
@@ -34,6 +36,12 @@ class FewDescriptors {
   private:
     rlimit before_{};
 };
+
+/// A group is committed by a task of its own.
+void until_there(const fs::path& path) {
+    for (int i = 0; i < 2000 && !fs::exists(path); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    REQUIRE(fs::exists(path));
+}
 
 }  // namespace
 
@@ -173,6 +181,49 @@ TEST_CASE("a temporary file that was swapped while it rested is not written") {
         fs::remove(name);
         CHECK_FALSE(file->reopen(*root).ok());
     }
+}
+
+TEST_CASE("what took the place of a temporary file gets no name of ours") {
+    const TemporaryDirectory temp;
+    auto root = ConfinedDir::open(temp.path().string());
+    auto file = TempFile::create(*root, "f", 1, {});
+    REQUIRE(file.ok());
+    std::vector<Commit> batch;
+    batch.push_back(file->into_commit(0, 0));
+    write_file(temp / "other", "evil");
+    fs::rename(temp / "other", temp / temp_name(1));
+    std::string why;
+    CommitCallbacks callbacks;
+    callbacks.delivered = [](const Commit&) { FAIL("it was delivered"); };
+    callbacks.failed = [&](const Commit&, const Error& error) { why = error.message; };
+    EntryClaims claims(*root);
+    commit_batch(*root, claims, batch, callbacks);
+    CHECK(why.find("took the place of 'f'") != std::string::npos);
+    CHECK_FALSE(fs::exists(temp / "f"));
+    CHECK(read_file(temp / temp_name(1)) == "evil");
+}
+
+TEST_CASE("a hard link leads to what came in its transfer only") {
+    Rig rig;
+    write_file(rig.temp / "another's", "secret");
+    rig.file("a", "mine");
+    rig.file("b", "mine");
+    rig.entry(EntryType::hard_link, "to a", 0, "a");
+    rig.entry(EntryType::hard_link, "to another's", 0, "another's");
+    rig.entry(EntryType::hard_link, "to b", 0, "b");
+    SECTION("each stands where it came") {
+        finish(*rig.writer);
+        CHECK(rig.failed == std::vector<std::string>{"to another's"});
+        CHECK(read_file(rig.temp / "to b") == "mine");
+    }
+    SECTION("another's took a name since") {
+        until_there(rig.temp / "b");
+        fs::rename(rig.temp / "another's", rig.temp / "b");
+        finish(*rig.writer);
+        CHECK(rig.failed == std::vector<std::string>{"to another's", "to b"});
+    }
+    CHECK(read_file(rig.temp / "to a") == "mine");
+    CHECK_FALSE(fs::exists(rig.temp / "to another's"));
 }
 
 TEST_CASE("nothing has its final name before the commit, and an abandoned file leaves nothing") {

@@ -53,6 +53,7 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
       callbacks_(std::move(callbacks)),
       piece_hasher_(options.hash),
       root_digest_(options.hash),
+      own_files_(claims_),
       basis_(root_, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false},
              callbacks_.checked),
       lent_(root_, options.journal),
@@ -72,13 +73,13 @@ TreeWriter::TreeWriter(ConfinedDir root, TreeWriterOptions options, TreeWriterCa
     CommitCallbacks commits;
     commits.delivered = [this](const Commit& commit) {
         if (commit.type == EntryType::file) under_way_.end(commit.path());
+        if (commit.is && !commit.skipped) own_files_.add(commit.path(), *commit.is);
         if (resume_ && commit.done && !commit.skipped) resume_->delivered(*commit.done);
         commits_.succeeded();
         commit.skipped ? callbacks_.skipped(commit.type) : callbacks_.delivered(commit);
     };
     commits.failed = [this](const Commit& commit, const Error& error) {
         if (commit.type == EntryType::file) under_way_.end(commit.path());
-        failed_names_.add(commit.path());
         callbacks_.failed(commit.index, commit.path(), error);
         if (const auto fatal = commits_.failed(error)) callbacks_.fatal(*fatal);
     };
@@ -481,7 +482,6 @@ void TreeWriter::abandon() noexcept {
 
 void TreeWriter::fail(std::uint64_t index, const std::string& path, const Error& error) {
     failed_here_ = failed_here_ || error.code != ErrorCode::partial;
-    failed_names_.add(path);
     callbacks_.failed(index, path, error);
     if (const auto fatal = disk_.failed(error)) callbacks_.fatal(*fatal);
 }

@@ -20,11 +20,11 @@
 #include "transfer/landing/committer.hpp"
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/eraser.hpp"
-#include "transfer/landing/failed_names.hpp"
 #include "transfer/landing/failure_rule.hpp"
 #include "transfer/landing/held_bytes.hpp"
 #include "transfer/landing/lent_rights.hpp"
 #include "transfer/landing/names_under_way.hpp"
+#include "transfer/landing/own_files.hpp"
 #include "transfer/landing/receive_resume.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/landing/use_order.hpp"
@@ -111,7 +111,7 @@ class TreeWriter {
     /// Memory that the sender made us remember.
     [[nodiscard]] std::uint64_t held() const {
         return unfinished_bytes_ + directory_bytes_ + hard_link_bytes_ + basis_.held() + claims_.held() +
-               failed_names_.held() + (eraser_ ? eraser_->held() : 0);
+               own_files_.held() + (eraser_ ? eraser_->held() : 0);
     }
     /// The path of an entry that is under construction, for progress; empty if it is not.
     [[nodiscard]] std::string path_of(std::uint64_t index) const;
@@ -220,6 +220,8 @@ class TreeWriter {
     [[nodiscard]] OnUnset unset_of(const std::string& path);
     /// An earlier run that was killed may have given it its name, and not have synced that.
     void note_unchanged(EntryType type, const std::string& path);
+    /// What stands under that name is what the sender has.
+    void note_own(const std::string& path);
     void note_erased(const std::string& path);
     /// What was found or deleted is so after a power cut, too.
     void sync_names();
@@ -253,7 +255,7 @@ class TreeWriter {
     std::uint64_t written_ = 0;
     DiskWatch disk_;     // of what is written ...
     DiskWatch commits_;  // ... and, on the committer's thread, of what gets its name
-    FailedNames failed_names_;
+    OwnFiles own_files_;
     bool failed_here_ = false;  // not all failures were the sender's
     bool journal_closed_ = false;
     BasisFiles basis_;

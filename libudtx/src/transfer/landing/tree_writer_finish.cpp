@@ -151,12 +151,6 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const SplitName other = split_leaf(join_path(split_path(entry.target)));
     if (is_same_file(root_, path, join_path(split_path(entry.target)))) return note_unchanged(entry.type, path);
     if (basis_.must_stay(path)) return callbacks_.skipped(entry.type);
-    if (failed_names_.may_have(join_path(split_path(entry.target)))) {
-        // Something older may stand there.
-        return fail(entry.index, path,
-                    {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
-                                             "', which it is another name of, did not arrive"});
-    }
     int error = 0;
     const UniqueFd parent = root_.open_directory(split.directory, error);
     const UniqueFd other_parent = parent ? root_.open_directory(other.directory, error) : UniqueFd();
@@ -165,6 +159,12 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     const bool file = ::fstatat(other_parent.get(), other.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!file || !S_ISREG(st.st_mode)) {
         return fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
+    }
+    const FileId is = FileId::of(st);
+    if (!own_files_.has(path_in(other.directory, other.leaf), is)) {
+        return fail(entry.index, path,
+                    {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
+                                             "', which it is another name of, did not arrive"});
     }
     if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     std::string temporary = temp_name(unique_of_link(entry.index, path));
@@ -177,6 +177,7 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::hard_link;
+    commit.is = is;
     commit.directory = std::move(split.directory);
     commit.temporary = std::move(temporary);
     commit.name = std::move(split.leaf);
@@ -251,7 +252,13 @@ void TreeWriter::note_unsent(const message::Unsent& unsent) {
 
 void TreeWriter::note_unchanged(EntryType type, const std::string& path) {
     unsynced_.note(split_leaf(path).directory);
+    if (type == EntryType::file) note_own(path);
     callbacks_.unchanged(type);
+}
+
+void TreeWriter::note_own(const std::string& path) {
+    struct stat st = {};
+    if (basis_.look(path, st)) own_files_.add(path, FileId::of(st));
 }
 
 void TreeWriter::note_erased(const std::string& path) {

@@ -130,6 +130,7 @@ void TreeWriter::end_kept(std::uint64_t index) {
     forget(index);
     if (!resumed) return note_unchanged(EntryType::file, commit.path());
     unsynced_.note(commit.directory);
+    note_own(commit.path());
     commit.kept = true;
     callbacks_.kept(commit.size);
     callbacks_.delivered(commit);
