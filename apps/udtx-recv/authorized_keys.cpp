@@ -7,6 +7,7 @@
 
 #include "common/read_file.hpp"
 #include "common/units.hpp"
+#include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -52,7 +53,9 @@ Result<void> set_directory(KeyRights& rights, const std::string& value) {
     if (value.empty() || path.is_absolute() || up) {
         return bad("dir=\"" + value + "\" must lie below the directory of --dir, without '..'");
     }
-    rights.directory = value;
+    std::vector<std::string> parts = transfer::split_path(value);
+    std::erase(parts, ".");
+    rights.directory = transfer::join_path(parts);
     return {};
 }
 

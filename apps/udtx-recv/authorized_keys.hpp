@@ -17,7 +17,7 @@
 namespace udtx::apps {
 
 struct KeyRights {
-    std::string directory;  ///< below that of --dir; empty: all of it
+    std::string directory;  ///< below that of --dir, without links on the way; empty: all of it
     bool read = true;
     bool write = true;
     Rate rate = Rate::infinite();  ///< of each of its connections

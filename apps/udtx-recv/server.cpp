@@ -170,7 +170,8 @@ class Server {
 
     /// Where whoever has these rights is at work, for whoever lists it.
     [[nodiscard]] std::string place_of(const KeyRights* rights) const {
-        return run_.command.to_stdout ? std::string() : seen_from_elsewhere(directory(rights));
+        if (run_.command.to_stdout) return {};
+        return seen_from_elsewhere(rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights));
     }
 
     /// Says whose wish was refused.
@@ -182,17 +183,13 @@ class Server {
         return answer;
     }
 
-    /// Null: everybody has the one key.
-    [[nodiscard]] std::string directory(const KeyRights* rights) const {
-        return rights == nullptr ? run_.command.directory : directory_of(run_.command, *rights);
-    }
-
     Result<transfer::ReceiveOptions> take_push(const KeyRights* rights, std::uint64_t whose) const {
         if (rights != nullptr && !rights->write) {
             return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
         }
         transfer::ReceiveOptions options;
-        options.directory = directory(rights);
+        options.directory = run_.command.directory;
+        if (rights != nullptr) options.below = rights->directory;
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
@@ -214,7 +211,8 @@ class Server {
             return Error{ErrorCode::refused, "nothing is fetched from here: the server has to run with --allow-read"};
         }
         if (run_.command.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
-        const auto base = transfer::ConfinedDir::open(directory(rights));
+        const auto base =
+            transfer::ConfinedDir::open_below(run_.command.directory, rights == nullptr ? "" : rights->directory);
         if (!base) return base.error();
         return transfer::open_sources_below(*base, wish.what.sources, wish.stream);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/runtime_dir.hpp"
+#include "transfer/file/confined_dir.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -47,9 +48,13 @@ Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedK
     if (!loaded) return key_error(loaded.error(), "--authorized-keys");
     keys = std::move(*loaded);
     for (const auto& [key, rights] : keys.all()) {
-        if (const auto good = check_directory(directory_of(command, rights), rights.write); !good) {
-            return key_error(good.error(), "--authorized-keys");
+        auto good = check_directory(directory_of(command, rights), rights.write);
+        // As it is opened for each transfer: who may write above it must not lead it elsewhere by a link.
+        if (good) {
+            const auto there = transfer::ConfinedDir::open_below(command.directory, rights.directory);
+            if (!there) good = there.error();
         }
+        if (!good) return key_error(good.error(), "--authorized-keys");
         if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();
     }
     return credentials;

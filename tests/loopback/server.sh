@@ -32,6 +32,18 @@ done
 grep -q "refused 127.0.0.1:[0-9]* (bob from afar): this key may not write" "$work/server.log" || fail "bob's push is not in the log"
 expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 cmp "$work/data" "$work/dst/data" || fail "carol writes everywhere"
+# Who may write above a key's directory does not lead it elsewhere.
+mkdir "$work/outside" "$work/led"
+rm "$work/dst/alice/data"
+ln -s "$work/outside" "$work/led/alice"
+expect 0 "$send" --identity "$work/carol" --pin "$work/server.pub" "$work/led/alice" "udtx://127.0.0.1:$port/"
+[ -L "$work/dst/alice" ] || fail "carol has put no link there"
+expect 23 "$send" --identity "$work/alice" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
+said "cannot open directory 'alice'"
+[ -z "$(ls -A "$work/outside")" ] || fail "alice was led elsewhere by a link"
+expect 40 "$recv" --listen 127.0.0.1:0 --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
+said "cannot open directory 'alice'"
+rm "$work/dst/alice"
 expect 40 "$send" --identity "$work/eve" --pin "$work/server.pub" "$work/data" "udtx://127.0.0.1:$port/"
 
 # --- TERM: who is in goes on to the end, nobody else is let in, and the code is 0

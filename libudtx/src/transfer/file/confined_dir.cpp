@@ -46,6 +46,11 @@ Result<ConfinedDir> ConfinedDir::open(const std::string& path, Resolve resolve) 
     return ConfinedDir(std::move(fd), resolve);
 }
 
+Result<ConfinedDir> ConfinedDir::open_below(const std::string& path, std::string_view below) {
+    auto whole = open(path);
+    return whole && !below.empty() ? whole->subdirectory(below) : std::move(whole);
+}
+
 Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const {
     int error = 0;
     UniqueFd at = open_directory("", error);

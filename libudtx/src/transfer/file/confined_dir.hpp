@@ -19,6 +19,8 @@ class ConfinedDir {
 
     /// The directory itself is the user's choice and may be reached over links.
     static Result<ConfinedDir> open(const std::string& path, Resolve resolve = Resolve::best);
+    /// The same, confined to what is `below` it ("": itself): no link on that way is followed.
+    static Result<ConfinedDir> open_below(const std::string& path, std::string_view below);
 
     /// Makes the directories of `path` that are missing (0777 and the umask) and confines to the last of them.
     [[nodiscard]] Result<ConfinedDir> make_subdirectory(std::string_view path) const;

@@ -31,7 +31,7 @@ Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, D
     std::optional<ConfinedDir> base;
     const bool homeless = options.dry_run && options.directory.empty();
     if (!options.to_stream && !options.pull && !homeless) {
-        auto opened = ConfinedDir::open(options.directory);
+        auto opened = ConfinedDir::open_below(options.directory, options.below);
         if (!opened) return opened.error();
         base = std::move(opened).value();
     }

@@ -44,6 +44,7 @@ struct PullOrder {
 
 struct ReceiveOptions {
     std::string directory;   ///< nothing is written outside of it; must exist, but for a dry run, where it may be empty
+    std::string below{};     ///< of it, what is really meant: a directory to which no link leads. Empty: all of it
     bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
     int stream_fd = 1;       ///< not closed by the job
     /// The first component of every name that comes is replaced by this: the one source gets another name. Empty: none
