@@ -20,6 +20,8 @@ namespace {
 
 /// Whoever starts us has the request ready.
 constexpr Duration kRequestWithin = std::chrono::seconds(30);
+/// A request is less, and so is each of its lines.
+constexpr std::size_t kMaxUnread = 16U << 20U;
 
 Error broken(const std::string& what) { return {ErrorCode::protocol, "the request over ssh " + what}; }
 
@@ -106,6 +108,7 @@ Result<BootstrapRequest> BootstrapChannel::await() {
             if (block->has_value()) return understand(std::move(**block));
         }
         if (closed_) return broken("ended too early");
+        if (buffer_.size() > kMaxUnread) return broken("has a line without an end");
         if (signals_.wait(std::chrono::milliseconds(0))) return Error{ErrorCode::interrupted, "interrupted"};
         pollfd entry{in_, POLLIN, 0};
         if (::poll(&entry, 1, 100) > 0 && !read_more()) closed_ = true;

@@ -87,7 +87,7 @@ std::string BootstrapFields::to_text() const {
 
 Result<std::optional<BootstrapFields>> BootstrapFieldReader::feed(std::string_view line) {
     if (line == kEnd) return std::optional(std::exchange(fields_, {}));
-    bytes_ += line.size();
+    bytes_ += line.size() + sizeof(std::pair<std::string, std::string>);
     const std::string_view name = take_word(line);
     if (name.empty() || bytes_ > kMaxBytes) {
         return Error{ErrorCode::protocol, "the other end said something unexpected over ssh"};

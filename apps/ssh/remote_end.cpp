@@ -25,6 +25,9 @@ constexpr milliseconds kSoon{2000};
 constexpr int kNotFound = 127;  // what a shell ends with
 constexpr int kNotRunnable = 126;
 constexpr int kSshFailed = 255;
+constexpr const char* kSaysTooMuch = "says more over ssh than udtx would: do login scripts there print without an end?";
+constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
+                               "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
 
 struct HostView {
     std::string name;
@@ -60,7 +63,7 @@ std::optional<Address> parse_address(const std::string& text, io::AddressChoice 
 
 }  // namespace
 
-/// Holds ssh and what it complained of.
+/// Holds ssh and what is known of its complaints.
 class RemoteEnd::Dialogue {
   public:
     Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWatch& signals)
@@ -133,6 +136,7 @@ class RemoteEnd::Dialogue {
             if (!block) return block;
             if (block->has_value()) return judge(std::move(**block));
         }
+        if (child_->said_too_much()) return broken(start_, kSaysTooMuch);
         if (child_->ended()) return explain(child_->finish(kSoon));
         return std::optional<BootstrapFields>();
     }
@@ -157,7 +161,9 @@ class RemoteEnd::Dialogue {
 
     void complained(std::string_view line) {
         const std::lock_guard lock(mutex_);
-        complaints_.append(line).append("\n");
+        refused_ = refused_ || std::any_of(kRefusals.begin(), kRefusals.end(), [&](const char* words) {
+                       return line.find(words) != std::string_view::npos;
+                   });
         // The shell's words for what is told better in explain().
         const std::string leaf = program_.substr(program_.rfind('/') + 1);
         const bool missing =
@@ -180,13 +186,8 @@ class RemoteEnd::Dialogue {
                                              std::to_string(status) +
                                              "; is the same version of udtx there? --remote-bin names another"};
         }
-        constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
-                                       "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
-        const bool refused = std::any_of(kRefusals.begin(), kRefusals.end(), [this](const char* words) {
-            return complaints_.find(words) != std::string::npos;
-        });
-        return {refused ? ErrorCode::authentication : ErrorCode::network,
-                (refused ? "ssh was not let in by " : "ssh could not connect to ") + host +
+        return {refused_ ? ErrorCode::authentication : ErrorCode::network,
+                (refused_ ? "ssh was not let in by " : "ssh could not connect to ") + host +
                     "; try: " + login_command(start_.options, start_.target)};
     }
 
@@ -202,7 +203,7 @@ class RemoteEnd::Dialogue {
     bool heard_ = false;
 
     std::mutex mutex_;
-    std::string complaints_;
+    bool refused_ = false;             // as its complaints say
     std::unique_ptr<SshChild> child_;  // goes first: its thread calls complained()
 };
 

@@ -22,6 +22,8 @@ namespace udtx::apps {
 namespace {
 
 constexpr std::size_t kMaxLine = 1U << 20U;
+// Of all lines of a child: login scripts say a few, and udtx some kilobytes.
+constexpr std::size_t kMaxSaid = 4U << 20U;
 constexpr auto kKillAfter = std::chrono::seconds(2);
 constexpr int kUnknownStatus = 255;  // also what ssh ends with when it fails
 
@@ -139,6 +141,11 @@ bool SshChild::ended() const {
     return at_end_ && lines_.empty();
 }
 
+bool SshChild::said_too_much() const {
+    const std::lock_guard lock(mutex_);
+    return said_ > kMaxSaid;
+}
+
 bool SshChild::gone() {
     if (status_ || reap(std::chrono::milliseconds(0))) return true;
     const std::lock_guard lock(mutex_);
@@ -175,14 +182,18 @@ void SshChild::read_until_stopped() {
         }
         if (entries[0].revents != 0) {
             tcp_.reset();
-            const bool more = read_some(entries[0].fd, out);
-            if (!more) entries[0].fd = -1;
+            bool more = read_some(entries[0].fd, out);
             {
                 const std::lock_guard lock(mutex_);
                 const auto now = std::chrono::system_clock::now();
-                split_lines(out, [&](std::string_view line) { lines_.push_back({std::string(line), now}); });
+                split_lines(out, [&](std::string_view line) {
+                    said_ += sizeof(Line) + line.size();
+                    lines_.push_back({std::string(line), now});
+                });
+                more = more && said_ <= kMaxSaid;
                 at_end_ = !more;
             }
+            if (!more) entries[0].fd = -1;
             callbacks_.news();
         }
         // What was said before the stop is heard: a ControlMaster may hold the pipe open for hours.

@@ -42,6 +42,8 @@ class SshChild {
     [[nodiscard]] std::chrono::system_clock::time_point line_came() const;
     /// Its standard output has ended, and all lines of it were taken.
     [[nodiscard]] bool ended() const;
+    /// It said more on its standard output than anything that is meant for us; what came beyond is not read.
+    [[nodiscard]] bool said_too_much() const;
     /// It has exited, or said that it has nothing more to say.
     [[nodiscard]] bool gone();
     /// Closes its standard input and waits until it exits; asks it to with SIGTERM after `patience`. What a shell would
@@ -74,6 +76,7 @@ class SshChild {
     };
     std::deque<Line> lines_;
     std::chrono::system_clock::time_point line_came_;
+    std::size_t said_ = 0;  // bytes of lines, and what it takes to hold them
     bool at_end_ = false;
 
     std::thread reader_;

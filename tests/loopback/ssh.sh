@@ -84,6 +84,11 @@ far_program noisy "echo 'Welcome to far'; echo more >&2" "exec '$work/recv' \"\$
 expect 0 "$send" "${ssh[@]}" --remote-bin "$work/noisy" "$work/file" far:noisy
 cmp "$work/file" "$home/noisy" || fail "noise"
 
+# One that never ends does.
+far_program endless "exec yes 'Welcome to far'"
+expect 12 "$send" "${ssh[@]}" --remote-bin "$work/endless" "$work/file" far:
+said "udtx-recv on far says more over ssh than udtx would"
+
 # --- wrong use
 wrong() { expect 1 "$send" "${@:2}"; said "$1"; last_line; }
 wrong "^udtx-send: -O/--udp-port: " -O 0 "$work/file" far:

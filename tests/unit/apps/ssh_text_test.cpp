@@ -79,6 +79,10 @@ TEST_CASE("what is said over ssh survives") {
     bool taken = true;
     for (int i = 0; i < 17 && taken; ++i) taken = flooded.feed(line).ok();
     CHECK_FALSE(taken);
+    BootstrapFieldReader crowded;  // what it takes to hold a field counts, too
+    taken = true;
+    for (int i = 0; i < 1'000'000 && taken; ++i) taken = crowded.feed("x").ok();
+    CHECK_FALSE(taken);
 }
 
 TEST_CASE("greetings") {
