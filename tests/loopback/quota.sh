@@ -24,7 +24,7 @@ within() {
 # --- one transfer: the file that does not fit is named before it is sent, the others come
 echo small >"$work/file"
 expect 23 "${alice[@]}" "$work/big" "$work/file" "$url/"
-said "no room in the quota of 20000000 bytes .at the receiver: delete something, or raise the key's quota. for 'big'"
+said "no room in the key.s quota .at the receiver: delete something, or raise the quota. for 'big'"
 cmp "$work/file" "$work/dst/alice/file" || fail "what has room did not come"
 [ ! -e "$work/dst/alice/big" ] || fail "more than the quota came"
 [ "$(json_field "$work/last.out" sent_bytes)" -le 16000000 ] || fail "a file was sent in vain"
@@ -35,7 +35,7 @@ within "many files"
 [ "$(find "$work/dst/alice/many" -name 'f*' | wc -l)" -ge 30 ] || fail "less than the quota came"
 # --- a stream, of which nobody knows the size
 expect 11 "${alice[@]}" - "$url/stream" <"$work/big"
-said "quota of 20000000 bytes"
+said "no room in the key.s quota"
 [ ! -e "$work/dst/alice/stream" ] || fail "a stream went beyond the quota"
 # --- another key is unaffected
 expect 0 "${bob[@]}" "$work/big" "$url/"
@@ -60,7 +60,7 @@ receivers+=("$first")
 begun() { [ -n "$(find "$work/dst/alice" -name '*.part' -size +1000k)" ]; }
 until_true 60 begun
 expect 11 "${alice[@]}" "$work/two" "$url/b/"
-said "no room in the quota of 20000000 bytes .* for 'two'"
+said "no room in the key.s quota .* for 'two'"
 within "two at once"
 wait_for 0 "$first"
 cmp "$work/one" "$work/dst/alice/a/one"

@@ -1,10 +1,12 @@
 #include "transfer/landing/disk_quota.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,11 +32,17 @@ struct Account {
     [[nodiscard]] std::unique_ptr<DiskQuota::Charge> charge(const std::string& name) const {
         struct stat st = {};
         REQUIRE(::stat(at(name).c_str(), &st) == 0);
-        return std::make_unique<DiskQuota::Charge>(quota, st);
+        return std::make_unique<DiskQuota::Charge>(quota, st, false);
     }
-    [[nodiscard]] Result<bool> measure() const {
-        std::optional<std::uint64_t> asked;
-        return quota->measure(ConfinedDir::open(at("").string()).value(), asked);
+    /// One turn.
+    Result<bool> go_on(DiskQuota::Look& look, const DiskSlice& slice = {}) const {
+        return look.go_on(ConfinedDir::open(at("").string()).value(), slice);
+    }
+    [[nodiscard]] Result<bool> measure(std::uint64_t wanted = 0) const {
+        DiskQuota::Look look(quota, wanted);
+        Result<bool> over = go_on(look);
+        while (over && !*over) over = go_on(look);
+        return over;
     }
 
     TemporaryDirectory temp;
@@ -70,10 +78,15 @@ TEST_CASE("a quota counts what is on the disk once, and what files under way wer
         first.reset();
         CHECK(second->grow(5 * kBlock));
     }
-    SECTION("what was deleted is found out before something is refused") {
+    SECTION("what was deleted is found out by another look, and that nothing was is believed for a while") {
+        CHECK_FALSE(account.quota->is_known(2 * kBlock));
+        CHECK(account.quota->is_known(kBlock));
         fs::remove(account.at("a/f"));
+        REQUIRE(account.measure(2 * kBlock));
+        CHECK(account.quota->is_known(2 * kBlock));
         CHECK_FALSE(second->grow(4 * kBlock));
         fs::remove(account.at("other name"));
+        REQUIRE(account.measure());
         CHECK(second->grow(6 * kBlock));
     }
 }
@@ -83,9 +96,43 @@ TEST_CASE("what an earlier run left counts once when it is continued") {
     account.put("part", 6);
     account.put("other", 0);
     REQUIRE(account.measure());
-    const auto part = account.charge("part");
-    CHECK(part->grow(9 * kBlock));
+    struct stat st = {};
+    REQUIRE(::stat(account.at("part").c_str(), &st) == 0);
+    DiskQuota::Charge part(account.quota, st, true);
+    CHECK(part.grow(9 * kBlock));
     CHECK_FALSE(account.charge("other")->grow(2 * kBlock));
+}
+
+TEST_CASE("nobody waits for a look at the disk that another transfer is at, and one serves all who asked before it") {
+    const Account account(100);
+    for (int i = 0; i < 200; ++i) account.put("f" + std::to_string(i), 0);
+    account.put("f", 90);
+    REQUIRE(account.measure());
+    fs::remove(account.at("f"));
+    const DiskSlice spent;
+    while (!spent.over()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    DiskQuota::Look first(account.quota);
+    auto charge = account.charge("f0");
+    REQUIRE_FALSE(account.go_on(first, spent).value());  // it is at it
+    DiskQuota::Look second(account.quota);
+    CHECK_FALSE(account.go_on(second).value());
+    CHECK_FALSE(charge->grow(20 * kBlock));  // by what is known
+    CHECK(charge->grow(5 * kBlock));
+    REQUIRE(account.go_on(first).value());
+    CHECK(charge->grow(20 * kBlock));
+    DiskQuota::Look third(account.quota);
+    CHECK_FALSE(account.go_on(second, spent).value());  // what was at it before the question does not count
+    while (!account.go_on(second).value()) {
+    }
+    CHECK(account.go_on(third).value());  // asked before that one began
+    SECTION("one that is given up midway keeps nobody") {
+        {
+            DiskQuota::Look given_up(account.quota);
+            REQUIRE_FALSE(account.go_on(given_up, spent).value());
+        }
+        CHECK(account.measure());
+        CHECK(charge->grow(99 * kBlock));
+    }
 }
 
 TEST_CASE("a directory that holds more than its quota takes nothing, however much of it was looked at") {
@@ -100,18 +147,53 @@ TEST_CASE("a directory that holds more than its quota takes nothing, however muc
     CHECK(charge->grow(4 * kBlock));
 }
 
-TEST_CASE("a directory of ours that may not be read ends the measuring, one of somebody else's does not") {
-    const Account account(100);
+TEST_CASE("a directory of ours that bars us is counted and keeps its mode, one of somebody else's is left out") {
+    const Account account(20);
     fs::create_directory(account.at("of root"));
     REQUIRE(::chmod(account.at("of root").c_str(), 0700) == 0);
     const AsOrdinaryUser user(account.temp.path());
     CHECK(account.measure());
-    fs::create_directory(account.at("ours"));
-    REQUIRE(::chmod(account.at("ours").c_str(), 0) == 0);
-    const auto measured = account.measure();
+    fs::create_directories(account.at("ours/in it/a"));
+    account.put("ours/in it/a/f", 8);
+    account.put("ours/f", 8);
+    account.put("new", 0);
+    for (const char* name : {"ours/in it/a", "ours/in it", "ours"}) {
+        REQUIRE(::chmod(account.at(name).c_str(), name[4] == 0 ? 0444 : 0) == 0);
+    }
+    CHECK(account.measure());
+    const auto charge = account.charge("new");
+    CHECK_FALSE(charge->grow(5 * kBlock));
+    CHECK(charge->grow(3 * kBlock));
+    CHECK(mode_of(account.at("ours")) == 0444);
     REQUIRE(::chmod(account.at("ours").c_str(), 0700) == 0);
-    REQUIRE_FALSE(measured);
-    CHECK(measured.error().message.find("cannot measure 'ours'") != std::string::npos);
+    CHECK(mode_of(account.at("ours/in it")) == 0);
+    REQUIRE(::chmod(account.at("ours/in it").c_str(), 0700) == 0);
+    CHECK(mode_of(account.at("ours/in it/a")) == 0);
+    REQUIRE(::chmod(account.at("ours/in it/a").c_str(), 0700) == 0);
+}
+
+TEST_CASE("a look that fails says at what, and what was known goes on to count") {
+    const Account account(10);
+    fs::create_directory(account.at("a"));
+    account.put("a/f", 4);
+    account.put("new", 0);
+    REQUIRE(account.measure());
+    const auto charge = account.charge("new");
+    const auto top = ConfinedDir::open(account.at("").string()).value();
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    DiskQuota::Look look(account.quota, 8 * kBlock);
+    // Room for the directory that is looked into, and for no list of what is in it.
+    const UniqueFd next(::dup(top.fd()));
+    const rlimit few{static_cast<rlim_t>(next.get()) + 3, limit.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    const auto looked = look.go_on(top);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    REQUIRE_FALSE(looked);
+    CHECK(looked.error().message.find("cannot measure ''") != std::string::npos);
+    CHECK(account.quota->is_known(8 * kBlock));  // and is not asked for again at once
+    CHECK_FALSE(charge->grow(8 * kBlock));
+    CHECK(charge->grow(5 * kBlock));
     CHECK(account.measure());
 }
 
@@ -127,7 +209,7 @@ TEST_CASE("many transfers at once never promise more than there is") {
         REQUIRE(::stat(account.at(std::to_string(i)).c_str(), &st) == 0);
         threads.emplace_back([&, st] {
             for (int round = 0; round < 200; ++round) {
-                DiskQuota::Charge charge(account.quota, st);
+                DiskQuota::Charge charge(account.quota, st, false);
                 if (charge.grow(3 * kBlock)) {
                     if ((held += 3) > 10) beyond = true;
                     held -= 3;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
-constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(50);
+constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
 std::uint64_t thousandths(Duration part, Duration whole) {
     return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
@@ -332,7 +332,7 @@ DiskStep ReceiveJob::work() {
             continue;
         }
         if (!landing_) {
-            const auto measured = measure_quota();
+            const auto measured = measure_quota(slice);
             if (!measured) return keep_trouble(measured.error());
             if (!*measured) return DiskStep::rest_for(kBeforeAnotherTry);
             landing_ = make_landing();
@@ -349,16 +349,20 @@ DiskStep ReceiveJob::work() {
         if (slice.over()) return DiskStep::again();
     }
     landing_.reset();
+    look_.reset();
     landed_ = 0;
     feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
     settle_if_over(false, true);
     return DiskStep::over();
 }
 
-Result<bool> ReceiveJob::measure_quota() {
+Result<bool> ReceiveJob::measure_quota(const DiskSlice& slice) {
     const bool writes = base_ && !options_.to_stream && !offer_->dry_run && offer_->mode != TransferMode::probe;
     if (!writes || !options_.room.quota) return true;
-    return options_.room.quota->measure(*base_, quota_asked_);
+    if (!look_) look_.emplace(options_.room.quota);
+    const auto over = look_->go_on(*base_, slice);
+    if (over && *over) look_.reset();
+    return over;
 }
 
 std::unique_ptr<Landing> ReceiveJob::make_landing() {
@@ -385,6 +389,7 @@ DiskStep ReceiveJob::keep_trouble(Error error) noexcept {
 
 void ReceiveJob::tell_trouble() {
     landing_.reset();
+    look_.reset();
     if (trouble_told_) return;
     feedback_.edit([this](ReceiveFeedback::News& news) { news.fatal = *trouble_; });
     trouble_told_ = true;

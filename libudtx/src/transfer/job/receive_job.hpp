@@ -164,7 +164,7 @@ class ReceiveJob final : public Job {
     [[nodiscard]] DiskStep work();
     [[nodiscard]] std::unique_ptr<Landing> make_landing();
     /// False: another transfer is at it.
-    [[nodiscard]] Result<bool> measure_quota();
+    [[nodiscard]] Result<bool> measure_quota(const DiskSlice& slice);
     [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
     void tell_trouble();
     /// Ends the job for a cause of our own, in good order.
@@ -193,7 +193,7 @@ class ReceiveJob final : public Job {
     WorkClock work_;
     std::atomic<std::uint64_t> arriving_{0};  // bytes of pieces that are not whole, and of what is not announced
     std::atomic<std::uint64_t> landed_{0};    // bytes that the landing holds
-    std::optional<std::uint64_t> quota_asked_;
+    std::optional<DiskQuota::Look> look_;     // at what counts towards the quota, at the beginning
     std::unique_ptr<Landing> landing_;
     std::optional<Error> trouble_;  // what a step threw
     bool trouble_told_ = false;

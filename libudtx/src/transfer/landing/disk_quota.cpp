@@ -4,70 +4,151 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/landing/lent_rights.hpp"
 
 namespace udtx::transfer {
 
 namespace {
 
+/// So long "no room" is believed: what was freed meanwhile is found out by then.
+constexpr auto kBelieved = std::chrono::seconds(2);
+/// Between two looks at the clock.
+constexpr std::size_t kNamesAtOnce = 64;
+
 std::uint64_t bytes_of(const struct stat& st) { return static_cast<std::uint64_t>(st.st_blocks) * 512; }
+
+/// Others have removed or replaced it meanwhile.
+bool is_gone(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
 
 }  // namespace
 
-struct DiskQuota::Walk {
-    std::vector<std::string> directories{};  // still to be looked into
-    std::set<FileId> linked{};               // files with several names, each counted once
-    std::uint64_t found = 0;
-    bool whole = false;
-};
+DiskQuota::Look::Look(std::shared_ptr<DiskQuota> quota) : Look(std::move(quota), 0) {}
 
-Result<bool> DiskQuota::measure(const ConfinedDir& top, std::optional<std::uint64_t>& asked) {
+DiskQuota::Look::Look(std::shared_ptr<DiskQuota> quota, std::uint64_t wanted)
+    : quota_(std::move(quota)), wanted_(wanted) {
+    const std::lock_guard lock(quota_->mutex_);
+    asked_ = quota_->begun_;
+}
+
+DiskQuota::Look::~Look() {
+    if (!walk_) return;
+    const std::lock_guard lock(quota_->mutex_);
+    quota_->end_walk(std::nullopt);
+}
+
+Result<bool> DiskQuota::Look::go_on(const ConfinedDir& top, const DiskSlice& slice) {
+    if (!walk_) {
+        const auto over = begin(top);
+        if (!over || *over || !walk_) return over;
+    }
+    auto over = walk(slice);
+    if (!over || *over) end(static_cast<bool>(over));
+    return over;
+}
+
+Result<bool> DiskQuota::Look::begin(const ConfinedDir& top) {
     auto own = top.subdirectory("");
     if (!own) return own.error();
-    {
-        const std::lock_guard lock(mutex_);
-        if (!asked) asked = walks_;
-        if (walking_) return false;
-        if (walks_ > *asked) return true;  // begun after the question
-        walking_ = true;
-        top_ = std::move(own).value();
+    const std::lock_guard lock(quota_->mutex_);
+    if (quota_->finished_ > asked_) {  // begun after the question
+        quota_->note_room(wanted_);
+        return true;
     }
-    if (auto walked = walk(); !walked) return walked.error();
-    return true;
+    if (quota_->walking_) return false;
+    walk_.emplace(Walk{std::move(own).value(), quota_->begun_ + 1});
+    walk_->directories.emplace_back();
+    ++quota_->begun_;
+    quota_->walking_ = true;
+    return false;
 }
 
-Result<void> DiskQuota::walk() {
-    {
-        const std::lock_guard lock(mutex_);
-        ++walks_;
-    }
-    Walk walk;
-    struct End {
-        ~End() { quota.end_walk(walk); }
-        DiskQuota& quota;
-        const Walk& walk;
-    };
-    const End end{*this, walk};
-    walk.directories.emplace_back();
-    while (!walk.directories.empty() && walk.found <= limit_) {
-        const std::string directory = std::move(walk.directories.back());
-        walk.directories.pop_back();
-        if (auto looked = look_into(walk, directory); !looked) return looked;
-    }
-    walk.whole = walk.found <= limit_;
-    return {};
+void DiskQuota::Look::end(bool whole) {
+    const std::lock_guard lock(quota_->mutex_);
+    if (whole) quota_->finished_ = walk_->number;
+    quota_->end_walk(whole ? std::optional(walk_->found) : std::nullopt);
+    quota_->note_room(wanted_);
+    walk_.reset();
 }
 
-void DiskQuota::end_walk(const Walk& walk) {
-    const std::lock_guard lock(mutex_);
+Result<bool> DiskQuota::Look::walk(const DiskSlice& slice) {
+    do {
+        if (walk_->found > quota_->limit_) return true;
+        if (!walk_->names.empty()) {
+            count_some();
+            continue;
+        }
+        if (walk_->directories.empty()) return true;
+        walk_->directory = std::move(walk_->directories.back());
+        walk_->directories.pop_back();
+        auto entered = enter();
+        if (!entered && entered.error().system_error == EACCES) entered = look_into_barred();
+        if (!entered && !is_gone(entered.error().system_error)) return entered.error();
+    } while (!slice.over());
+    return false;
+}
+
+Result<void> DiskQuota::Look::enter() {
+    int error = 0;
+    walk_->fd = walk_->top.open_at(walk_->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
+    struct stat st = {};
+    // To read a directory is one right, to look at what is in it another.
+    if (walk_->fd && ::fstatat(walk_->fd.get(), ".", &st, 0) != 0) error = errno;
+    if (error == 0) walk_->names = names_in(walk_->fd.get(), error);
+    return error == 0 ? Result<void>() : io_error("quota: cannot measure", walk_->directory, error);
+}
+
+Result<void> DiskQuota::Look::look_into_barred() {
+    struct Lent : LentRights {
+        using LentRights::LentRights;
+        ~Lent() {
+            give_back([](const std::string&, int) {});
+        }
+    } lent(walk_->top, nullptr);
+    const std::string& path = walk_->directory;
+    static_cast<void>(lent.lend(""));
+    for (std::size_t end = 0; end != std::string::npos;) {
+        end = path.find('/', end + 1);
+        static_cast<void>(lent.lend(path.substr(0, end)));
+    }
+    auto entered = lent.with(path, [this] { return enter(); });
+    // Whoever else works in there finds the rights gone sooner or later, and lends them again: not between two turns.
+    while (entered && !walk_->names.empty()) count_some();
+    return entered;
+}
+
+void DiskQuota::Look::count_some() {
+    for (std::size_t left = kNamesAtOnce; left > 0 && !walk_->names.empty(); --left) {
+        const std::string name = std::move(walk_->names.back());
+        walk_->names.pop_back();
+        struct stat st = {};
+        if (::fstatat(walk_->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) count(name, st);
+    }
+}
+
+void DiskQuota::Look::count(const std::string& name, const struct stat& st) {
+    const FileId id{st.st_dev, st.st_ino};
+    const bool directory = S_ISDIR(st.st_mode);
+    if (directory || st.st_nlink == 1 || walk_->linked.insert(id).second) {
+        const std::lock_guard lock(quota_->mutex_);
+        if (quota_->files_.count(id) == 0) walk_->found += bytes_of(st);
+    }
+    if (!directory) return;
+    // What others keep from us, such as lost+found, did not come by us.
+    const bool shut =
+        st.st_uid != ::geteuid() && ::faccessat(walk_->fd.get(), name.c_str(), R_OK | X_OK, AT_EACCESS) != 0;
+    if (!shut) walk_->directories.push_back(walk_->directory.empty() ? name : walk_->directory + '/' + name);
+}
+
+void DiskQuota::end_walk(std::optional<std::uint64_t> found) {
     walking_ = false;
-    whole_ = walk.whole;
-    on_disk_ = walk.found;
+    if (found) {
+        whole_ = *found <= limit_;
+        on_disk_ = *found;
+    }
     for (auto at = files_.begin(); at != files_.end();) {
         if (!at->second.over) {
             ++at;
@@ -77,48 +158,29 @@ void DiskQuota::end_walk(const Walk& walk) {
         under_way_ -= at->second.bytes;
         at = files_.erase(at);
     }
-    walked_.notify_all();
 }
 
-Result<void> DiskQuota::look_into(Walk& walk, const std::string& directory) {
-    int error = 0;
-    const UniqueFd fd = top_->open_at(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, error);
-    if (!fd) {
-        // Others have removed or replaced it meanwhile.
-        const bool gone = error == ENOENT || error == ENOTDIR || error == ELOOP;
-        return gone ? Result<void>() : io_error("quota: cannot measure", directory, error);
-    }
-    for (const std::string& name : names_in(fd.get(), error)) {
-        struct stat st = {};
-        if (::fstatat(fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        count(walk, st);
-        if (!S_ISDIR(st.st_mode)) continue;
-        // What others keep from us, such as lost+found, did not come by us.
-        if (::faccessat(fd.get(), name.c_str(), R_OK | X_OK, AT_EACCESS) != 0 && st.st_uid != ::geteuid()) continue;
-        walk.directories.push_back(directory.empty() ? name : directory + '/' + name);
-    }
-    return error == 0 ? Result<void>() : io_error("quota: cannot measure", directory, error);
+bool DiskQuota::fits(std::uint64_t bytes) const {
+    return whole_ && on_disk_ <= limit_ && under_way_ <= limit_ - on_disk_ && bytes <= limit_ - on_disk_ - under_way_;
 }
 
-void DiskQuota::count(Walk& walk, const struct stat& st) {
-    const FileId id{st.st_dev, st.st_ino};
-    if (!S_ISDIR(st.st_mode) && st.st_nlink > 1 && !walk.linked.insert(id).second) return;
+void DiskQuota::note_room(std::uint64_t bytes) {
+    full_for_ = bytes;
+    full_until_ = fits(bytes) ? Time() : std::chrono::steady_clock::now() + kBelieved;
+}
+
+bool DiskQuota::is_known(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (files_.count(id) == 0) walk.found += bytes_of(st);
+    return fits(bytes) || (bytes >= full_for_ && std::chrono::steady_clock::now() < full_until_);
 }
 
-bool DiskQuota::take(std::uint64_t bytes) {
-    if (!whole_ || on_disk_ > limit_ || under_way_ > limit_ - on_disk_ || bytes > limit_ - on_disk_ - under_way_)
-        return false;
-    under_way_ += bytes;
-    return true;
-}
-
-DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file) : quota_(std::move(quota)) {
+DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted)
+    : quota_(std::move(quota)) {
     const std::lock_guard lock(quota_->mutex_);
-    // What an earlier run left of it counts twice until the next look on the disk: whether it does is not known here.
     entry_ = quota_->files_.insert({{file.st_dev, file.st_ino}, {bytes_of(file), false}});
     quota_->under_way_ += bytes_of(file);
+    // Of a sum that is not whole nothing can be taken.
+    if (counted && quota_->whole_) quota_->on_disk_ -= std::min(quota_->on_disk_, bytes_of(file));
 }
 
 DiskQuota::Charge::~Charge() {
@@ -131,25 +193,11 @@ DiskQuota::Charge::~Charge() {
 }
 
 bool DiskQuota::Charge::grow(std::uint64_t bytes) {
-    std::unique_lock lock(quota_->mutex_);
+    const std::lock_guard lock(quota_->mutex_);
     UnderWay& own = entry_->second;
     if (bytes <= own.bytes) return true;
-    // Where there is no room something may have been deleted or replaced since the last look: one that begins now
-    // knows.
-    const std::uint64_t asked = quota_->walks_;
-    while (!quota_->take(bytes - own.bytes)) {
-        if (!quota_->top_) return false;
-        if (quota_->walking_) {
-            quota_->walked_.wait(lock, [this] { return !quota_->walking_; });
-            continue;
-        }
-        if (quota_->walks_ > asked) return false;
-        quota_->walking_ = true;
-        lock.unlock();
-        const auto walked = quota_->walk();
-        lock.lock();
-        if (!walked) return false;
-    }
+    if (!quota_->fits(bytes - own.bytes)) return false;
+    quota_->under_way_ += bytes - own.bytes;
     own.bytes = bytes;
     return true;
 }

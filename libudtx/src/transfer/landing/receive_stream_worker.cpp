@@ -185,7 +185,7 @@ class FileLanding final : public StreamLanding {
     }
     void complete(const Digest& digest) override {
         std::vector<Commit> batch;
-        batch.push_back(file_->into_commit(0, check_.bytes()));
+        batch.push_back(file_->into_commit(0, check_.bytes(), false));
         file_.reset();
         batch.back().keep_existing = keep_existing_;
         CommitCallbacks callbacks;

@@ -85,9 +85,10 @@ class TreeLanding final : public Landing {
 
     bool begun() override;
     void take(ReceiveOp op) override {
-        if (writer_) std::visit(*this, std::move(op));
+        if (writer_) std::visit(*this, op);
     }
     bool go_on() override {
+        if (waiting_) return write_waiting();
         if (keeping_) return keep_piece();
         if (finish_) return finish_more();
         return writer_ && writer_->go_on_answering([this](message::Answer answer) { tell(std::move(answer)); });
@@ -96,7 +97,14 @@ class TreeLanding final : public Landing {
     [[nodiscard]] std::uint64_t held() const override { return writer_ ? writer_->held() : 0; }
 
     void operator()(const op::BeginEntry& o) { writer_->begin_entry(o.entry); }
-    void operator()(const op::WritePiece& o) {
+    void operator()(op::WritePiece& o) {
+        if (must_look(o.piece.piece.file, o.piece.piece.length)) {
+            waiting_ = std::move(o);
+        } else {
+            write(o);
+        }
+    }
+    void write(const op::WritePiece& o) {
         const std::uint64_t length = o.piece.piece.length;
         writer_->write_piece(o.piece);
         links_.report.edit([&](Progress& progress, Outcome& outcome) {
@@ -129,9 +137,32 @@ class TreeLanding final : public Landing {
     /// Everything but the journal, for which others may have to make way.
     void open_journal();
     void begin();
+    /// Something may have made room in the quota since the last look at the disk: nothing is refused before the next.
+    bool must_look(std::uint64_t index, std::uint64_t piece) {
+        if (std::exchange(looked_, false)) return false;
+        const std::uint64_t missing = writer_->missing_in_quota(index, piece);
+        if (missing > 0) look_.emplace(rights_.room.quota, missing);
+        return missing > 0;
+    }
+    /// False: not yet.
+    bool has_looked() {
+        const auto over = look_->go_on(base_);
+        if (over && !*over) return false;
+        if (!over && !std::exchange(look_failed_, true)) note(links_, over.error().message);
+        look_.reset();
+        return looked_ = true;
+    }
+    bool write_waiting() {
+        const op::WritePiece piece = std::move(*waiting_);
+        waiting_.reset();
+        looked_ = false;
+        write(piece);
+        return true;
+    }
     /// Each may have to be copied.
     bool keep_piece() {
         op::KeepPieces& rest = *keeping_;
+        if (must_look(rest.index, piece_length(rest.extent.offset, rest.extent.length))) return true;
         const Extent piece{rest.extent.offset, piece_length(rest.extent.offset, rest.extent.length)};
         writer_->keep_pieces(rest.index, piece, rest.first_ordinal++);
         rest.extent.offset += piece.length;
@@ -176,6 +207,10 @@ class TreeLanding final : public Landing {
     const WorkerLinks links_;
     bool opened_ = false;
     bool answering_ = false;
+    std::optional<op::WritePiece> waiting_;  // for the look at the disk
+    std::optional<DiskQuota::Look> look_;    // while it is under way
+    bool looked_ = false;                    // what comes next is judged by what is known
+    bool look_failed_ = false;
     std::optional<op::KeepPieces> keeping_;  // what is left of it
     std::optional<message::Finish> finish_;  // while that is being done
     std::string notes_;                      // for the user
@@ -261,7 +296,7 @@ message::Totals totals_of(const JobReport& report) {
 }
 
 bool TreeLanding::begun() {
-    if (writer_) return true;
+    if (writer_) return !look_ || has_looked();
     if (!std::exchange(opened_, true)) {
         auto root = base_.make_subdirectory(join_path(offer_.destination));
         if (root) {

@@ -120,11 +120,9 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const std::shared_ptr<DiskQuota>& quota) {
-    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st);
+    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st, adopted_);
     if (charge_->grow(bytes)) return {};
-    return error("no room in the quota of " + std::to_string(quota->limit()) +
-                     " bytes (at the receiver: delete something, or raise the key's quota) for",
-                 EDQUOT);
+    return error("no room in the key's quota (at the receiver: delete something, or raise the quota) for", EDQUOT);
 }
 
 Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more) {
@@ -299,11 +297,12 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
     return {};
 }
 
-Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size) {
+Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes) {
     struct stat st = {};
     if (fd_ && look(st) == 0) {
         is_ = FileId::of(st);
-        if (charge_) charge_->settle(static_cast<std::uint64_t>(st.st_blocks) * 512);
+        // Some file systems count blocks only when they have been written out.
+        if (charge_) charge_->settle(std::max(static_cast<std::uint64_t>(st.st_blocks) * 512, holes ? 0 : size));
     }
     charge_.reset();
     Commit commit;

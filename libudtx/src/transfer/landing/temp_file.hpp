@@ -66,8 +66,8 @@ class TempFile {
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset);
     /// As it stands on the disk now; 0 or an errno.
     [[nodiscard]] int look(struct stat& st) const;
-    /// Hands the descriptor and the names over.
-    [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size);
+    /// Hands the descriptor and the names over. `holes`: not all of its size may be on the disk.
+    [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
     /// Gives the descriptor back; the file stays.
     void rest();

@@ -299,15 +299,28 @@ bool TreeWriter::may_stand(const OpenFile& file) {
 
 Result<void> TreeWriter::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {
     auto room = file.find_room(bytes, options_.room, more);
-    if (room || !options_.occupied) return room;
+    // What has been replaced meanwhile makes room on the disk; in a quota only a look at it finds that out.
+    if (room || !options_.occupied || room.error().system_error == EDQUOT) return room;
     committer_->flush();
     return file.find_room(bytes, options_.room, more);
 }
 
+std::uint64_t TreeWriter::missing_in_quota(std::uint64_t index, std::uint64_t piece) {
+    const auto at = files_.find(index);
+    if (!options_.room.quota || at == files_.end()) return 0;
+    const OpenFile& file = at->second;
+    const bool piecewise = file.sparse || options_.sparse;
+    if (file.looked_for_room && !piecewise) return 0;
+    constexpr std::uint64_t kBlock = 4096;
+    const std::uint64_t bytes = ((piecewise ? piece : file.size) + kBlock - 1) / kBlock * kBlock;
+    if (options_.room.quota->is_known(bytes)) return 0;
+    if (options_.occupied) committer_->flush();
+    return bytes;
+}
+
 Result<void> TreeWriter::reserve(OpenFile& file, std::uint64_t piece) {
-    const bool holes = file.sparse || options_.sparse;
     // What will be a hole is not known before.
-    if (holes) return options_.room.any() ? find_room(*file.file, 0, piece) : Result<void>();
+    if (file.sparse || options_.sparse) return options_.room.any() ? find_room(*file.file, 0, piece) : Result<void>();
     if (!std::exchange(file.looked_for_room, true) && (options_.room.any() || file.size > kPieceBytes)) {
         if (auto room = find_room(*file.file, file.size); !room) return room;
     }
@@ -439,7 +452,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     }
     disk_.succeeded();
     if (const auto way = make_way(file.path); !way) return drop(index, way.error());
-    Commit commit = file.file->into_commit(index, file.size);
+    Commit commit = file.file->into_commit(index, file.size, has_holes(file));
     commit.time = file.attributes.mtime;
     commit.had = file.had;
     commit.done = done_record(file);

@@ -85,6 +85,9 @@ class TreeWriter {
     /// Bytes of pieces that were written, but for those of files that were begun and turned out to be there.
     [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
     void check_digests(const message::Digests& digests);
+    /// So many bytes may be missing in the quota for the next piece of a file, and a look at the disk would tell: what
+    /// is complete has its name now. 0: there is nothing to find out.
+    [[nodiscard]] std::uint64_t missing_in_quota(std::uint64_t index, std::uint64_t piece);
     /// What there is of a file. Before its entry.
     void answer(const message::Query& query, const ReceiveResume::Reply& reply);
     /// A file is read for an answer, piece by piece: reads one. False: there is no more of it.
@@ -189,6 +192,8 @@ class TreeWriter {
     [[nodiscard]] bool may_stand(const OpenFile& file);
     /// Within the limits, when what is complete has replaced what stood under its name.
     Result<void> find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more = 0);
+    /// Not all of its size may be on the disk.
+    [[nodiscard]] bool has_holes(const OpenFile& file) const { return file.holes || file.sparse || options_.sparse; }
     /// Room for all of an open file, once; with holes for the next of its pieces.
     Result<void> reserve(OpenFile& file, std::uint64_t piece);
     Result<void> make_temporary(std::uint64_t index, OpenFile& file);

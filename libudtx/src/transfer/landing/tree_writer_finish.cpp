@@ -235,7 +235,7 @@ void TreeWriter::copy_more() {
         return fail(over.index, over.path, done.error());
     }
     callbacks_.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
-    Commit commit = over.file.into_commit(over.index, over.size);
+    Commit commit = over.file.into_commit(over.index, over.size, true);
     commit.keep_existing = options_.overwrite == Overwrite::never;
     committer_->submit(std::move(commit));
 }
