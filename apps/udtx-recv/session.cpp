@@ -13,8 +13,10 @@ namespace udtx::apps {
 namespace {
 /// So long an aborted transfer has to be tidied up, told and closed in good order.
 constexpr Duration kAnswerWithin = std::chrono::seconds(2);
-/// So long a peer has to say what it wants. Ours says it at once.
+/// So long a peer that says nothing has to say what it wants. Ours says it at once ...
 constexpr Duration kFirstWordWithin = std::chrono::seconds(15);
+/// ... and so long all of that may take, with a long list of names on a slow line.
+constexpr Duration kRequestWithin = std::chrono::minutes(10);
 }  // namespace
 
 Session::Session(io::Driver& driver, proto::Connection& connection, std::string who, std::uint64_t owner,
@@ -26,6 +28,7 @@ Session::Session(io::Driver& driver, proto::Connection& connection, std::string 
       owner_(owner),
       directory_(std::move(directory)),
       start_(io::monotonic_now()),
+      heard_at_(start_),
       most_(most),
       cap_(cap),
       observer_(DataEnd::receiver, false, peer_) {}
@@ -57,7 +60,8 @@ void Session::look(Instant now, Duration protocol) {
     if (sends()) observer_.become(DataEnd::sender);
     const transfer::ReceiveJob* receiver = job_->receiver();
     const transfer::Progress progress = job_->progress();
-    idle_ = stall_.idle(now - start_, progress);
+    if (const std::uint64_t heard = job_->heard(); heard != std::exchange(heard_, heard)) heard_at_ = now;
+    idle_ = is_silent() ? now - heard_at_ : stall_.idle(now - start_, progress);
     observer_.look({.at = now - start_,
                     .progress = progress,
                     .stats = final_stats(),
@@ -123,8 +127,12 @@ void Session::watch(Instant now, std::optional<Duration> patience) {
         // The sender had its time to hear what was delivered and to close.
         if (now >= aborted_at_ + kAnswerWithin && !std::exchange(closed_, true)) ask_to_end();
     } else if (is_silent()) {
-        if (now - start_ >= kFirstWordWithin) {
-            abort(now, ErrorCode::timeout, "nothing was asked for within " + format_elapsed(kFirstWordWithin));
+        if (idle() >= kFirstWordWithin) {
+            abort(now, ErrorCode::timeout,
+                  (heard_ == 0 ? "nothing was asked for within " : "nothing more of a request came within ") +
+                      format_elapsed(kFirstWordWithin));
+        } else if (now - start_ >= kRequestWithin) {
+            abort(now, ErrorCode::timeout, "a request was not whole within " + format_elapsed(kRequestWithin));
         }
     } else if (patience && idle() >= *patience) {
         abort(now, ErrorCode::timeout, "nothing moved for " + format_elapsed(*patience));

@@ -42,7 +42,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
 
     /// Memory that the peer makes this end hold.
     [[nodiscard]] std::uint64_t held() const { return job_->held() + unread_; }
-    /// So long look() has seen nothing move.
+    /// So long look() has seen nothing move: of a transfer, or of the word of what is wanted.
     [[nodiscard]] Duration idle() const noexcept { return idle_; }
     /// It has not said yet what it wants.
     [[nodiscard]] bool is_silent() const noexcept { return job_->receiver() == nullptr && job_->sender() == nullptr; }
@@ -70,7 +70,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     /// Ends the transfer in good order; watch() sees to it that it does end.
     void abort(Instant now, ErrorCode code, const std::string& reason);
     /// Ends the transfer when look() saw nothing move for `patience`, and a session whose peer does not say what it
-    /// wants.
+    /// wants, or does not come to the end of it.
     void watch(Instant now, std::optional<Duration> patience);
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -91,6 +91,8 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     std::uint64_t owner_;
     std::string directory_;
     Instant start_;
+    std::uint64_t heard_ = 0;  // when last looked at ...
+    Instant heard_at_;         // ... and since when
     std::shared_ptr<std::atomic<bool>> done_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
     Rate most_;

@@ -1,4 +1,5 @@
-# Clients with a valid key that never say what they want are put out, and one key does not take the place of others.
+# Clients with a valid key that never say what they want are put out, one whose word is on its way is not, and one key
+# does not take the place of others.
 # silence.sh TOOLS SILENT_CLIENTS
 . "$(dirname "$0")/../loopback/lib.sh"
 silent=$2
@@ -11,11 +12,14 @@ start_recv pinned --dir "$work/dst" --identity "$work/server" --authorized-keys 
 pinned=$port
 start_recv shared --dir "$work/dst2" --psk-file "$work/psk"
 
+"$silent" "$work/bob" "$pinned" 1 "$(cut -d' ' -f1,2 "$work/server.pub")" slowly >"$work/slow.out" 2>"$work/slow.err" &
+slow=$!
+until_true 60 grep -q '^in$' "$work/slow.out"
 "$silent" "$work/alice" "$pinned" 300 "$(cut -d' ' -f1,2 "$work/server.pub")" >"$work/alice.out" 2>"$work/alice.err" &
 alice=$!
 "$silent" "$work/psk" "$port" 100 >"$work/all.out" 2>"$work/all.err" &
 all=$!
-receivers+=("$alice" "$all")
+receivers+=("$alice" "$all" "$slow")
 for name in alice all; do until_true 60 grep -q '^in$' "$work/$name.out"; done
 
 # Another key, and another client with the same, are served at once.
@@ -24,6 +28,8 @@ timeout 20 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" 
 timeout 20 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/" 2>"$work/last.err" || fail "nobody else is served"
 
 for clients in "$alice" "$all"; do wait_for 0 "$clients"; done
+# It came first, and half of what it wants has not come yet.
+[ "$(cat "$work/slow.out")" = in ] || fail "who spoke all the time was put out: $(cat "$work/slow.out" "$work/slow.err")"
 # Those beyond a quarter of the server took the place of others of the same key, or were refused.
 grep -qE '^[0-9]+ .*(others need the place|as many connections as one may have)' "$work/alice.out" ||
     fail "one key took all it wanted: $(cat "$work/alice.out")"

@@ -1,19 +1,24 @@
 // Clients with a valid key that are let in and never say what they want, or send what the server has to remember.
 //
-//   silent_clients PSK PORT COUNT                         prints "in" when each has been let in or refused, and when
-//   the silent_clients IDENTITY PORT COUNT SERVER_KEY [MIB]   server has put out all of them a line "N REASON" for each
-//   reason
+//   silent_clients PSK PORT COUNT
+//   silent_clients IDENTITY PORT COUNT SERVER_KEY [MIB | slowly]
+//
+// Prints "in" when each has been let in or refused, and when the server has put out all of them a line "N REASON" for
+// each reason. Slowly: they do say what they want, a byte each half second.
 //
 // With MIB each offers a transfer, begins files that never end and sends so much data that belongs to none of them;
 // every reason is told at once, after "out".
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <future>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,10 +43,15 @@ class Crowd {
   public:
     Crowd(io::Driver& driver, std::uint16_t port, std::size_t count, std::size_t data)
         : driver_(driver), server_(test::loopback(port)), count_(count) {
-        if (data == 0) return;
-        data_.emplace(std::shared_ptr<std::byte[]>(new std::byte[data]()), data);
         transfer::MessageWriter out;
-        out.put(transfer::message::Offer{});
+        transfer::message::Offer offer;
+        if (data == 0) offer.destination = {std::string(200, 'x')};  // it takes its time
+        out.put(offer);
+        if (data > 0) begin_files(out);
+        words_ = {out.bytes().begin(), out.bytes().end()};
+        if (data > 0) data_.emplace(std::shared_ptr<std::byte[]>(new std::byte[data]()), data);
+    }
+    static void begin_files(transfer::MessageWriter& out) {
         for (std::uint64_t index = 0; index < kFiles; ++index) {
             transfer::message::Entry entry;
             entry.index = index;
@@ -49,7 +59,6 @@ class Crowd {
             out.put(entry);
             out.put(transfer::message::FileEnd{index, transfer::FileStatus::ok, transfer::Digest()});
         }
-        words_ = {out.bytes().begin(), out.bytes().end()};
     }
     void begin() {
         while (dialled_ < count_ && dialled_ - in_ - refused_ < kAtOnce) {
@@ -58,6 +67,13 @@ class Crowd {
         }
     }
     void wait() { over_.get_future().wait(); }
+    /// Until the process ends.
+    void wait_slowly() {
+        for (const auto over = over_.get_future();
+             over.wait_for(std::chrono::milliseconds(500)) == std::future_status::timeout;) {
+            driver_.post([this] { say_more(); });
+        }
+    }
 
   private:
     class Client final : public proto::ConnectionHandler {
@@ -69,7 +85,10 @@ class Crowd {
                 crowd_.speak(connection);
                 crowd_.come_in();
             }
-            if (const auto* closed = std::get_if<proto::event::Closed>(&event)) crowd_.go(in_, closed->reason.message);
+            if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
+                crowd_.connections_.erase(&connection);
+                crowd_.go(in_, closed->reason.message);
+            }
         }
         void on_wake(Instant /*now*/, proto::Connection& /*connection*/) override {}
         void on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) override {}
@@ -79,7 +98,15 @@ class Crowd {
         bool in_ = false;
     };
 
+    void say_more() {
+        const std::span next(words_.data() + said_++ % words_.size(), 1);
+        for (auto& [connection, control] : connections_) {
+            if (!control) control = need(connection->open_stream(StreamKind::ordered));
+            need(connection->write(*control, Chunk::copy_of(next)));
+        }
+    }
     void speak(proto::Connection& connection) {
+        connections_[&connection];
         if (!data_) return;
         const StreamId control = need(connection.open_stream(StreamKind::ordered));
         need(connection.write(control, Chunk::copy_of(words_)));
@@ -113,6 +140,8 @@ class Crowd {
     const std::size_t count_;
     std::optional<Chunk> data_;     // for all of them
     std::vector<std::byte> words_;  // before it
+    std::size_t said_ = 0;          // of them, by those that speak slowly
+    std::map<proto::Connection*, std::optional<StreamId>> connections_;
     std::size_t dialled_ = 0;
     std::size_t in_ = 0;
     std::size_t refused_ = 0;
@@ -139,16 +168,18 @@ Credentials credentials(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 4 || argc > 6) die("usage: silent_clients PSK PORT COUNT | IDENTITY PORT COUNT SERVER_KEY [MIB]");
+    if (argc < 4 || argc > 6)
+        die("usage: silent_clients PSK PORT COUNT | IDENTITY PORT COUNT SERVER_KEY [MIB | slowly]");
+    const bool slowly = argc == 6 && std::string_view(argv[5]) == "slowly";
     TransportConfig config;
     config.keep_alive = std::chrono::seconds(1);
     const auto transport = need(apps::Transport::make(credentials(argc, argv), config));
     need(transport->driver().open(test::loopback()));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]),
-                argc == 6 ? number(argv[5]) << 20U : 0);
+                argc == 6 && !slowly ? number(argv[5]) << 20U : 0);
     transport->driver().post([&crowd] { crowd.begin(); });
     transport->start();
-    crowd.wait();
+    slowly ? crowd.wait_slowly() : crowd.wait();
     transport->stop(std::chrono::milliseconds(300));
     return 0;
 }

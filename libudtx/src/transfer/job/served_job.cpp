@@ -104,6 +104,7 @@ void ServedJob::read_control(Instant now, proto::Connection& connection) {
             if (got.end) end(now, connection, broken("the other side ended the control stream"));
             return;
         }
+        heard_ += got.bytes;
         incoming_.feed(std::span(block).first(got.bytes));
     }
 }

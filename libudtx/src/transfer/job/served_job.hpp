@@ -43,6 +43,8 @@ class ServedJob final : public Job {
     [[nodiscard]] bool at_rest() const noexcept;
     /// Memory that the other side made us hold, but for what waits in the connection.
     [[nodiscard]] std::uint64_t held() const;
+    /// Bytes of what the other side wants, as far as they came before it was known.
+    [[nodiscard]] std::uint64_t heard() const noexcept { return heard_; }
     /// The other side asked for something, granted or not.
     [[nodiscard]] bool fetches() const noexcept { return fetches_; }
     /// What was asked for is not allowed: result() says why.
@@ -81,6 +83,7 @@ class ServedJob final : public Job {
     bool ended_ = false;
     std::atomic<bool> refused_{false};
     std::atomic<bool> fetches_{false};
+    std::atomic<std::uint64_t> heard_{0};
     std::atomic<std::uint64_t> waiting_{0};  // bytes of a request, and of what came before its end
     std::atomic<ReceiveJob*> receiver_{nullptr};
     std::atomic<SendJob*> sender_{nullptr};
