@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <string>
+#include <tuple>
 
+#include "common/group_memory.hpp"
 #include "common/units.hpp"
 #include "transfer/names.hpp"
 
@@ -23,24 +24,13 @@ constexpr Duration kIdleFor = std::chrono::seconds(15);
 
 constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
 
-/// What a container or a service may have (cgroup v2); much where there is no such limit.
-std::uint64_t memory_of_group() {
-    std::ifstream groups("/proc/self/cgroup");
-    std::string line;
-    while (std::getline(groups, line) && !line.starts_with("0::")) {
-    }
-    std::uint64_t bytes = 0;
-    const std::string path = line.starts_with("0::") ? line.substr(3) : "";
-    return std::ifstream("/sys/fs/cgroup" + path + "/memory.max") >> bytes ? bytes : UINT64_MAX;  // "max": no number
-}
-
 /// Bytes that this process may have.
 std::uint64_t memory_of_process() {
     const long pages = ::sysconf(_SC_PHYS_PAGES);
     const long page = ::sysconf(_SC_PAGESIZE);
     std::uint64_t bytes =
         pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
-    bytes = std::min(bytes, memory_of_group());
+    bytes = std::min(bytes, memory_of_groups());
     for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
         rlimit limit{};
         if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -54,12 +44,17 @@ bool may_give_way(const Session& session) {
     return !session.leaves() && session.idle() >= (session.is_silent() ? kSilentFor : kIdleFor);
 }
 
-/// Of those of `owner` (0: of all) the one that has been idle for longest, if one may give way.
+/// Of those of `owner` (0: of whoever has most of those who have one) the one that has been idle for longest, if one
+/// may give way.
 bool make_way(const KeyBudget::Sessions& sessions, std::uint64_t owner) {
+    std::map<std::uint64_t, std::size_t> owned;
+    for (const auto& session : sessions) owned[session->owner()] += session->leaves() ? 0 : 1;
+    std::tuple<std::size_t, Duration> most;
     Session* idlest = nullptr;
     for (const auto& session : sessions) {
-        if (owner != 0 && session->owner() != owner) continue;
-        if (may_give_way(*session) && (idlest == nullptr || idlest->idle() < session->idle())) idlest = session.get();
+        if ((owner != 0 && session->owner() != owner) || !may_give_way(*session)) continue;
+        const std::tuple rank(owned[session->owner()], session->idle());
+        if (idlest == nullptr || most < rank) std::tie(most, idlest) = std::tuple(rank, session.get());
     }
     if (idlest == nullptr) return false;
     idlest->give_way(ErrorCode::timeout,
