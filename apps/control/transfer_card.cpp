@@ -18,11 +18,6 @@ namespace {
 constexpr std::size_t kMostSources = 16;
 constexpr std::size_t kMostServed = 100;
 
-std::string user_name() {
-    const passwd* entry = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): one thread answers
-    return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
-}
-
 std::uint16_t port_of(const TransferCard& card, const Observation& seen) {
     if (card.port != 0 || !seen.stats || seen.stats->paths.empty()) return card.port;
     return seen.stats->paths.front().remote.port;
@@ -64,6 +59,11 @@ std::string place(const std::string& directory) {
 
 }  // namespace
 
+std::string user_name() {
+    const passwd* entry = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): before there are threads
+    return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+}
+
 std::string seen_from_elsewhere(const std::string& path) {
     if (path == "-") return path;
     std::error_code error;
@@ -76,7 +76,7 @@ std::string status_json(const TransferCard& card, const Observation& seen, const
     json.begin_object();
     json.key("program").string(card.program);
     json.key("role").string(card.role);
-    json.key("user").string(user_name());
+    json.key("user").string(card.user);
     const std::uint16_t port = port_of(card, seen);
     json.key("port");
     port == 0 ? json.null() : json.number(std::uint64_t{port});
@@ -100,7 +100,7 @@ std::string status_json(const TransferCard& card, const Observation& seen, const
 
 std::string status_lines(const TransferCard& card, const Observation& seen, const std::vector<ServedTransfer>& served) {
     const std::uint16_t port = port_of(card, seen);
-    std::string text = user_name() + "  " + card.program + ", " + card.role;
+    std::string text = card.user + "  " + card.program + ", " + card.role;
     if (port != 0) text += " on port " + std::to_string(port);
     if (!card.sources.empty()) text += ": " + joined(card.sources) + " to " + place(card.destination);
     if (card.sources.empty()) text += ": " + place(card.destination);

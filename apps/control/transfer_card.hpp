@@ -9,6 +9,9 @@
 
 namespace udtx::apps {
 
+/// Of this process; its number where it has no name.
+[[nodiscard]] std::string user_name();
+
 struct TransferCard {
     std::string program;  ///< "udtx-send"
     std::string role;     ///< "sender" or "receiver" of one transfer; "server" of those who come
@@ -16,6 +19,7 @@ struct TransferCard {
     std::uint16_t port = 0;
     std::vector<std::string> sources{};  ///< a server's are its clients' affair
     std::string destination{};
+    std::string user = user_name();  ///< looked up before a sandbox cuts off the service that knows
 };
 
 /// One of those that a server has.

@@ -5,14 +5,19 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -59,6 +64,7 @@ constexpr auto kRefused = std::to_array<long>({
     432L /* fsmount */,
     433L /* fspick */,
     442L /* mount_setattr */,
+    443L /* quotactl_fd */,
     // The kernel: its code, its clocks, and what of it was broken most.
     SYS_kexec_load,
     SYS_init_module,
@@ -90,36 +96,66 @@ constexpr auto kRefused = std::to_array<long>({
 #endif
 });
 
+/// What a terminal would take as typed by its user.
+constexpr auto kTyping = std::to_array<std::uint32_t>({TIOCSTI, 0x541C /* TIOCLINUX */});
+
+constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
+
+sock_filter load(std::size_t offset) { return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
+sock_filter end(std::uint32_t verdict) { return BPF_STMT(BPF_RET | BPF_K, verdict); }
+sock_filter skip_unless(std::uint32_t value, std::size_t lines) {
+    return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, static_cast<std::uint8_t>(lines));
+}
+void add(std::vector<sock_filter>& lines, std::initializer_list<sock_filter> more) { lines.insert(lines.end(), more); }
+
+/// Where the number of the call is loaded: refuses the call with one of these as an argument, of which the system sees
+/// 32 bits.
+void refuse_with(std::vector<sock_filter>& lines, long call, std::size_t argument,
+                 std::span<const std::uint32_t> values) {
+    static_assert(std::endian::native == std::endian::little);
+    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 2 * values.size() + 2),
+                load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t))});
+    for (const std::uint32_t value : values) add(lines, {skip_unless(value, 1), end(kRefuse)});
+    lines.push_back(load(offsetof(seccomp_data, nr)));
+}
+
 std::vector<sock_filter> program() {
-    const auto load = [](std::size_t offset) {
-        return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-    };
-    constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
-    const auto end = [](std::uint32_t verdict) { return sock_filter BPF_STMT(BPF_RET | BPF_K, verdict); };
     std::vector<sock_filter> lines{
         load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kProcessor, 1, 0),      end(kRefuse),
         load(offsetof(seccomp_data, nr)),   BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbering, 0, 1), end(kRefuse)};
-    for (const long number : kRefused) {
-        lines.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1));
-        lines.push_back(end(kRefuse));
-    }
+    for (const long number : kRefused) add(lines, {skip_unless(static_cast<std::uint32_t>(number), 1), end(kRefuse)});
+    refuse_with(lines, SYS_ioctl, 1, kTyping);
     lines.push_back(end(SECCOMP_RET_ALLOW));
     return lines;
 }
 
-}  // namespace
+/// The filter above has seen to the processor. Pairs are refused as well: one half can be turned to somebody else.
+std::vector<sock_filter> program_of_sockets() {
+    constexpr std::array<std::uint32_t, 1> kLocal{AF_UNIX};
+    std::vector<sock_filter> lines{load(offsetof(seccomp_data, nr))};
+    refuse_with(lines, SYS_socket, 0, kLocal);
+    refuse_with(lines, SYS_socketpair, 0, kLocal);
+    lines.push_back(end(SECCOMP_RET_ALLOW));
+    return lines;
+}
 
-Result<void> enter_call_filter() {
-    std::vector<sock_filter> lines = program();
+Result<void> take(std::vector<sock_filter> lines, unsigned flags) {
     const sock_fprog text{static_cast<unsigned short>(lines.size()), lines.data()};
-    if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kNoMitigation, &text) == 0) return {};
+    long done = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | kNoMitigation, &text);
     // Linux before 4.17 knows no such flag.
-    if (errno == EINVAL && ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &text) == 0) return {};
-    const int error = errno;
+    if (done < 0 && errno == EINVAL) done = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &text);
+    if (done == 0) return {};
+    const int error = done > 0 ? EBUSY : errno;  // it is the number of a thread that cannot follow
     return Error{ErrorCode::file_io, "seccomp: " + std::generic_category().message(error), error};
 }
+
+}  // namespace
+
+Result<void> enter_call_filter() { return take(program(), 0); }
+Result<void> refuse_local_sockets() { return take(program_of_sockets(), SECCOMP_FILTER_FLAG_TSYNC); }
 #else
 Result<void> enter_call_filter() { return Error{ErrorCode::file_io, "seccomp: of Linux, on x86-64 and 64-bit ARM"}; }
+Result<void> refuse_local_sockets() { return enter_call_filter(); }
 #endif
 
 }  // namespace udtx::apps

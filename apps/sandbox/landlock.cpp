@@ -72,9 +72,9 @@ class Rules {
     Rules(int ruleset, std::uint64_t handled) : ruleset_(ruleset), handled_(handled) {}
 
     /// What cannot be had is left out: less is allowed then, not all.
-    void allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false) {
+    void allow(const std::vector<std::string>& paths, std::uint64_t rights, bool make = false, int flags = 0) {
         for (const std::string& path : paths) {
-            UniqueFd at(open_file(path.c_str(), O_PATH | O_CLOEXEC));
+            UniqueFd at(open_file(path.c_str(), O_PATH | O_CLOEXEC | flags));
             if (!at && errno == ENOENT && make) {
                 at.reset(open_file(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
             }
@@ -110,7 +110,8 @@ Result<std::vector<PlaceLeftOut>> enter_landlock(int version, const SandboxPlace
     constexpr std::uint64_t kContent = access::kWriteFile | access::kTruncate;
     constexpr std::uint64_t kTree =
         kNames | kContent | access::kMakeDirectory | access::kRemoveDirectory | access::kMakeLink | access::kRefer;
-    rules.allow(places.trees, kTree);
+    // As a directory: what is mounted when it is needed is mounted now.
+    rules.allow(places.trees, kTree, false, O_DIRECTORY);
     rules.allow(places.files, kContent, true);
     rules.allow(places.renames, kNames);
     rules.allow(places.links, access::kMakeFile);

@@ -63,7 +63,14 @@ Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places) {
         kept ? "writes below its directories only" : "writes anywhere (" + kept.error().message + ")";
     const std::string calls = filtered ? "starts no programs" : "starts programs (" + filtered.error().message + ")";
     return Sandbox{"sandbox: " + files + "; " + calls, !kept && landlock_version() >= kLeastLandlock,
-                   kept ? *kept : std::vector<PlaceLeftOut>()};
+                   kept ? *kept : std::vector<PlaceLeftOut>(), static_cast<bool>(kept), static_cast<bool>(filtered)};
+}
+
+Result<void> seal_sandbox(SandboxMode mode, const Sandbox& sandbox) {
+    if (!sandbox.filtered) return {};
+    const auto sealed = refuse_local_sockets();
+    if (sealed || mode != SandboxMode::on) return {};
+    return Error{sealed.error().code, "--sandbox on: " + sealed.error().message};
 }
 
 }  // namespace udtx::apps

@@ -33,10 +33,15 @@ struct Sandbox {
     std::string line;                      ///< what holds
     bool failed = false;                   ///< the system has one and did not give it
     std::vector<PlaceLeftOut> left_out{};  ///< places that cannot be written
+    bool confined = false;                 ///< nothing is written elsewhere
+    bool filtered = false;                 ///< calls are refused
 };
 
 /// Holds for this thread and for all that it starts from now on, to the end of the process. An error: `on`, and the
 /// system cannot.
 Result<Sandbox> enter_sandbox(SandboxMode mode, const SandboxPlaces& places);
+/// When the sockets are open that other programs of this machine may call: no more of those, in no thread that was
+/// started since. An error as above.
+Result<void> seal_sandbox(SandboxMode mode, const Sandbox& sandbox);
 
 }  // namespace udtx::apps

@@ -57,6 +57,8 @@ class Server {
         }
     }
 
+    /// What the sandbox lets be written.
+    void note_places(const std::vector<std::string>& directories) { places_.note(directories); }
     Result<void> open_report() { return watch_.open_report(); }
     Result<void> watch(std::uint16_t port) {
         return watch_.start(
@@ -190,6 +192,8 @@ class Server {
         transfer::ReceiveOptions options;
         options.directory = run_.command.directory;
         if (rights != nullptr) options.below = rights->directory;
+        const std::string place = rights == nullptr ? options.directory : directory_of(run_.command, *rights);
+        if (const auto same = places_.check(place); !same) return same.error();
         options.resume = !run_.command.common.no_resume;
         options.to_stream = run_.command.to_stdout;
         options.receipt = receipt_;
@@ -371,6 +375,7 @@ class Server {
     const AuthorizedKeys& keys_;
     std::map<const KeyRights*, std::shared_ptr<transfer::DiskQuota>> quotas_;  // all transfers of a key share one
     transfer::ReceiptWriter* receipt_;                                         // of --one-off
+    KnownPlaces places_;
     const Rate told_ = ServerWatch::first_cap(run_.command);
     ProgressDisplay display_;
     Instant start_ = io::monotonic_now();
@@ -421,7 +426,8 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
     Server server(run, **transport, keys, receipt->get());
     if (const auto opened = server.open_report(); !opened) return never_began(command.common, opened.error());
     // Before the first thread, since each hands its own limits on; after all that is opened elsewhere.
-    const auto sandbox = enter_sandbox(command.sandbox, places_of(command, keys));
+    const SandboxPlaces places = places_of(command, keys);
+    const auto sandbox = enter_sandbox(command.sandbox, places);
     if (!sandbox) return never_began(command.common, sandbox.error());
     sandbox->failed ? run.log.warn(sandbox->line) : run.log.detail(sandbox->line);
     for (const PlaceLeftOut& place : sandbox->left_out) {
@@ -431,6 +437,11 @@ FinalReport run_receiver(const RecvRun& run, void (*leave)(const RecvRun&, const
         run.log.warn(line);
     }
     if (const auto watched = server.watch(local->port); !watched) return never_began(command.common, watched.error());
+    if (const auto sealed = seal_sandbox(command.sandbox, *sandbox); !sealed) {
+        server.stop_watching();
+        return never_began(command.common, sealed.error());
+    }
+    if (sandbox->confined) server.note_places(places.trees);
     server.listen();
     (*transport)->start();
     // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.

@@ -81,6 +81,23 @@ SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) 
     return places;
 }
 
+void KnownPlaces::note(const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories) {
+        struct stat st {};
+        if (::stat(directory.c_str(), &st) == 0) known_[directory] = {st.st_dev, st.st_ino};
+    }
+}
+
+Result<void> KnownPlaces::check(const std::string& directory) const {
+    const auto at = known_.find(directory);
+    struct stat st {};
+    if (at == known_.end() || ::stat(directory.c_str(), &st) != 0) return {};
+    if (at->second == std::pair(st.st_dev, st.st_ino)) return {};
+    return Error{ErrorCode::refused,
+                 "the directory here is not the one that it was at the start (mounted again, or replaced), and the "
+                 "server's sandbox lets nothing be written there: the server has to be started again"};
+}
+
 /// The first address of the name on which a socket can be opened.
 Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
     if (command.inherited_socket >= 0) return driver.open(Address{});  // it is bound already

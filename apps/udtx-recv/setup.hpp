@@ -1,7 +1,12 @@
 // What a receiver needs before it serves: directories, keys, socket.
 #pragma once
 
+#include <sys/types.h>
+
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/driver.hpp"
 #include "sandbox/sandbox.hpp"
@@ -22,5 +27,16 @@ namespace udtx::apps {
 [[nodiscard]] SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys);
 /// The socket to listen on: the first address of the name on which one can be opened, or the one that was inherited.
 [[nodiscard]] Result<void> open_socket(io::Driver& driver, const RecvCommand& command);
+
+/// Directories as they were when the sandbox was told of them: what is mounted over one later is none of its places.
+class KnownPlaces {
+  public:
+    void note(const std::vector<std::string>& directories);
+    /// refused: another one stands under its name.
+    [[nodiscard]] Result<void> check(const std::string& directory) const;
+
+  private:
+    std::map<std::string, std::pair<dev_t, ino_t>> known_;
+};
 
 }  // namespace udtx::apps

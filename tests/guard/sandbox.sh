@@ -45,7 +45,7 @@ take_over bare --sandbox off
 grep -q 'no sandbox: --sandbox off' "$work/bare.log" || fail "it does not say that there is none"
 ! grep -vE ' done$|^over$|^root-' "$work/bare.out" || fail "an attempt fails without any sandbox"
 if [ "$(id -u)" -eq 0 ] && [ -n "${mounted[*]}" ]; then
-    [ "$(grep -cE '^root-.* done$' "$work/bare.out")" -eq 2 ] || fail "root cannot do what root can: $(grep ^root "$work/bare.out")"
+    [ "$(grep -cE '^root-.* done$' "$work/bare.out")" -eq 3 ] || fail "root cannot do what root can: $(grep ^root "$work/bare.out")"
 fi
 ! kill -0 "$bystander" 2>/dev/null || [ "$(awk '{ print $3 }' "/proc/$bystander/stat")" = Z ] || fail "the bystander lives"
 
@@ -66,12 +66,22 @@ take_over held
 grep -q 'sandbox: writes below its directories only; starts no programs' "$work/held.log" || fail "no line says what holds"
 ! grep -E '^(in|mount)-' "$work/held.out" | grep -v ' done$' || fail "the sandbox refuses what is the server's own"
 ! grep -E '^(out|root)-' "$work/held.out" | grep -vE ' (EACCES|EPERM|EXDEV)$' || fail "the sandbox lets something out"
-[ "$(grep -cE '^(out|root)-' "$work/held.out")" -eq 22 ] || fail "attempts are missing"
+[ "$(grep -cE '^(out|root)-' "$work/held.out")" -eq 25 ] || fail "attempts are missing"
 contents "$work/held/out" | diff "$work/held.before" - || fail "something changed outside"
 for status in "/proc/$receiver/task"/*/status; do
     grep -qE '^NoNewPrivs:\s1$' "$status" || fail "a thread may gain rights"
     grep -qE '^Seccomp:\s2$' "$status" || fail "a thread has no filter"
 done
+
+# What takes the place of DIR meanwhile is not written, and whoever brings something hears why.
+mv "$work/held/in" "$work/held/was"
+mkdir "$work/held/in"
+expect 11 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
+said 'is not the one that it was at the start .mounted again, or replaced.*has to be started again'
+grep -q 'refused 127.0.0.1.*started again' "$work/held.log" || fail "the server does not say it"
+rmdir "$work/held/in"
+mv "$work/held/was" "$work/held/in"
+expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/again"
 
 # The same with keys of their own: the directory of one that only reads is not written, nor is DIR.
 for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/null; done

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -49,6 +50,7 @@ bool binds(const std::string& path) {
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
     const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     const int error = errno;
     ::close(fd);
@@ -77,6 +79,51 @@ bool starts(const std::string& path) {
         char* const none[] = {nullptr};
         ::execve(path.c_str(), words, none);
     });
+}
+
+/// A program that listens there takes it for an order of this user's.
+bool calls(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    const bool called = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return called;
+}
+
+/// Half of a pair can be turned to whom one likes.
+bool turns_pair(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    // What listens for streams takes no datagrams: it was found, and that is all that is asked here.
+    const bool found =
+        ::connect(pair[0], reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EPROTOTYPE;
+    const int error = errno;
+    ::close(pair[0]);
+    ::close(pair[1]);
+    errno = error;
+    return found;
+}
+
+/// As if the user of its terminal had typed it. 32 bits of a request count.
+bool types() {
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return false;
+    const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const char key = 'x';
+    const bool typed = ::syscall(SYS_ioctl, terminal, 0x100000000UL | TIOCSTI, &key) == 0;
+    const int error = errno;
+    ::close(terminal);
+    ::close(master);
+    errno = error;
+    return typed;
 }
 
 bool starts_from_memory() {
@@ -147,6 +194,9 @@ void programs() {
         });
     });
     attempt("root-device", [] { return ::mknod(in("device").c_str(), S_IFBLK | 0600, 0x700) == 0; });
+    attempt("out-call", [] { return calls(g_place + "/socket"); });
+    attempt("out-turn-pair", [] { return turns_pair(g_place + "/socket"); });
+    attempt("root-type", types);
     attempt("signal", [] { return ::kill(bystander(), SIGKILL) == 0; });
 }
 
@@ -174,6 +224,20 @@ void try_everything() {
     programs();
     std::printf("over\n");
     std::fflush(stdout);
+}
+
+/// A socket that listens before there is a sandbox, as another program's would.
+[[gnu::constructor]] void listen_first() {
+    const char* const place = std::getenv("UDTX_TAKEN_OVER");
+    // The shell's tools around it have it preloaded as well.
+    if (place == nullptr || std::strcmp(program_invocation_short_name, "udtx-recv") != 0) return;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", place);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, 5) != 0) {
+        std::perror("taken_over: socket");
+    }
 }
 
 }  // namespace
