@@ -27,6 +27,7 @@
 namespace {
 
 std::string g_place;
+int g_terminal = -1;
 
 std::string in(const char* name) { return g_place + "/in/" + name; }
 std::string out(const char* name) { return g_place + "/out/" + name; }
@@ -114,16 +115,8 @@ bool turns_pair(const std::string& path) {
 
 /// As if the user of its terminal had typed it. 32 bits of a request count.
 bool types() {
-    const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return false;
-    const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
     const char key = 'x';
-    const bool typed = ::syscall(SYS_ioctl, terminal, 0x100000000UL | TIOCSTI, &key) == 0;
-    const int error = errno;
-    ::close(terminal);
-    ::close(master);
-    errno = error;
-    return typed;
+    return ::syscall(SYS_ioctl, g_terminal, 0x100000000UL | TIOCSTI, &key) == 0;
 }
 
 bool starts_from_memory() {
@@ -226,8 +219,8 @@ void try_everything() {
     std::fflush(stdout);
 }
 
-/// A socket that listens before there is a sandbox, as another program's would.
-[[gnu::constructor]] void listen_first() {
+/// What is open before there is a sandbox: a terminal, and a socket that listens as another program's would.
+[[gnu::constructor]] void open_first() {
     const char* const place = std::getenv("UDTX_TAKEN_OVER");
     // The shell's tools around it have it preloaded as well.
     if (place == nullptr || std::strcmp(program_invocation_short_name, "udtx-recv") != 0) return;
@@ -238,6 +231,9 @@ void try_everything() {
     if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, 5) != 0) {
         std::perror("taken_over: socket");
     }
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return;
+    g_terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
 }  // namespace

@@ -184,8 +184,12 @@ TEST_CASE("a look that fails says at what, and what was known goes on to count")
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
     DiskQuota::Look look(account.quota, 8 * kBlock);
     // Room for the directory that is looked into, and for no list of what is in it.
-    const UniqueFd next(::dup(top.fd()));
-    const rlimit few{static_cast<rlim_t>(next.get()) + 3, limit.rlim_max};
+    std::vector<UniqueFd> in_use;  // no numbers are free between those
+    do {
+        in_use.emplace_back(::dup(top.fd()));
+    } while (in_use.size() < 3 || in_use.back().get() != in_use[in_use.size() - 3].get() + 2);
+    const rlimit few{static_cast<rlim_t>(in_use.back().get()) + 1, limit.rlim_max};
+    in_use.resize(in_use.size() - 2);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
     const auto looked = look.go_on(top);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
