@@ -4,7 +4,9 @@
 #define UDTX_HAVE_CALL_FILTER
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -65,6 +67,16 @@ constexpr auto kRefused = std::to_array<long>({
     433L /* fspick */,
     442L /* mount_setattr */,
     443L /* quotactl_fd */,
+    467L /* open_tree_attr */,
+    SYS_fanotify_init,
+    // Attributes by name, wherever it leads; those of what is open stay.
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    463L /* setxattrat */,
+    466L /* removexattrat */,
+    469L /* file_setattr */,
     // The kernel: its code, its clocks, and what of it was broken most.
     SYS_kexec_load,
     SYS_init_module,
@@ -96,8 +108,13 @@ constexpr auto kRefused = std::to_array<long>({
 #endif
 });
 
-/// What a terminal would take as typed by its user.
-constexpr auto kTyping = std::to_array<std::uint32_t>({TIOCSTI, 0x541C /* TIOCLINUX */});
+/// What a receiver asks of descriptors. Others type into a terminal, change the flags of files, or make and delete what
+/// file systems have of their own: such calls need no right to write.
+constexpr auto kControls =
+    std::to_array<std::uint32_t>({FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGWINSZ, FICLONE, FS_IOC_GETFLAGS,
+                                  SIOCGIFINDEX, 0x802C542A /* TCGETS2 */, 0x80705864 /* XFS_IOC_FSGEOMETRY_V1 */});
+constexpr std::uint32_t kNamespaces = 0x7E020080;  // CLONE_NEW*, for a new mount, user, network... of a child
+constexpr long kClone3 = 435;
 
 constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
 
@@ -108,8 +125,23 @@ sock_filter skip_unless(std::uint32_t value, std::size_t lines) {
 }
 void add(std::vector<sock_filter>& lines, std::initializer_list<sock_filter> more) { lines.insert(lines.end(), more); }
 
-/// Where the number of the call is loaded: refuses the call with one of these as an argument, of which the system sees
-/// 32 bits.
+/// Where the number of the call is loaded: refuses the call but with one of these as an argument.
+void refuse_without(std::vector<sock_filter>& lines, long call, std::size_t argument,
+                    std::span<const std::uint32_t> values) {
+    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 2 * values.size() + 2),
+                load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t))});
+    for (const std::uint32_t value : values) add(lines, {skip_unless(value, 1), end(SECCOMP_RET_ALLOW)});
+    lines.push_back(end(kRefuse));
+}
+
+/// The same for any of these bits.
+void refuse_bits(std::vector<sock_filter>& lines, long call, std::uint32_t bits) {
+    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 4), load(offsetof(seccomp_data, args)),
+                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), end(kRefuse), end(SECCOMP_RET_ALLOW)});
+}
+
+/// Where the number of the call is loaded: refuses the call with one of these as an argument, of which the system
+/// sees 32 bits.
 void refuse_with(std::vector<sock_filter>& lines, long call, std::size_t argument,
                  std::span<const std::uint32_t> values) {
     static_assert(std::endian::native == std::endian::little);
@@ -124,7 +156,12 @@ std::vector<sock_filter> program() {
         load(offsetof(seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kProcessor, 1, 0),      end(kRefuse),
         load(offsetof(seccomp_data, nr)),   BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbering, 0, 1), end(kRefuse)};
     for (const long number : kRefused) add(lines, {skip_unless(static_cast<std::uint32_t>(number), 1), end(kRefuse)});
-    refuse_with(lines, SYS_ioctl, 1, kTyping);
+    // Its flags lie in memory. Without it the C library asks for a thread in the older way.
+    add(lines, {skip_unless(kClone3, 1), end(SECCOMP_RET_ERRNO | ENOSYS)});
+    refuse_bits(lines, SYS_clone, kNamespaces);
+    constexpr std::array<std::uint32_t, 1> kItself{0};
+    refuse_without(lines, SYS_prlimit64, 0, kItself);
+    refuse_without(lines, SYS_ioctl, 1, kControls);
     lines.push_back(end(SECCOMP_RET_ALLOW));
     return lines;
 }

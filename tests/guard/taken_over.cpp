@@ -3,16 +3,21 @@
 // the attempts are wanted, `now`; a line for each, with its error or "done", goes to the standard output.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/fs.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -193,6 +198,62 @@ void programs() {
     attempt("signal", [] { return ::kill(bystander(), SIGKILL) == 0; });
 }
 
+#ifdef __x86_64__
+/// A call with the number that 32-bit programs have for it.
+bool calls_as_32_bit() {
+    long result = 20;  // getpid
+    asm volatile("int $0x80" : "+a"(result) : : "memory", "cc", "r8", "r9", "r10", "r11");
+    errno = result < 0 ? static_cast<int>(-result) : 0;
+    return result >= 0;
+}
+#endif
+
+/// What systems, file systems and users differ in: with a sandbox no system is asked.
+void not_asked() {
+#ifdef __x86_64__
+    attempt("seen-32-bit", calls_as_32_bit);
+    attempt("seen-x32", [] { return ::syscall(0x40000000 | SYS_getpid) > 0; });
+#endif
+    attempt("seen-attribute", [] { return ::setxattr(out("file").c_str(), "user.x", "y", 1, 0) == 0; });
+    attempt("seen-flags", [] {
+        const int fd = ::open(out("file").c_str(), O_RDONLY | O_CLOEXEC);
+        int flags = FS_NOATIME_FL;
+        const bool set = ::ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+        ::close(fd);
+        return set;
+    });
+    attempt("seen-subvolume", [] {
+        const int fd = ::open(out("").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        btrfs_ioctl_vol_args volume{};
+        std::strcpy(volume.name, "volume");
+        const bool made = ::ioctl(fd, BTRFS_IOC_SUBVOL_CREATE, &volume) == 0;
+        ::close(fd);
+        return made;
+    });
+    attempt("seen-namespace", [] {
+        const long pid = ::syscall(SYS_clone, 0x10000000 /* CLONE_NEWUSER */ | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) ::_exit(0);
+        if (pid > 0) ::waitpid(static_cast<pid_t>(pid), nullptr, 0);
+        return pid > 0;
+    });
+    attempt("seen-handle", [] {
+        file_handle none{};
+        return ::open_by_handle_at(AT_FDCWD, &none, O_RDONLY) >= 0;
+    });
+    attempt("seen-limits", [] {
+        rlimit limits{};
+        return ::prlimit(bystander(), RLIMIT_NOFILE, nullptr, &limits) == 0;
+    });
+    attempt("seen-descriptors", [] { return ::syscall(438, -1, 0, 0) >= 0; });  // pidfd_getfd
+    attempt("seen-memory", [] {
+        char from = 'x';
+        char to = 0;
+        const iovec here{&to, 1};
+        const iovec there{&from, 1};
+        return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == 1;
+    });
+}
+
 void inside(const char* prefix, const std::string& at) {
     const auto name = [&](const char* what) { return std::string(prefix) + what; };
     attempt(name("-create").c_str(), [&] { return writes(at + "/a", O_WRONLY | O_CREAT | O_TRUNC); });
@@ -214,7 +275,9 @@ void try_everything() {
     inside("in", g_place + "/in");
     if (::access((g_place + "/in/mount/here").c_str(), F_OK) == 0) inside("mount", g_place + "/in/mount");
     outside();
+    not_asked();
     programs();
+    std::printf("scopes %s\n", ::syscall(444, nullptr, 0, 1) >= 6 ? "done" : "none");  // Landlock's version
     std::printf("over\n");
     std::fflush(stdout);
 }

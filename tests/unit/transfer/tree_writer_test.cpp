@@ -189,7 +189,7 @@ TEST_CASE("what took the place of a temporary file gets no name of ours") {
     auto file = TempFile::create(*root, "f", 1, {});
     REQUIRE(file.ok());
     std::vector<Commit> batch;
-    batch.push_back(file->into_commit(0, 0));
+    batch.push_back(file->into_commit(0, 0, false));
     write_file(temp / "other", "evil");
     fs::rename(temp / "other", temp / temp_name(1));
     std::string why;
