@@ -140,7 +140,7 @@ Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& r
     transfer::ReceiveOptions options;
     options.role = Role::client;
     options.resume = !command.common.no_resume;
-    options.overwrite = command.overwrite;
+    options.overwrite = command.tree.overwrite;
     options.to_stream = command.to_stdout;
     options.allow_erase = command.tree.erase;
     options.allow_set_id = command.tree.set_id;

@@ -30,6 +30,9 @@ void Script::offer(const Edit& edit) {
     m.erase = asked_.erase;
     m.transfer = asked_.transfer;
     m.overwrite = asked_.overwrite;
+    m.set_id = asked_.set_id;
+    m.sparse = asked_.sparse;
+    m.by_digest = asked_.by_digest;
     if (edit) edit(m);
     put(m);
     if (m.erase) put(message::Rules{false, {}});
@@ -116,6 +119,14 @@ Tell directory(const std::string& path) {
     return [=](Script& s) { s.directory(path); };
 }
 
+/// What is here already is said to be the same there.
+void keep(Script& s) {
+    message::Entry m = s.entry(EntryType::file, "keep");
+    m.size = 5;
+    s.put(m);
+    s.put(message::FileEnd{m.index, FileStatus::kept, {}});
+}
+
 constexpr auto kFile = SourceShape::file;
 constexpr auto kDirectory = SourceShape::directory;
 constexpr auto kContents = SourceShape::contents;
@@ -172,6 +183,10 @@ std::vector<Lie> all() {
          with(kContents, file(".ssh/authorized_keys"))},
         {"an excluded directory", "--exclude .ssh/ URLdir/ .", "'.ssh'", with(kContents, directory(".ssh"))},
 
+        {"anything for an empty list", "--files-from /dev/null URLdir .", ".bashrc", with(kContents, file(".bashrc"))},
+        {"a question about another transfer's own", "URLdir/ .", ".udtx-0123456789abcdef.part",
+         with(kContents, [](Script& s) { s.query(".udtx-0123456789abcdef.part"); })},
+
         // --- links
         {"a link for the file without links", "--no-links URLpw .", "'pw'", with(kFile, link("pw", "/etc/passwd"))},
         {"a link without links", "--no-links URLdir .", "dir/l", with(kDirectory, both(dir, link("dir/l", "x")))},
@@ -197,6 +212,18 @@ std::vector<Lie> all() {
                   m.destination = {".bashrc"};
               })},
         {"to delete", "URLdir/ .", "delete", with(kContents, file("x"), [](message::Offer& m) { m.erase = true; })},
+        {"a deletion without the rules that were asked for", "--delete --exclude .* --exclude keep URLdir/ .", "",
+         with(kContents, both(
+                             [](Script& s) {
+                                 s.put(message::Rules{true, {}});
+                             },
+                             file("x")))},
+        {"a deletion with a rule that spares nothing", "--delete --exclude .* --exclude keep URLdir/ .", "",
+         with(kContents, both(
+                             [](Script& s) {
+                                 s.put(message::Rules{true, {{true, "*"}}});
+                             },
+                             file("x")))},
         {"to delete elsewhere", "--delete URLdir .", "delete elsewhere",
          with(kDirectory, both(
                               [](Script& s) {
@@ -214,6 +241,35 @@ std::vector<Lie> all() {
                           [](Script& s) {
                               s.put(message::Meta{0, false, true, 0, 0, {{"user.x", "y"}}});
                           }))},
+        {"attributes without a word of them", "URLa.txt .", "attributes",
+         with(kFile, both(file("a.txt"),
+                          [](Script& s) {
+                              s.put(message::Meta{0, false, false, 0, 0, {{"user.x", "y"}}});
+                          }))},
+        {"attributes of what is here", "URLdir/ .", "attributes",
+         with(kContents,
+              [](Script& s) {
+                  keep(s);
+                  s.put(message::Meta{0, false, false, 0, 0, {{"user.x", "y"}}});
+              })},
+        {"what belongs to a file that is to stay", "-a --overwrite never URLdir/ .", "",
+         with(kContents,
+              [](Script& s) {
+                  keep(s);
+                  s.put(message::Meta{0, true, true, 1234, 1234, {{"user.x", "y"}}});
+                  s.file("x");
+              })},
+        {"to overwrite", "--overwrite never URLdir/ .", "overwrite",
+         with(kContents, file("keep"), [](message::Offer& m) { m.overwrite = Overwrite::always; })},
+        {"to overwrite what differs", "--overwrite never URLdir/ .", "overwrite",
+         with(kContents, file("keep"), [](message::Offer& m) { m.overwrite = Overwrite::diff; })},
+        {"to overwrite, as was asked", "--overwrite never URLdir/ .", "",
+         with(kContents, both(file("keep"), file("x")))},
+        {"to overwrite nothing", "URLa.txt .", "overwrite",
+         with(kFile, file("a.txt"), [](message::Offer& m) { m.overwrite = Overwrite::never; })},
+        {"no comparison", "-c URLdir/ .", "comparison",
+         with(
+             kContents, [](Script& s) { s.query("keep"); }, [](message::Offer& m) { m.by_digest = false; })},
         {"the journal of another transfer", "URLa.txt .", "another transfer",
          with(kFile, file("a.txt"), [](message::Offer& m) { ++m.transfer; })},
         {"what there is, twice", "URLa.txt -", "twice",

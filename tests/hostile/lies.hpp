@@ -53,8 +53,9 @@ class Script {
 struct Lie {
     std::string_view name;
     std::string_view arguments;  ///< of udtx-recv, behind the keys; URL stands for udtx://127.0.0.1:PORT/
-    std::string_view named;      ///< what the error has to name; empty: it is the truth, and is delivered
+    std::string_view named;      ///< what the error has to name; empty: what came of it is delivered
     std::function<void(Script&)> tell;
+    int code = 12;  ///< that it ends with, if there is something to name
 };
 
 [[nodiscard]] const std::vector<Lie>& lies();

@@ -1,7 +1,8 @@
 // A server with a valid key that answers pulls with something else than was asked for.
 //
-//   lying_server list              a line for each lie: name, arguments and what is to be named, with tabs between
-//   lying_server KEY               prints "port N"; each line on standard input is the number of the lie that the next
+//   lying_server list              a line for each lie: name, arguments, exit code and what is to be named, tabs
+//   between lying_server KEY               prints "port N"; each line on standard input is the number of the lie that
+//   the next
 //                                  client is told
 #include <atomic>
 #include <charconv>
@@ -63,7 +64,8 @@ class Liar final : public proto::ConnectionHandler {
 
 void list() {
     for (const hostile::Lie& lie : hostile::lies()) {
-        std::cout << lie.name << '\t' << lie.arguments << '\t' << lie.named << '\n';
+        const int code = lie.named.empty() ? 0 : lie.code;
+        std::cout << lie.name << '\t' << lie.arguments << '\t' << code << '\t' << lie.named << '\n';
     }
 }
 

@@ -1,22 +1,31 @@
-# A server that lies to those who fetch from it: nothing that was not asked for is written, and the transfer ends with 12
-# and the name. pull.sh TOOLS LYING_SERVER
+# A server that lies to those who fetch from it: nothing that was not asked for is written, and the transfer ends with the
+# code of the lie and the name. pull.sh TOOLS LYING_SERVER
 . "$(dirname "$0")/../loopback/lib.sh"
 . "$(dirname "$0")/liar.sh"
 make_key
 printf 'in/a\nmore/\n' >"$work/names"
 start_liar "$2"
 
+# What stands here already, with all that belongs to it.
+state() {
+    (cd "$work/dst" && cat keep .profile && stat -c '%n %a %u %g %Y' keep .profile &&
+        python3 -c 'import os; print(os.listxattr("keep"))' 2>/dev/null)
+}
+
 told=0
-while IFS=$'\t' read -r name arguments named; do
+while IFS=$'\t' read -r name arguments wanted named; do
     next_lie
     rm -rf "$work/dst"
     mkdir -p "$work/dst"
     printf 'mine\n' | tee "$work/dst/keep" "$work/dst/.profile" >/dev/null
+    touch -d @1700000000 "$work/dst/keep"
+    state >"$work/before"
     read -ra words <<<"${arguments//URL/udtx:\/\/127.0.0.1:$port/}"
     code=0
     (cd "$work/dst" &&
         timeout -k 5 60 "$recv" --psk-file "$work/psk" "${words[@]/#names/$work/names}") \
         >"$work/last.out" 2>"$work/last.err" || code=$?
+    state | cmp -s - "$work/before" || fail "$name: what was here has changed"
     found=$(cd "$work/dst" && find . -mindepth 1 ! -name '.udtx-*' | LC_ALL=C sort | tr '\n' ' ')
     if [ -z "$named" ]; then
         [ "$code" -eq 0 ] || fail "$name: the truth ends with $code"
@@ -24,13 +33,12 @@ while IFS=$'\t' read -r name arguments named; do
         continue
     fi
     told=$((told + 1))
-    [ "$code" -eq 12 ] || fail "$name: exit code $code instead of 12; it has $found"
+    [ "$code" -eq "$wanted" ] || fail "$name: exit code $code instead of $wanted; it has $found"
     grep -qF -- "$named" "$work/last.err" || fail "$name: the error does not name $named"
     # What was asked for may have come before the lie.
     rest=$(cd "$work/dst" && find . -mindepth 1 ! -path ./keep ! -path ./.profile ! -path ./a.txt ! -path ./dir \
         ! -path ./dir/x ! -path ./copy.txt ! -name '.udtx-*' | tr '\n' ' ')
     [ -z "$rest" ] || fail "$name: it left $rest"
     [ ! -d "$work/dst/copy.txt" ] || [ -z "$(ls -A "$work/dst/copy.txt")" ] || fail "$name: something is in copy.txt"
-    [ "$(cat "$work/dst/keep" "$work/dst/.profile")" = $'mine\nmine' ] || fail "$name: what was here has changed"
 done <"$work/lies"
 [ "$told" -gt 30 ] || fail "only $told lies were told"

@@ -29,7 +29,7 @@ AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), pattern
         if (leaf.empty() || leaf == "." || leaf == "..") {
             contents_ = true;
         } else if (patterns_ && leaf.front() == '~' && leaf.size() == source.size()) {
-            any_name_ = true;  // a home directory
+            home_asked_ = true;
         } else {
             tops_.push_back(leaf);
         }
@@ -38,7 +38,7 @@ AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), pattern
 }
 
 void AskedFor::list_names() {
-    contents_ = true;
+    contents_ = named_ = true;
     for (const std::string& name : std::exchange(*wish_.what.scan.names, {})) {
         std::vector<std::string> components = split_path(name);
         std::erase(components, ".");
@@ -71,10 +71,14 @@ Result<void> AskedFor::check(const message::Offer& m) const {
         return not_asked("another kind of transfer");
     if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
     if (m.dry_run != what.dry_run) return not_asked(m.dry_run ? "a dry run" : "no dry run");
+    // Without one of its sources it has nothing to delete by.
     if (m.erase && !what.erase) return not_asked("to delete");
-    if (m.preserve && !what.preserve) return not_asked("modes");
-    if (m.owner && !what.owner) return not_asked("owners");
-    if (m.set_id && !what.set_id) return not_asked("set-user-ID bits");
+    if (m.preserve != what.preserve) return not_asked("modes");
+    if (m.owner != what.owner) return not_asked("owners");
+    if (m.set_id != what.set_id) return not_asked("set-user-ID bits");
+    if (m.sparse != what.sparse) return not_asked("holes");
+    if (m.by_digest != what.by_digest) return not_asked("another comparison");
+    if (m.overwrite != what.overwrite) return not_asked("another choice of what to overwrite");
     if (m.hash != what.hash) return not_asked("another hash");
     if (m.transfer != 0 && m.transfer != what.transfer) return not_asked("the number of another transfer");
     return {};
@@ -82,9 +86,16 @@ Result<void> AskedFor::check(const message::Offer& m) const {
 
 bool AskedFor::is_source(const std::string& name) const {
     // As for glob(): no star stands for a name that begins with a dot.
-    return any_name_ || std::any_of(tops_.begin(), tops_.end(), [&](const std::string& top) {
-               return top == name || (patterns_ && ::fnmatch(top.c_str(), name.c_str(), FNM_PERIOD) == 0);
-           });
+    return std::any_of(tops_.begin(), tops_.end(), [&](const std::string& top) {
+        return top == name || (patterns_ && ::fnmatch(top.c_str(), name.c_str(), FNM_PERIOD) == 0);
+    });
+}
+
+bool AskedFor::is_home(const std::vector<std::string>& path, Kind kind) {
+    const std::string& name = path.front();
+    const bool itself = path.size() == 1;
+    if (home_asked_ && home_.empty() && itself && kind == Kind::directory && !name.starts_with('.')) home_ = name;
+    return !home_.empty() && name == home_ && !(itself && kind == Kind::other);
 }
 
 bool AskedFor::is_listed(const std::vector<std::string>& path, Kind kind) const {
@@ -122,13 +133,13 @@ bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind, bool
 }
 
 const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind) {
-    if (!contents_ && !is_source(path.front())) return "no source has that name";
+    if (!contents_ && !is_source(path.front()) && !is_home(path, kind)) return "no source has that name";
     const bool one = shape_ == SourceShape::file || shape_ == SourceShape::directory;
     if (one && top_.empty()) top_ = path.front();
     if (one && top_ != path.front()) return "one source was there";
     if (shape_ == SourceShape::file && (path.size() != 1 || kind == Kind::directory)) return "the source is a file";
     if (shape_ == SourceShape::directory && path.size() == 1 && kind == Kind::other) return "the source is a directory";
-    if (!listed_.empty() && !is_listed(path, kind)) return "the list of names does not have it";
+    if (named_ && !is_listed(path, kind)) return "the list of names does not have it";
     if (is_excluded(path, kind)) return "a pattern excludes it";
     return nullptr;
 }
@@ -151,19 +162,25 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
     return {};
 }
 
-Result<void> AskedFor::check_name(const std::vector<std::string>& path) {
-    if (const char* why = objection(path, Kind::unknown)) return not_asked(path, why);
-    return {};
+Result<void> AskedFor::check(const message::Query& m) {
+    if (const char* why = objection(m.path, Kind::unknown)) return not_asked(m.path, why);
+    return check_belongings(m.has_owner, m.has_attributes);
 }
 
 Result<void> AskedFor::check(const message::Meta& m) const {
-    if (m.has_owner && !wish_.what.owner) return not_asked("owners");
-    if (m.has_attributes && !wish_.what.attributes) return not_asked("attributes");
+    return check_belongings(m.has_owner, m.has_attributes || !m.attributes.empty());
+}
+
+Result<void> AskedFor::check_belongings(bool owner, bool attributes) const {
+    if (owner && !wish_.what.owner) return not_asked("owners");
+    if (attributes && !wish_.what.attributes) return not_asked("attributes");
     return {};
 }
 
 Result<void> AskedFor::check(const message::Rules& m) const {
     return m.contents && !contents_ ? not_asked("to delete elsewhere") : Result<void>();
 }
+
+std::vector<message::Rules> AskedFor::rules() const { return rule_messages(wish_.what.scan.rules, false); }
 
 }  // namespace udtx::transfer

@@ -125,6 +125,7 @@ class ReceiveJob final : public Job {
     Result<void> handle(const message::Query& m);
     Result<void> handle(const message::Meta& m);
     Result<void> handle(const message::Rules& m);
+    void queue_rules(message::Rules m);
     Result<void> handle(const message::Unsent& m);
     Result<void> handle(const message::Digests& m);
     Result<void> handle(const message::FileEnd& m);

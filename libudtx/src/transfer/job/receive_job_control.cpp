@@ -228,6 +228,9 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
         if (m.mode == TransferMode::stream) progress.files_total = 1;
     });
     start_worker();
+    if (options_.pull && m.erase) {
+        for (message::Rules& rules : options_.pull->asked.rules()) queue_rules(std::move(rules));
+    }
     return {};
 }
 
@@ -287,7 +290,7 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
 Result<void> ReceiveJob::handle(const message::Query& m) {
     if (auto checked = check_name(m.path); !checked) return checked;
     if (options_.pull) {
-        if (auto checked = options_.pull->asked.check_name(m.path); !checked) return checked;
+        if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     }
     message::Query query = m;
     query.path = renamed(std::move(query.path));
@@ -316,10 +319,15 @@ Result<void> ReceiveJob::handle(const message::Rules& m) {
     }
     // They say what may make way for what comes.
     if (next_index_ != 0) return broken("rules after the first entry");
+    // Who asked knows them better, and they are in force already.
+    queue_rules(options_.pull ? message::Rules{m.contents, {}} : m);
+    return {};
+}
+
+void ReceiveJob::queue_rules(message::Rules m) {
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
-    queue_.push(op::Rules{m}, cost);
-    return {};
+    queue_.push(op::Rules{std::move(m)}, cost);
 }
 
 Result<void> ReceiveJob::handle(const message::Unsent& m) {

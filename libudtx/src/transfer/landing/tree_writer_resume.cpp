@@ -97,6 +97,8 @@ void TreeWriter::make_hole(std::uint64_t index, const Extent& extent) {
 
 void TreeWriter::end_kept(std::uint64_t index) {
     OpenFile& file = files_.at(index);
+    // What is not to be overwritten keeps its mode, owner and attributes, too.
+    if (basis_.must_stay(file.path)) return forget(index);
     const bool resumed = resume_ && resume_->proven_file(file.path, file.size);
     const bool proven = resumed || basis_.proven_file(file.path, file.size);
     // Counted when it was answered for.
