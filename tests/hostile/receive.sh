@@ -19,5 +19,12 @@ while IFS=$'\t' read -r name codes named; do
     ! grep -q "$(printf '\033')" "$work/last.err" "$work/last.out" || { echo "'$name': a name came as it was sent"; wrong=1; }
     [ "$(cat "$work/src/a" "$work/src/b")" = $'hello\nworld' ] || fail "'$name': the sources have changed"
 done < <(sed 's/\t\t/\t \t/; s/\t$/\t /' "$work/lies")
+
+# A stream has no entries, and is one file all the same.
+number=$(($(grep -n '^nothing of what was sent' "$work/lies" | cut -d: -f1) - 1))
+next_lie
+echo hello | expect 12 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream"
+said "something else than the stream"
+number=$(wc -l <"$work/lies")
 [ "$wrong" -eq 0 ] || fail "wrong ends"
 [ "$number" -gt 40 ] || fail "only $number lies were told"

@@ -355,13 +355,27 @@ Result<void> SendJob::handle(const message::Delivered& m) {
 
 Result<void> SendJob::check_counts(const message::Totals& totals) const {
     if (totals.erased > 0 && !options_.erase) return broken("the receiver deleted something, unasked");
-    if (options_.dry_run || stream_) return {};
+    if (options_.dry_run) return {};
+    const bool all_well = totals.failures == 0 && finish_->unsent == 0 && report_.outcome().failed_count == 0;
+    if (stream_) {
+        const bool whole = totals.files == 1 && totals.bytes == finish_->data_bytes;
+        return all_well && !whole ? broken("the receiver confirmed something else than the stream") : Result<void>();
+    }
     const std::uint64_t files = report_.progress().files_total;
+    const std::uint64_t others = scanner_->others();
     if (totals.files_done > files || totals.files > files) {
         return broken("the receiver confirmed more files than were sent");
     }
-    const bool all_well = totals.failures == 0 && finish_->unsent == 0 && report_.outcome().failed_count == 0;
-    if (all_well && totals.files_done < files) return broken("the receiver confirmed fewer files than were sent");
+    if (totals.directories > others || totals.links > others - totals.directories) {
+        return broken("the receiver confirmed more directories and links than were sent");
+    }
+    if (!all_well) return {};
+    if (totals.files_done < files) return broken("the receiver confirmed fewer files than were sent");
+    // Each of them came, was there, or was to stay.
+    const std::uint64_t settled = std::min(totals.unchanged, files + others) + std::min(totals.skipped, files + others);
+    if (totals.files + totals.directories + totals.links + settled < files + others) {
+        return broken("the receiver confirmed fewer entries than were sent");
+    }
     return {};
 }
 

@@ -286,8 +286,10 @@ void Scanner::descend(int directory, const std::string& name, const std::string&
 }
 
 void Scanner::add(ScannedEntry entry) {
+    const bool file = entry.type == EntryType::file || entry.type == EntryType::hard_link;
+    if (!file) ++others_;
     report_.edit([&](Progress& progress, Outcome&) {
-        if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_total;
+        if (file) ++progress.files_total;
         progress.bytes_total += entry.data_bytes;
     });
     const std::size_t cost = sizeof(ScannedEntry) + entry.path.size() + entry.target.size();

@@ -72,6 +72,8 @@ class Scanner {
     /// Walks on until the queue is full. At the end (or when the queue is closed) closes the queue and makes the totals
     /// final.
     [[nodiscard]] DiskStep step();
+    /// Any thread: directories and links that were queued.
+    [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
 
   private:
     struct CloseDir {
@@ -134,6 +136,7 @@ class Scanner {
     std::uint64_t brought_again_ = 0;  // names of an earlier source
     std::string first_again_;
     std::uint64_t unfinished_ = 0;  // journals and parts of transfers
+    std::atomic<std::uint64_t> others_{0};
     bool stopped_ = false;
 };
 
