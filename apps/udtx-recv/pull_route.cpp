@@ -1,5 +1,6 @@
 #include "udtx-recv/pull_route.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -121,6 +122,8 @@ Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr
 
 void MissingSources::add(std::string path, const std::string& reason) {
     const std::lock_guard lock(mutex_);
+    // Over ssh it is said there as well.
+    if (std::ranges::any_of(files_, [&](const transfer::FailedFile& file) { return file.path == path; })) return;
     files_.push_back({std::move(path), ErrorCode::file_io, "sender: " + reason});
 }
 

@@ -31,6 +31,9 @@
 namespace udtx::apps {
 namespace {
 
+/// That one message of the transfer takes; ssh is told of all.
+constexpr std::size_t kMostMissing = 16;
+
 struct Assignment {
     SendCommand command;
     CheckedSources sources;
@@ -119,6 +122,10 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     assignment.what.transfer = request.fields.number("transfer").value_or(0);
     assignment.what.fresh = !request.fields.get("fresh").empty();
     assignment.what.found = transfer::message::Sources{assignment.shape, {}};
+    for (const transfer::FailedFile& file : assignment.sources.failed) {
+        if (assignment.what.found->missing.size() == kMostMissing) break;
+        assignment.what.found->missing.push_back({file.path, file.reason});
+    }
     return assignment;
 }
 

@@ -143,11 +143,39 @@ std::vector<Lie> all() {
          with(kContents, both(file("x"), both(directory("d"), file("d/y"))))},
         {"what belongs to a directory", "-p URLdir/ .", "", with(kContents, both(directory(""), file("x")))},
         {"several", "URLa.txt URLdir .", "", with(kSeveral, both(file("a.txt"), both(dir, file("dir/x"))))},
-        {"listed", "--files-from names URLdir .", "", with(kContents, both(directory("in"), file("in/a")))},
+        {"listed", "--files-from names URLdir .", "",
+         with(kContents, both(both(directory("in"), file("in/a")), directory("more")))},
         {"a link", "URLlnk .", "", with(kFile, link("lnk", "/etc/passwd"))},
         {"a safe link", "--safe-links URLdir .", "", with(kDirectory, both(dir, link("dir/l", "x")))},
         {"names of a file", "-H URLdir .", "",
          with(kDirectory, both(both(dir, file("dir/x")), [](Script& s) { s.hard_link("dir/y", "dir/x"); }))},
+
+        {"a link that is left out", "--no-links URLlnk .", "lnk", with(kFile, [](Script&) {}), 0},
+        {"a source that the request excludes", "--exclude a.* URLa.txt URLdir .", "",
+         with(kSeveral, both(dir, file("dir/x")))},
+
+        // --- nothing, in place of what was asked for
+        {"nothing for a file", "URLa.txt .", "a.txt", with(kFile, [](Script&) {}), 23},
+        {"nothing for a directory", "--no-links URLdir .", "dir", with(kDirectory, [](Script&) {}), 23},
+        {"one of two", "URLa.txt URLdir .", "dir: it was asked", with(kSeveral, file("a.txt")), 23},
+        {"none of two", "URLa.txt URLdir .", "a.txt", with(kSeveral, [](Script&) {}), 23},
+        {"nothing of a list", "--files-from names URLdir .", "in/a", with(kContents, [](Script&) {}), 23},
+        {"the way to a listed name", "--files-from names URLdir .", "in/a", with(kContents, directory("in")), 23},
+        {"only a question", "URLa.txt .", "a.txt", with(kFile, [](Script& s) { s.query("a.txt"); }), 23},
+        {"only a plan of one", "-n URLa.txt URLdir .", "a.txt", with(kSeveral, [](Script& s) { s.query("a.txt"); }),
+         23},
+        {"it is missing, and so is another one", "URLa.txt .", "/etc/shadow",
+         [](Script& s) {
+             s.put(message::Sources{kFile, {{"a.txt", "gone"}, {"/etc/shadow", "gone"}}});
+         }},
+        {"it is missing", "URLa.txt URLdir .", "gone",
+         [=](Script& s) {
+             s.put(message::Sources{kSeveral, {{"a.txt", "gone"}}});
+             s.offer();
+             both(dir, file("dir/x"))(s);
+             s.finish();
+         },
+         23},
 
         // --- names
         {"another name", "URLa.txt .", ".bashrc", with(kFile, file(".bashrc"))},

@@ -172,3 +172,32 @@ TEST_CASE("what lies below an excluded directory is excluded, whatever came befo
     CHECK(file(request, "a/file"));
     CHECK_FALSE(question(request, "a/other/x"));
 }
+
+TEST_CASE("F50 what was asked for and has not come is told, and what stands here or is said to be missing is not") {
+    using Questions = AskedFor::Questions;
+    const auto absent = [](AskedFor& request, Questions questions) {
+        std::string names;
+        for (const AskedFor::Absent& one : request.take_absent(questions)) names += one.name + ' ';
+        return names;
+    };
+    AskedFor patterns = asked({"a*.txt", "b*", "~", "some/c", "dir/"}, AskedFor::Sources::patterns);
+    REQUIRE(patterns.check(message::Sources{SourceShape::several, {{"/home/joe/some/c", "gone"}}}).ok());
+    CHECK(file(patterns, "a1.txt"));
+    CHECK(absent(patterns, Questions::open) == "b* ~ ");
+    CHECK(absent(patterns, Questions::over).empty());  // told already
+
+    AskedFor names = asked({"x/a", "b", "c", "d"});
+    CHECK_FALSE(names.check(message::Sources{SourceShape::several, {{"a", "gone"}}}).ok());
+    REQUIRE(names.check(message::Sources{SourceShape::several, {{"x/a", "gone"}}}).ok());
+    for (const char* name : {"b", "c", "d"}) {
+        message::Query query;
+        query.number = static_cast<std::uint64_t>(name[0]);
+        query.path = {name};
+        REQUIRE(names.check(query).ok());
+    }
+    names.note(message::Answer{'b', Holding::same, 0, {}, 0});
+    names.note(message::Answer{'c', Holding::nothing, 0, {}, 0});
+    CHECK(absent(names, Questions::open).empty());
+    CHECK(file(names, "d"));
+    CHECK(absent(names, Questions::over) == "c ");
+}

@@ -29,9 +29,9 @@ AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), pattern
         if (leaf.empty() || leaf == "." || leaf == "..") {
             contents_ = true;
         } else if (patterns_ && leaf.front() == '~' && leaf.size() == source.size()) {
-            home_asked_ = true;
+            tops_.push_back({{}, source});
         } else {
-            tops_.push_back(leaf);
+            tops_.push_back({leaf, source});
         }
     }
     if (wish_.what.scan.names) list_names();
@@ -62,6 +62,13 @@ Result<void> AskedFor::check(const message::Sources& m) {
     if (one && (sources != 1 || contents_)) return not_asked("one name for several");
     if (m.shape == SourceShape::contents && !contents_) return not_asked("what is in a directory for the directory");
     shape_ = m.shape;
+    for (const message::Sources::Missing& missing : m.missing) {
+        const auto is_it = [&](const std::string& source) { return source.substr(0, kMaxTextBytes) == missing.path; };
+        if (!patterns_ && std::ranges::none_of(wish_.what.sources, is_it)) {
+            return not_asked({missing.path}, "it is said to be missing");
+        }
+        note_missing(missing.path);
+    }
     return {};
 }
 
@@ -84,17 +91,21 @@ Result<void> AskedFor::check(const message::Offer& m) const {
     return {};
 }
 
-bool AskedFor::is_source(const std::string& name) const {
+bool AskedFor::names(const Top& top, const std::string& name) const {
+    if (top.name.empty()) return !home_.empty() && name == home_;
     // As for glob(): no star stands for a name that begins with a dot.
-    return std::any_of(tops_.begin(), tops_.end(), [&](const std::string& top) {
-        return top == name || (patterns_ && ::fnmatch(top.c_str(), name.c_str(), FNM_PERIOD) == 0);
-    });
+    return top.name == name || (patterns_ && ::fnmatch(top.name.c_str(), name.c_str(), FNM_PERIOD) == 0);
+}
+
+bool AskedFor::is_source(const std::string& name) const {
+    return std::ranges::any_of(tops_, [&](const Top& top) { return !top.name.empty() && names(top, name); });
 }
 
 bool AskedFor::is_home(const std::vector<std::string>& path, Kind kind) {
     const std::string& name = path.front();
     const bool itself = path.size() == 1;
-    if (home_asked_ && home_.empty() && itself && kind == Kind::directory && !name.starts_with('.')) home_ = name;
+    const bool asked = std::ranges::any_of(tops_, [](const Top& top) { return top.name.empty(); });
+    if (asked && home_.empty() && itself && kind == Kind::directory && !name.starts_with('.')) home_ = name;
     return !home_.empty() && name == home_ && !(itself && kind == Kind::other);
 }
 
@@ -154,6 +165,7 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
     if (type == EntryType::symlink && wish_.what.scan.links == LinkChoice::safe && leads_out(join_path(path), target)) {
         return not_asked(path, "it leads out of the tree");
     }
+    note_came(path);
     if (type != EntryType::hard_link) return {};
     if (!wish_.what.scan.hard_links) return not_asked(path, "hard links are not wanted");
     const std::vector<std::string> other = split_path(target);
@@ -164,6 +176,10 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
 
 Result<void> AskedFor::check(const message::Query& m) {
     if (const char* why = objection(m.path, Kind::unknown)) return not_asked(m.path, why);
+    each_awaited(m.path, [&](Awaited& awaited) {
+        if (awaited.came || std::exchange(awaited.asked, true)) return;
+        questions_.emplace(m.number, join_path(m.path));
+    });
     return check_belongings(m.has_owner, m.has_attributes);
 }
 

@@ -172,7 +172,10 @@ void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
 void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news) {
     MessageWriter out;
     if (news.resume) out.put(*news.resume);
-    for (message::Answer& answer : news.answers) out.put(std::move(answer));
+    for (message::Answer& answer : news.answers) {
+        if (options_.pull) options_.pull->asked.note(answer);
+        out.put(std::move(answer));
+    }
     for (message::FileFailed& failed : news.failed) {
         if (options_.receipt != nullptr) options_.receipt->note(failed);
         out.put(std::move(failed));
@@ -200,8 +203,30 @@ void ReceiveJob::tell_unset(Instant now, proto::Connection& connection) {
     for (const Unset& unset : std::exchange(sender_lacks_, {})) report_.lacks(unset);
 }
 
-void ReceiveJob::confirm(Instant now, proto::Connection& connection, const message::Confirm& message) {
-    const std::uint64_t unsent = finish_ ? finish_->unsent : 0;
+std::vector<message::FileFailed> ReceiveJob::fail_absent(AskedFor::Questions questions) {
+    std::vector<message::FileFailed> failed;
+    if (!options_.pull || !finish_) return failed;
+    for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
+        if (absent.may_be_link) {
+            report_.warn("'" + escape_name(absent.name) + "' did not come: it may be a link, and those are left out");
+            continue;
+        }
+        constexpr const char* kWhy = "it was asked for, and the sender did not send it";
+        report_.fail({absent.name, ErrorCode::partial, kWhy});
+        // One that could not read something knows what.
+        if (++absent_ > finish_->unsent) {
+            failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});
+        }
+    }
+    return failed;
+}
+
+void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Confirm message) {
+    for (message::FileFailed& failed : fail_absent(AskedFor::Questions::over)) {
+        send(now, connection, std::move(failed));
+        ++message.totals.failures;
+    }
+    const std::uint64_t unsent = finish_ ? finish_->unsent - std::min(finish_->unsent, absent_) : 0;
     if (unsent > 0) {
         report_.warn("the sender could not read " + std::to_string(unsent) + " of its entries, and cannot name them");
         report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unsent; });

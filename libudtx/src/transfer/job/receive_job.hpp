@@ -153,7 +153,9 @@ class ReceiveJob final : public Job {
     Result<void> finish_if_complete();
     /// What was delivered without all that belongs to it.
     void tell_unset(Instant now, proto::Connection& connection);
-    void confirm(Instant now, proto::Connection& connection, const message::Confirm& message);
+    void confirm(Instant now, proto::Connection& connection, message::Confirm message);
+    /// What was asked for and has not come. Of that, what the sender is to be told.
+    [[nodiscard]] std::vector<message::FileFailed> fail_absent(AskedFor::Questions questions);
     void send(Instant now, proto::Connection& connection, const Message& message);
     void send(Instant now, proto::Connection& connection, const MessageWriter& messages);
     /// What the disk tasks have for the sender.
@@ -209,6 +211,7 @@ class ReceiveJob final : public Job {
     message::Found announced_;  // and not taken back
     message::Found found_;      // by the sender
     std::optional<message::Finish> finish_;
+    std::uint64_t absent_ = 0;  // of what was asked for
     std::size_t notes_ = 0;
     std::vector<Unset> sender_lacks_;  // what the sender could not read, and so knows
     bool placed_ = false;              // of a pull: the server has said what there is

@@ -1,6 +1,7 @@
 // The receiver's reading of the control stream and of an ordered data stream.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -404,6 +405,11 @@ Result<void> ReceiveJob::handle(const message::Finish& m) {
     const bool tree = offer_->mode == TransferMode::tree;
     if (tree && m.data_bytes != assembler_.map().end()) return broken("FINISH counts other bytes than were announced");
     finish_ = m;
+    // Before anything is deleted.
+    if (auto failed = fail_absent(AskedFor::Questions::open); !failed.empty()) {
+        feedback_.edit(
+            [&](ReceiveFeedback::News& news) { std::ranges::move(failed, std::back_inserter(news.failed)); });
+    }
     // Nothing more comes.
     found_ = {found_.files, 0, true};
     tell_totals();
