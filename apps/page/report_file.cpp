@@ -65,13 +65,13 @@ Result<ReportFile> ReportFile::open(const std::string& path) {
 
 Result<void> ReportFile::write(std::string_view text) const {
     const int making = spare_ ? 0 : O_CREAT;
-    const UniqueFd file(open_file(path_.c_str(), O_WRONLY | making | O_TRUNC | O_CLOEXEC, 0666));
+    UniqueFd file(open_file(path_.c_str(), O_WRONLY | making | O_TRUNC | O_CLOEXEC, 0666));
     const bool removed = !file && spare_ && errno == ENOENT;
     if (!file && !removed) return file_error(path_, errno);
     if (const int failed = write_all(removed ? spare_.get() : file.get(), text); failed != 0) {
         return file_error(path_, failed);
     }
-    const int failed = removed ? give_name(spare_.get(), path_) : 0;
+    const int failed = removed ? give_name(spare_.get(), path_) : file.close();
     return failed == 0 ? Result<void>() : file_error(path_, failed);
 }
 

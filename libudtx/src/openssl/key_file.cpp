@@ -98,7 +98,7 @@ Result<SecretText> read_key_file(const std::filesystem::path& path, Access acces
 
 Result<void> create_key_file(const std::filesystem::path& path, Access access, std::string_view text) {
     const mode_t mode = access == Access::secret ? 0600 : 0644;
-    const UniqueFd file(open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    UniqueFd file(open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file) {
         if (errno == EEXIST) {
             return Error{ErrorCode::invalid_argument,
@@ -106,7 +106,12 @@ Result<void> create_key_file(const std::filesystem::path& path, Access access, s
         }
         return io_error("cannot create key file", path);
     }
-    if (write_all(file.get(), text)) return {};
+    bool written = write_all(file.get(), text);
+    if (const int closing = file.close(); written && closing != 0) {
+        errno = closing;
+        written = false;
+    }
+    if (written) return {};
     Error error = io_error("cannot write key file", path);
     ::unlink(path.c_str());
     return error;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace udtx {
@@ -21,6 +22,12 @@ class UniqueFd {
     [[nodiscard]] int get() const noexcept { return fd_; }
     explicit operator bool() const noexcept { return fd_ >= 0; }
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+    /// For one that was written to: some file systems say only now what became of that. 0 or an errno.
+    [[nodiscard]] int close() noexcept {
+        const int fd = release();
+        // After EINTR it is closed all the same.
+        return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
+    }
     void reset(int fd = -1) noexcept {
         if (fd_ >= 0) ::close(fd_);
         fd_ = fd;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "os/again.hpp"
 #include "transfer/file/mode_bits.hpp"
 
 namespace udtx::transfer {
@@ -12,7 +13,7 @@ namespace udtx::transfer {
 int set_owner(int fd, const Owner& owner) {
     struct stat st = {};
     if (::fstat(fd, &st) == 0 && st.st_uid == owner.user && st.st_gid == owner.group) return 0;
-    if (::fchown(fd, owner.user, owner.group) == 0) return 0;
+    if (again([&] { return ::fchown(fd, owner.user, owner.group); }) == 0) return 0;
     const int error = errno;
     [[maybe_unused]] const int tried = ::fchown(fd, static_cast<uid_t>(-1), owner.group);
     return error;
@@ -22,7 +23,7 @@ int set_mode(int fd, std::uint32_t mode) {
     struct stat st = {};
     const auto is_set = [&] { return ::fstat(fd, &st) == 0 && (st.st_mode & mode_bits::kAll) == mode; };
     if (is_set()) return 0;
-    if (::fchmod(fd, static_cast<mode_t>(mode)) != 0) {
+    if (again([&] { return ::fchmod(fd, static_cast<mode_t>(mode)); }) != 0) {
         const int error = errno;
         // The rest is right where only a special bit is refused.
         const bool special = (mode & mode_bits::kSpecial) != 0;

@@ -6,6 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -14,6 +19,7 @@
 #include <optional>
 #include <system_error>
 
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 #include "transfer/names.hpp"
 
@@ -79,21 +85,26 @@ DescriptorClaim::~DescriptorClaim() { --claims; }
 
 int set_file_time(int fd, const FileTime& mtime) {
     timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime)};
-    if (::futimens(fd, times) != 0) return errno;
+    const auto set = [&] { return again([&] { return ::futimens(fd, times); }) == 0 ? 0 : errno; };
+    if (const int error = set(); error != 0) return error;
     struct stat st = {};
     if (::fstat(fd, &st) != 0 || mtime_of(st) == mtime) return 0;
     // File systems on libfuse 2 do nothing when only one of the two times is to be set.
     times[0] = st.st_atim;
-    return ::futimens(fd, times) == 0 ? 0 : errno;
+    return set();
 }
 
 int set_link_time(int directory, const std::string& name, const FileTime& mtime) {
     timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime)};
-    if (::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    const auto set = [&] {
+        const auto call = [&] { return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW); };
+        return again(call) == 0 ? 0 : errno;
+    };
+    if (const int error = set(); error != 0) return error;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || mtime_of(st) == mtime) return 0;
     times[0] = st.st_atim;  // as above
-    return ::utimensat(directory, name.c_str(), times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    return set();
 }
 
 std::vector<std::string> names_in(int directory, int& error) {
@@ -181,6 +192,14 @@ std::optional<std::uint64_t> mount_of(int fd) noexcept {
     static_cast<void>(fd);
 #endif
     return std::nullopt;
+}
+
+std::optional<std::uint64_t> synced_mount_of(int fd) noexcept {
+#ifdef __linux__
+    struct statfs system = {};
+    if (again([&] { return ::fstatfs(fd, &system); }) != 0 || system.f_type == FUSE_SUPER_MAGIC) return std::nullopt;
+#endif
+    return mount_of(fd);
 }
 
 int sync_data(int fd) {

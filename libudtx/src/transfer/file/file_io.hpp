@@ -34,6 +34,9 @@ namespace udtx::transfer {
 [[nodiscard]] int set_length(int fd, off_t length) noexcept;
 /// Number of the mount that a file is on (Linux 5.8); none: unknown.
 [[nodiscard]] std::optional<std::uint64_t> mount_of(int fd) noexcept;
+/// The same where a sync of the file system makes all that is on it durable. Not so on FUSE: the kernel passes that on
+/// to few servers, so each file and directory is to be synced by itself.
+[[nodiscard]] std::optional<std::uint64_t> synced_mount_of(int fd) noexcept;
 /// fdatasync or fsync; 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
 [[nodiscard]] int sync_directory(int fd);

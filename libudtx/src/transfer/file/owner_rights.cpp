@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "os/again.hpp"
 #include "os/unique_fd.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
@@ -36,7 +37,7 @@ int open_up_directory(int parent, const std::string& name, std::uint32_t& before
 #ifdef O_PATH
     // fchmod() takes no such descriptor, and chmod() by name would follow what was put there meanwhile.
     const std::string by_descriptor = "/proc/self/fd/" + std::to_string(fd.get());
-    if (::chmod(by_descriptor.c_str(), wanted) == 0) return 0;
+    if (again([&] { return ::chmod(by_descriptor.c_str(), wanted); }) == 0) return 0;
     const int error = errno;
     // Where there is no /proc: it can be opened if it may be read.
     const UniqueFd readable(open_entry(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -50,12 +51,13 @@ std::optional<std::uint32_t> open_up(int directory) {
     struct stat st = {};
     if (::fstat(directory, &st) != 0 || !bars_owner(st)) return std::nullopt;
     const auto before = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
-    if (::fchmod(directory, static_cast<mode_t>(before | mode_bits::kOwner)) != 0) return std::nullopt;
+    const auto wanted = static_cast<mode_t>(before | mode_bits::kOwner);
+    if (again([&] { return ::fchmod(directory, wanted); }) != 0) return std::nullopt;
     return before;
 }
 
 BriefRights::~BriefRights() {
-    if (before_) static_cast<void>(::fchmod(directory_, static_cast<mode_t>(*before_)));
+    if (before_) static_cast<void>(again([this] { return ::fchmod(directory_, static_cast<mode_t>(*before_)); }));
 }
 
 void remove_from(int directory, const std::string& name) {

@@ -30,7 +30,7 @@ int sync_file_system(int fd) {
 }
 
 ChangedDirectories::ChangedDirectories(const ConfinedDir& root)
-    : root_(root), mount_(mount_of(root.fd())), max_open_(descriptor_share()) {}
+    : root_(root), mount_(synced_mount_of(root.fd())), one_by_one_(!mount_), max_open_(descriptor_share()) {}
 
 int ChangedDirectories::open(const std::string& path, int& error) {
     UniqueFd& fd = directories_[path];
@@ -50,7 +50,7 @@ void ChangedDirectories::note(const std::string& path) {
     if (path == latest_ && !directories_.empty()) return;
     latest_ = path;
     if (directories_.size() >= kMaxNoted) {
-        if (!mount_ && sync_error_ == 0) sync_error_ = sync_each();
+        if (one_by_one_ && sync_error_ == 0) sync_error_ = sync_each();
         directories_.clear();
         open_ = 0;
         all_open_ = false;
@@ -63,15 +63,27 @@ void ChangedDirectories::note(const std::string& path) {
 }
 
 int ChangedDirectories::sync() {
-    const bool few = all_open_ && directories_.size() <= kManyDirectories;
-    const int error = few || !mount_ ? sync_each() : sync_mounts();
+    if (!all_open_ || directories_.size() > kManyDirectories) return sync_all();
+    const int error = sync_each();
     return sync_error_ != 0 ? sync_error_ : error;
 }
 
+int ChangedDirectories::sync_all() {
+    const bool none = all_open_ && directories_.empty();
+    if (none) return 0;
+    if (sync_error_ == 0) sync_error_ = sync_mounts();
+    if (sync_error_ == 0 && one_by_one_) sync_error_ = sync_each();
+    return sync_error_;
+}
+
 void ChangedDirectories::note_mount(int fd) {
-    const auto mount = mount_of(fd);
-    if (!mount_ || mount == mount_ || !mount) return;
-    if (UniqueFd& kept = others_[*mount]; !kept) kept.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (mount_ && mount_of(fd) == mount_) return;
+    const auto mount = synced_mount_of(fd);
+    if (!mount) {
+        one_by_one_ = true;
+    } else if (UniqueFd& kept = others_[*mount]; !kept) {
+        kept.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
 }
 
 int ChangedDirectories::sync_each() {

@@ -26,6 +26,8 @@ class ChangedDirectories {
     void note(const std::string& path);
     /// Makes the names durable; 0 or an errno.
     [[nodiscard]] int sync();
+    /// The contents of files in them, too, where a sync of the file system does that.
+    [[nodiscard]] int sync_all();
 
   private:
     /// What is mounted below the root needs a sync of its own.
@@ -35,6 +37,7 @@ class ChangedDirectories {
 
     const ConfinedDir& root_;
     const std::optional<std::uint64_t> mount_;
+    bool one_by_one_;                           // a sync of the file system does not make all of the names durable
     std::map<std::uint64_t, UniqueFd> others_;  // by mount, a directory of each
     const std::size_t max_open_;
     std::string latest_;  // that was noted; "" is the root

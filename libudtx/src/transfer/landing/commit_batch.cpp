@@ -27,14 +27,15 @@ int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vect
     int unsynced = 0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
         if (batch[i].type != EntryType::file) continue;
-        if (!batch[i].fd) {
+        int error = batch[i].closing_error;
+        if (batch[i].fd) {
+            error = sync_data(batch[i].fd.get());
+            if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
+            if (const int closing = batch[i].fd.close(); error == 0) error = closing;
+        } else {
             any_closed = true;
-        } else if (const int error = sync_data(batch[i].fd.get()); knows_no_sync(error)) {
-            unsynced = error;
-        } else if (error != 0) {
-            errors[i] = error;
         }
-        batch[i].fd.reset();
+        if (error != 0) errors[i] = error;
     }
     const int error = any_closed ? sync_file_system(root.fd()) : 0;
     for (std::size_t i = 0; error != 0 && i < batch.size(); ++i) errors[i] = error;

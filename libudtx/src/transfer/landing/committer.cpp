@@ -26,7 +26,7 @@ Committer::Committer(const ConfinedDir& root, EntryClaims& claims, CommitCallbac
     : root_(root),
       claims_(claims),
       callbacks_(std::move(callbacks)),
-      mount_(mount_of(root.fd())),
+      mount_(synced_mount_of(root.fd())),
       task_(
           disk_pools().sync, [this] { return step(); }, [this](Error error) { return give_up(std::move(error)); }) {}
 
@@ -46,7 +46,9 @@ void Committer::submit(Commit commit) {
                            (unproven == 0 || unproven + commit.unproven <= kMaxUnproven));
     });
     check_well();
-    if (commit.size < kLargeFile && pending_.size() >= kFewFiles && is_synced_with_root(commit)) commit.fd.reset();
+    if (commit.size < kLargeFile && pending_.size() >= kFewFiles && is_synced_with_root(commit)) {
+        commit.closing_error = commit.fd.close();
+    }
     if (commit.fd) ++pending_fds_;
     pending_bytes_ += commit.size;
     unproven_ += commit.unproven;

@@ -41,6 +41,7 @@ struct Commit {
     std::string name;
     std::optional<FileId> is{};  ///< what the temporary name has to lead to
     UniqueFd fd;  ///< a file that is to be synced by itself; none: closed, the root's file system is to be synced
+    int closing_error = 0;  ///< an errno, of a file that is closed
     std::uint64_t size = 0;
     std::optional<FileTime> time{};      ///< that it is to have ...
     std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
@@ -91,7 +92,7 @@ class Committer {
     const ConfinedDir& root_;
     EntryClaims& claims_;
     CommitCallbacks callbacks_;
-    const std::optional<std::uint64_t> mount_;  // of the root
+    const std::optional<std::uint64_t> mount_;  // of the root, if one sync takes in what is on it
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Commit> pending_;

@@ -140,7 +140,14 @@ class PipeLanding final : public StreamLanding {
         const int failed = write_to_pipe(fd_, bytes, may_block_, stop_);
         return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
     }
-    void complete(const Digest& digest) override { check_.confirm(digest, 1); }
+    void complete(const Digest& digest) override {
+        // Into a file: what that says only of a sync or when it is closed. The descriptor is the caller's.
+        int failed = may_block_ ? 0 : sync_data(fd_);
+        if (knows_no_sync(failed)) failed = 0;
+        if (UniqueFd twin(may_block_ ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0)); failed == 0) failed = twin.close();
+        if (failed != 0) return fail(io_error("cannot write to", "-", failed));
+        check_.confirm(digest, 1);
+    }
 
     int fd_;
     const StopEvent& stop_;

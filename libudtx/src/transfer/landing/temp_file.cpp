@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/page_block.hpp"
+#include "os/again.hpp"
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
@@ -50,7 +51,8 @@ std::string beginning_of(const std::string& name, std::size_t bytes) {
 int take_owner_write(int fd) {
     struct stat st = {};
     if (::fstat(fd, &st) != 0) return errno;
-    return ::fchmod(fd, st.st_mode & 0777U & ~static_cast<mode_t>(mode_bits::kOwnerWrite)) == 0 ? 0 : errno;
+    const mode_t mode = st.st_mode & 0777U & ~static_cast<mode_t>(mode_bits::kOwnerWrite);
+    return again([&] { return ::fchmod(fd, mode); }) == 0 ? 0 : errno;
 }
 
 #ifdef __linux__
@@ -269,6 +271,7 @@ Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attrib
         check(Belonging::mode, take_owner_write(fd_.get()));
     }
     if (attributes.set_mtime) check(Belonging::time, set_file_time(fd_.get(), attributes.mtime));
+    complete_ = true;
     return {};
 }
 
@@ -282,10 +285,14 @@ void TempFile::rest() {
     if (!fd_) return;
     struct stat st = {};
     if (look(st) == 0) is_ = FileId::of(st);
-    fd_.reset();
+    // What is complete may have a mode that lets nobody open it again.
+    if (complete_) rest_error_ = sync_data(fd_.get());
+    if (knows_no_sync(rest_error_)) rest_error_ = 0;
+    if (const int closing = fd_.close(); rest_error_ == 0) rest_error_ = closing;
 }
 
 Result<void> TempFile::reopen(const ConfinedDir& root) {
+    if (rest_error_ != 0) return error("cannot write", rest_error_);
     int failed = 0;
     const UniqueFd directory = root.open_directory(directory_, failed);
     if (!directory) return error("cannot open again", failed);
@@ -312,6 +319,7 @@ Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes
     commit.temporary = std::move(temporary_);
     commit.name = std::move(name_);
     commit.fd = std::move(fd_);
+    commit.closing_error = rest_error_;
     commit.size = size;
     return commit;
 }

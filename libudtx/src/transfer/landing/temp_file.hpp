@@ -69,7 +69,7 @@ class TempFile {
     /// Hands the descriptor and the names over. `holes`: not all of its size may be on the disk.
     [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
-    /// Gives the descriptor back; the file stays.
+    /// Gives the descriptor back; the file stays. What that met, reopen() or the commit says.
     void rest();
     /// After rest(). file_io: it cannot be opened, or is not the same file any more.
     Result<void> reopen(const ConfinedDir& root);
@@ -95,6 +95,8 @@ class TempFile {
     std::string temporary_;
     std::string name_;
     std::uint64_t written_end_ = 0;
+    bool complete_ = false;
+    int rest_error_ = 0;  // an errno
     bool adopted_ = false;
     bool cloned_ = false;    // all of an older version was taken over
     bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable

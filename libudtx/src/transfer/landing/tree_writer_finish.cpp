@@ -267,7 +267,7 @@ void TreeWriter::note_erased(const std::string& path) {
 }
 
 void TreeWriter::sync_names() {
-    if (const int error = unsynced_.sync(); error != 0) fail(kNoEntry, ".", io_error("cannot sync", ".", error));
+    if (const int error = unsynced_.sync_all(); error != 0) fail(kNoEntry, ".", io_error("cannot sync", ".", error));
 }
 
 void TreeWriter::restore_last_directory() {

@@ -144,7 +144,9 @@ Result<void> ReceiptWriter::finish(const OpenKept& open_kept) {
     write_out();
     if (error_ == 0) error_ = sync_data(fd_.get());
     if (knows_no_sync(error_)) error_ = 0;
-    if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) error_ = errno;
+    if (const int closing = fd_.close(); error_ == 0) error_ = closing;
+    const auto rename = [this] { return std::rename(temporary_.c_str(), path_.c_str()); };
+    if (error_ == 0 && again(rename) != 0) error_ = errno;
     if (error_ != 0) return io_error("cannot write the receipt", path_, error_);
     finished_ = true;
     return {};

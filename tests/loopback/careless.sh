@@ -1,0 +1,60 @@
+# File systems that say late, or not at all, what became of the data: what was confirmed is there after a cut, and what
+# was refused when a file was closed is not confirmed.
+. "$(dirname "$0")/lib.sh"
+has_fuse || skip "$no_fuse"
+make_key
+
+cut() { umount "$1" 2>/dev/null || fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" || fail "cannot unmount $1"; }
+
+# --- small files that are synced together elsewhere, more directories than are synced one by one, and a large file
+src=$work/src
+for i in $(seq 24); do
+    mkdir -p "$src/d$i" "$src/sub/d$i"
+    for j in 1 2 3; do echo "$i $j" | tee "$src/d$i/f$j" >"$src/sub/d$i/f$j"; done
+done
+head -c 9000000 /dev/urandom | tee "$src/large" >"$src/sub/large"
+mkdir "$work/all" "$work/below" "$work/above"
+mount_fuse "$work/disk" careless_fs.py forgets "$work/all" || skip "$no_fuse"
+start_recv whole --dir "$work/disk" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
+kill "$receiver"
+wait_for 0 "$receiver"
+cut "$work/disk"
+diff -r "$src" "$work/all" || fail "what was confirmed is lost where the destination is on FUSE"
+
+# --- only a part of the destination is on such a disk
+mount_fuse "$work/above/sub" careless_fs.py forgets "$work/below" || skip "$no_fuse"
+start_recv part --dir "$work/above" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
+kill "$receiver"
+wait_for 0 "$receiver"
+cut "$work/above/sub"
+diff -r "$src/sub" "$work/below" || fail "what was confirmed is lost below a mount"
+
+# --- no room, and the disk says so at close
+mkdir "$work/some" "$work/few"
+for i in $(seq 30); do echo "data $i" >"$work/few/f$i"; done
+for i in 3 17 30; do echo "refused $i" >"$work/few/f$i"; done
+mount_fuse "$work/full" careless_fs.py refuses "$work/some" || skip "$no_fuse"
+start_recv full --dir "$work/full" --psk-file "$work/psk"
+expect 23 "$send" --json --psk-file "$work/psk" "$work/few/" "udtx://127.0.0.1:$port/"
+[ "$(json_field "$work/last.out" failed_count)" -eq 3 ] || fail "$(json_field "$work/last.out" failed_count) files failed"
+rm "$work/few/f3" "$work/few/f17" "$work/few/f30"
+diff -r "$work/few" "$work/some" || fail "what was refused at close stands there, or more is missing"
+
+# --- a stream into a file, a receipt and a report, too
+"$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - >"$work/full/stream" 2>"$work/stream.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 60 grep -q listening "$work/stream.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/stream.log")
+expect 11 bash -c "echo refused | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/'"
+said "cannot write to '-'"
+wait_for 11 "$receiver"
+start_recv last --one-off --dir "$work/few" --receipt "$work/full/refused" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$src/d1" "udtx://127.0.0.1:$port/"
+wait_for 11 "$receiver"
+grep -q "cannot write the receipt" "$work/last.log" || fail "nobody says that the receipt is not there"
+start_recv again --dir "$work/few" --psk-file "$work/psk"
+expect 11 "$send" --report "$work/full/refused.html" --psk-file "$work/psk" "$src/d2" "udtx://127.0.0.1:$port/"
+said "cannot write .*refused.html"

@@ -1,0 +1,75 @@
+"""A file system that says only late what became of the data: careless_fs.py KIND BACKING MOUNTPOINT.
+
+forgets: when it is unmounted, all that no fsync of the very file or directory has told it of is lost, as by a power cut;
+what was there before the mount stays. A sync of the whole file system does not reach it (the kernel sees to that).
+refuses: it has no room for what begins with "refused", or is called so, and says that when the file is closed."""
+import errno
+import os
+import sys
+
+from passing_fs import FuseOSError, Passing, mount
+
+
+class Forgetting(Passing):
+    def __init__(self, backing):
+        super().__init__(backing)
+        self.contents = set()  # inodes of files that hold what was not synced
+        self.names = {}        # by directory: inode of it, names that it was not synced with
+
+    def note_name(self, path):
+        self.names.setdefault(os.path.dirname(path), set()).add(os.path.basename(path))
+
+    def note_content(self, fh):
+        self.contents.add(os.fstat(fh).st_ino)
+
+    def create(self, path, mode, fi=None):
+        fh = super().create(path, mode, fi)
+        self.note_name(path)
+        self.note_content(fh)
+        return fh
+
+    def write(self, path, data, offset, fh):
+        self.note_content(fh)
+        return super().write(path, data, offset, fh)
+
+    def mkdir(self, path, mode):
+        super().mkdir(path, mode)
+        self.note_name(path)
+
+    def rename(self, old, new):
+        super().rename(old, new)
+        self.names.get(os.path.dirname(old), set()).discard(os.path.basename(old))
+        self.note_name(new)
+
+    def fsync(self, path, datasync, fh):
+        self.contents.discard(os.fstat(fh).st_ino)
+
+    def fsyncdir(self, path, datasync, fh):
+        self.names.pop("/" if path == "/" else path.rstrip("/"), None)
+
+    def destroy(self, path):
+        for directory, names in self.names.items():
+            for name in names:
+                lost = os.path.join(self.backing + directory, name)
+                if os.path.isfile(lost):
+                    os.unlink(lost)
+                elif os.path.isdir(lost):
+                    os.rename(lost, os.path.join(self.backing, "lost." + name))
+        for directory, _, names in os.walk(self.backing):
+            for name in names:
+                at = os.path.join(directory, name)
+                if os.lstat(at).st_ino in self.contents:
+                    os.truncate(at, 0)
+
+
+class Refusing(Passing):
+    def flush(self, path, fh):
+        at = self.at(path)
+        with open(at, "rb") as file:
+            begin = file.read(7)
+        if begin == b"refused" or (begin and "refused" in os.path.basename(at)):
+            os.truncate(at, 0)
+            raise FuseOSError(errno.EDQUOT)
+
+
+mount({"forgets": Forgetting, "refuses": Refusing}[sys.argv[1]](sys.argv[2]), sys.argv[3])
