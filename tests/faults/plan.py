@@ -5,7 +5,8 @@ import random
 RETRIED = {
     "open": ["EINTR"], "create": ["EINTR"], "openat2": ["EINTR", "EAGAIN"], "read": ["EINTR", "short"], "write": ["EINTR", "short"],
     "pipe_read": ["EINTR", "EAGAIN"], "pipe_write": ["EINTR"], "copy": ["EINTR", "short", "EOPNOTSUPP", "ENOSYS", "EXDEV"],
-    "sync": ["EINTR"], "renameat2": ["ENOSYS", "EINVAL"], "truncate": ["EINTR"],
+    "sync": ["EINTR"], "close": ["EINTR"], "rename": ["EINTR"], "renameat2": ["ENOSYS", "EINVAL", "EINTR"], "link": ["EINTR"],
+    "symlink": ["EINTR"], "times": ["EINTR"], "mode": ["EINTR"], "truncate": ["EINTR"],
     "allocate": ["EINTR", "EOPNOTSUPP", "ENOSYS"], "seek": ["EINVAL"], "lock": ["EINTR"],
     "send": ["EAGAIN", "EINTR", "ENOBUFS", "ENETDOWN", "ENETUNREACH", "short"],
     "receive": ["EAGAIN", "EINTR", "ENOBUFS", "ENETDOWN", "ENOMEM", "short"],
@@ -16,6 +17,7 @@ REFUSED = {
     "open": ["EACCES", "EMFILE", "EIO"], "create": ["EROFS", "EDQUOT", "EACCES", "EMFILE", "ENOSPC", "EIO"],
     "openat2": ["EMFILE", "EIO"], "opendir": ["ENOMEM", "EMFILE"], "readdir": ["EIO"], "read": ["EIO"],
     "write": ["ENOSPC", "EIO", "EDQUOT"], "copy": ["EIO", "ENOSPC"], "sync": ["EIO", "ENOSPC", "EDQUOT"],
+    "close": ["EIO", "EDQUOT"],
     "rename": ["EIO", "ENOSPC", "EACCES", "EROFS", "EDQUOT"], "renameat2": ["EIO", "EACCES"],
     "link": ["EIO", "ENOSPC", "EPERM", "EDQUOT"], "symlink": ["EIO", "ENOSPC", "EACCES"],
     "unlink": ["EIO", "EACCES", "EROFS"], "mkdir": ["ENOSPC", "EACCES", "EDQUOT", "EROFS"],
@@ -27,7 +29,7 @@ REFUSED = {
     "memory": ["ENOMEM"], "thread": ["EAGAIN"],
 }
 # Not only once: what a full disk, an interrupting profiler or a host without memory is like.
-LASTING = [("write", "ENOSPC"), ("write", "EIO"), ("create", "EROFS"), ("create", "EDQUOT"), ("create", "EMFILE"), ("sync", "EIO"),
+LASTING = [("write", "ENOSPC"), ("write", "EIO"), ("create", "EROFS"), ("create", "EDQUOT"), ("create", "EMFILE"), ("sync", "EIO"), ("close", "EIO"),
            ("rename", "EIO"), ("memory", "ENOMEM"), ("thread", "EAGAIN"), ("mkdir", "ENOSPC"), ("read", "EIO")]
 MISSING = [("openat2", "ENOSYS"), ("renameat2", "ENOSYS"), ("copy", "ENOSYS"), ("allocate", "EOPNOTSUPP")]
 # Short and interrupted everywhere.

@@ -58,3 +58,18 @@ grep -q "cannot write the receipt" "$work/last.log" || fail "nobody says that th
 start_recv again --dir "$work/few" --psk-file "$work/psk"
 expect 11 "$send" --report "$work/full/refused.html" --psk-file "$work/psk" "$src/d2" "udtx://127.0.0.1:$port/"
 said "cannot write .*refused.html"
+
+# --- the same where one sync of the file system stands for many files
+library=$bin/../tests/faults/libfailing_calls.so
+if [ -e "$library" ] && ! sanitized; then
+    mkdir "$work/many" "$work/none"
+    for i in $(seq 60); do echo "$i" >"$work/many/f$i"; done
+    printf '#!/bin/sh\nLD_PRELOAD=%s UDTX_FAULT=close:EDQUOT:1+ exec "%s" "$@"\n' "$(realpath "$library")" "$(realpath "$recv")" >"$work/recv"
+    chmod +x "$work/recv"
+    recv=$work/recv
+    start_recv closing --dir "$work/none" --psk-file "$work/psk"
+    got=0
+    timeout 60 "$send" --psk-file "$work/psk" "$work/many/" "udtx://127.0.0.1:$port/" 2>"$work/last.err" || got=$?
+    [ "$got" -ne 0 ] || fail "code 0, and the disk took nothing"
+    [ -z "$(find "$work/none" -name 'f*')" ] || fail "what the disk did not take stands there"
+fi

@@ -140,6 +140,16 @@ UDTX_STAND_IN(ssize_t, copy_file_range,
 UDTX_FAILS(Kind::sync, int, -1, fsync, (int fd), (fd))
 UDTX_FAILS(Kind::sync, int, -1, fdatasync, (int fd), (fd))
 UDTX_FAILS(Kind::sync, int, -1, syncfs, (int fd), (fd))
+UDTX_STAND_IN(int, close, (int fd)) {
+    UDTX_REAL(close, int (*)(int));
+    const long flags = ::syscall(SYS_fcntl, fd, F_GETFL, 0L);
+    const bool written = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0;
+    const bool file = written && kind_of(fd, Kind::write, Kind::pipe_write) == Kind::write;
+    const int error = file ? udtx::faults::error_of(Kind::close) : 0;
+    const int result = real(fd);
+    if (error != 0) return errno = error, -1;
+    return result;
+}
 UDTX_FAILS(Kind::rename, int, -1, rename, (const char* from, const char* to), (from, to))
 UDTX_FAILS(Kind::rename, int, -1, renameat, (int from_at, const char* from, int to_at, const char* to),
            (from_at, from, to_at, to))

@@ -27,6 +27,7 @@ enum class Kind : unsigned {
     event,  // reads and writes of event and timer descriptors, of which none is to fail
     copy,
     sync,
+    close,  // of files that were open to write; they are closed all the same
     rename,
     renameat2,
     link,

@@ -1,10 +1,5 @@
 #include "transfer/landing/clear_way.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
@@ -19,7 +14,7 @@ Error in_the_way(const std::string& path, const char* how) {
 
 }  // namespace
 
-Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser* eraser, Way way) {
+Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser* eraser) {
     if (occupant_of(root, path) != Occupant::directory) return {};
     int error = 0;
     const UniqueFd directory = root.open_directory(path, error);
@@ -31,11 +26,7 @@ Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser*
     if (!empty && !eraser->clear(path)) {
         return in_the_way(path, "not all of what is in it may be deleted: remove it at the receiver");
     }
-    if (way == Way::look) return {};
-    const SplitName split = split_leaf(path);
-    const UniqueFd parent = root.open_directory(split.directory, error);
-    if (parent && ::unlinkat(parent.get(), split.leaf.c_str(), AT_REMOVEDIR) == 0) return {};
-    return io_error("cannot replace the directory", path, parent ? errno : error);
+    return {};
 }
 
 }  // namespace udtx::transfer

@@ -2,7 +2,6 @@
 // directory does, and one with something in it only under --delete.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "transfer/file/confined_dir.hpp"
@@ -11,9 +10,8 @@
 
 namespace udtx::transfer {
 
-enum class Way : std::uint8_t { look, clear };
-/// For a file or a link: a directory of that name goes, what is in it by the eraser (null: nothing is to be deleted).
-/// With Way::look it only would. refused: it does not.
-[[nodiscard]] Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser* eraser, Way way);
+/// For a file or a link: of a directory of that name nothing is left but itself, emptied by the eraser (null: nothing
+/// is to be deleted), and the name may take its place. refused: it stays.
+[[nodiscard]] Result<void> clear_way(const ConfinedDir& root, const std::string& path, Eraser* eraser);
 
 }  // namespace udtx::transfer

@@ -9,7 +9,9 @@
 #include <system_error>
 #include <utility>
 
+#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/changed_directories.hpp"
 #include "transfer/landing/committer.hpp"
@@ -42,19 +44,34 @@ int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vect
     return unsynced;
 }
 
+int rename_replacing(int directory, const char* from, const char* to) {
+    return again([&] { return ::renameat(directory, from, directory, to); }) == 0 ? 0 : errno;
+}
+
+/// A file has the name at once, or the directory is there again.
+int rename_over_directory(int parent, const char* from, const char* to) {
+    struct stat st = {};
+    if (::fstatat(parent, to, &st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    if (::unlinkat(parent, to, AT_REMOVEDIR) != 0) return errno;
+    const int error = rename_replacing(parent, from, to);
+    if (error != 0) static_cast<void>(::mkdirat(parent, to, st.st_mode & mode_bits::kPermissions));
+    return error;
+}
+
 int rename_without_replacing(int directory, const char* from, const char* to) {
 #if defined(__linux__) && defined(RENAME_NOREPLACE)
-    if (::renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
+    if (again([&] { return ::renameat2(directory, from, directory, to, RENAME_NOREPLACE); }) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
     // A file system that cannot: two names for a moment, and none is lost.
-    if (::linkat(directory, from, directory, to, 0) == 0) return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+    if (again([&] { return ::linkat(directory, from, directory, to, 0); }) == 0)
+        return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
     if (errno == EEXIST) return EEXIST;
     // One without that, too: what comes to that name in between is another program's.
     struct stat st = {};
     if (::fstatat(directory, to, &st, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
     if (errno != ENOENT) return errno;
-    return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
+    return rename_replacing(directory, from, to);
 }
 
 /// Some disks set it to now when the file is closed.
@@ -88,7 +105,8 @@ int rename_one(Commit& commit, ChangedDirectories& directories, EntryClaims& cla
     const char* to = commit.name.c_str();
     const auto rename = [&] {
         if (commit.keep_existing) return rename_without_replacing(fd, from, to);
-        return ::renameat(fd, from, fd, to) == 0 ? 0 : errno;
+        const int failed = rename_replacing(fd, from, to);
+        return failed == EISDIR && commit.replaces_directory ? rename_over_directory(fd, from, to) : failed;
     };
     error = rename();
     for (int left = kTries; error == EACCES && left > 0; --left) {

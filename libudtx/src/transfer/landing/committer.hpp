@@ -47,6 +47,7 @@ struct Commit {
     std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
     std::optional<record::Done> done{};  ///< for the journal
     std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
+    bool replaces_directory = false;     ///< an empty one may stand under the name
     bool keep_existing = false;          ///< what stands under the name stays ...
     bool kept = false;                   ///< it was there, as a journal proves
     bool skipped = false;                ///< ... and something did

@@ -173,7 +173,7 @@ class DryLanding final : public Landing {
     /// Something stands there that could not make way for a file or a link.
     bool is_blocked(const std::string& path) {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
-        const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr, Way::look);
+        const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr);
         if (!way) hand_over_failure(links_, kNoEntry, path, way.error());
         return !way;
     }

@@ -84,6 +84,7 @@ void ReceiveResume::begin(Partial& partial, std::uint64_t number) {
     ProvingPieces& proving = *proving_pieces_;
     proving.partial = &partial;
     proving.fd = root_.open_at(split.directory.empty() ? name : split.directory + '/' + name, kReadOnly, 0, error);
+    if (proving.fd && !TempFile::is_adoptable(proving.fd.get())) proving.fd.reset();
     for (const auto& [offset, piece] : partial.pieces) proving.claimed.push_back(piece);
     std::sort(proving.claimed.begin(), proving.claimed.end(),
               [](const auto& a, const auto& b) { return a.offset < b.offset; });

@@ -196,8 +196,11 @@ class TreeLanding final : public Landing {
 
     /// A sender that could not read a directory does not know what is in it.
     [[nodiscard]] bool may_erase(const message::Finish& finish) const {
-        const bool well = finish.unsent == 0 && links_.report.outcome().failed_count == 0 && !links_.queue.closed();
-        if (!well) links_.report.warn("--delete: nothing was deleted, since not everything arrived");
+        const Outcome outcome = links_.report.outcome();
+        const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !links_.queue.closed();
+        // Directories that files came in place of were emptied before.
+        const std::string what = outcome.erased == 0 ? "nothing" : "nothing else";
+        if (!well) links_.report.warn("--delete: " + what + " was deleted, since not everything arrived");
         return well;
     }
 

@@ -66,6 +66,16 @@ bool is_in_memory(int fd) {
 
 }  // namespace
 
+int try_rename(int directory, const std::string& from, const std::string& to) {
+    const auto rename = [&](const std::string& old, const std::string& next) {
+        return again([&] { return ::renameat(directory, old.c_str(), directory, next.c_str()); }) == 0 ? 0 : errno;
+    };
+    if (const int error = rename(from, to); error != 0) return error;
+    const int error = rename(to, from);
+    if (error != 0) ::unlinkat(directory, to.c_str(), 0);
+    return error;
+}
+
 Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                   const FileAttributes& attributes, Existing existing) {
     SplitName split = split_leaf(path);
@@ -78,7 +88,10 @@ Result<TempFile> TempFile::create(const ConfinedDir& root, const std::string& pa
     std::string temporary = temp_name(unique);
     UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     if (!fd && errno == EEXIST && existing == Existing::replace) {
-        ::unlinkat(directory.get(), temporary.c_str(), 0);
+        if (::unlinkat(directory.get(), temporary.c_str(), 0) != 0) {
+            return io_error("cannot remove what an earlier run left of '" + escape_name(path) + "',",
+                            path_in(split.directory, temporary), errno);
+        }
         fd.reset(open_entry(directory.get(), temporary.c_str(), kCreate, mode));
     }
     if (!fd) return io_error("cannot create", path, errno);
@@ -92,18 +105,27 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     if (!directory) return io_error("cannot continue", path, error);
     std::string temporary = temp_name(unique);
     UniqueFd fd(open_entry(directory.get(), temporary.c_str(), kReopen));
-    struct stat st = {};
-    if (!fd || ::fstat(fd.get(), &st) != 0) return io_error("cannot continue", path, errno);
-    const bool ours = S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
-    if (!ours) return io_error("cannot continue", path, EPERM);
+    if (!fd) return io_error("cannot continue", path, errno);
+    if (!is_adoptable(fd.get())) return io_error("cannot continue", path, EPERM);
     TempFile file(std::move(fd), std::move(split.directory), std::move(temporary), std::move(split.leaf));
     file.adopted_ = true;
     file.may_clone_ = false;
     return file;
 }
 
+bool TempFile::is_adoptable(int fd) {
+    struct stat st = {};
+    return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == ::geteuid();
+}
+
 Error TempFile::error(std::string_view what, int error_number) const {
     return io_error(what, directory_.empty() ? name_ : directory_ + '/' + name_, error_number);
+}
+
+Error TempFile::no_room(int error_number) const {
+    Error out = error("no room for", error_number);
+    out.message += " (at the receiver: delete something)";
+    return out;
 }
 
 Result<void> TempFile::try_name(const ConfinedDir& root) const {
@@ -114,11 +136,16 @@ Result<void> TempFile::try_name(const ConfinedDir& root) const {
     if (::fstatat(directory.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return {};
     if (errno != ENOENT) return error("cannot create", errno);
     const std::string trial = "." + beginning_of(name_, kTrialBytes) + temporary_;
-    if (::renameat(directory.get(), temporary_.c_str(), directory.get(), trial.c_str()) != 0 ||
-        ::renameat(directory.get(), trial.c_str(), directory.get(), temporary_.c_str()) != 0) {
-        return error("cannot create", errno);
-    }
-    return {};
+    failed = try_rename(directory.get(), temporary_, trial);
+    return failed == 0 ? Result<void>() : error("cannot create", failed);
+}
+
+Result<void> TempFile::try_commit(const ConfinedDir& root) const {
+    int failed = fd_ ? sync_data(fd_.get()) : rest_error_;
+    if (failed != 0 && !knows_no_sync(failed)) return error("cannot write", failed);
+    const UniqueFd directory = root.open_directory(directory_, failed);
+    if (directory) failed = try_rename(directory.get(), temporary_, "." + temporary_);
+    return failed == 0 ? Result<void>() : error("cannot finish", failed);
 }
 
 Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const std::shared_ptr<DiskQuota>& quota) {
@@ -142,7 +169,10 @@ Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, 
     const std::uint64_t blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
     const std::uint64_t free = blocks * system.f_frsize;
     if (missing <= free && (spare == 0 || spare <= free - missing)) return {};
-    return error(missing <= free ? "no room above what --min-free keeps for" : "no room for", ENOSPC);
+    if (missing > free) return no_room(ENOSPC);
+    Error spared = error("no room above what --min-free keeps for", ENOSPC);
+    spared.message += " (at the receiver: delete something, or lower --min-free)";
+    return spared;
 }
 
 Result<void> TempFile::reserve(std::uint64_t bytes) {
@@ -150,7 +180,7 @@ Result<void> TempFile::reserve(std::uint64_t bytes) {
     if (bytes == 0 || is_in_memory(fd_.get())) return {};
     // KEEP_SIZE: a file that is given up midway must not look complete by its size.
     if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
-    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return error("no room for", errno);
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return no_room(errno);
 #else
     static_cast<void>(bytes);
 #endif

@@ -30,6 +30,9 @@ struct FileAttributes {
     FileTime mtime{};
 };
 
+/// Whether `from` may be renamed in its directory, by doing so and back; 0 or an errno, and then it may be gone.
+[[nodiscard]] int try_rename(int directory, const std::string& from, const std::string& to);
+
 class TempFile {
   public:
     enum class Existing { refuse, replace };
@@ -40,6 +43,8 @@ class TempFile {
                                    const FileAttributes& attributes, Existing existing = Existing::refuse);
     /// Continues a temporary file of an earlier run. file_io: there is none, or it is not a file of ours.
     static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
+    /// A file that adopt() takes: of two names, as a copy by hard links makes them, the other one's content is to stay.
+    [[nodiscard]] static bool is_adoptable(int fd);
     TempFile(TempFile&&) noexcept = default;
     TempFile& operator=(TempFile&&) noexcept = default;
 
@@ -49,6 +54,8 @@ class TempFile {
     /// file_io, ENOSPC or EDQUOT: the file would not fit with `bytes`, or with `more` than it holds, or not within the
     /// limits. A quota is charged with it from then on.
     [[nodiscard]] Result<void> find_room(std::uint64_t bytes, const RoomLimits& limits, std::uint64_t more = 0);
+    /// Before something is taken away for it: its content is on the disk, and it can be renamed.
+    Result<void> try_commit(const ConfinedDir& root) const;
     /// Reserves the space that is still missing up to `bytes`; errors only when there is none.
     Result<void> reserve(std::uint64_t bytes);
     /// Makes a part without data of a continued file read as zeros.
@@ -89,6 +96,7 @@ class TempFile {
     [[nodiscard]] Result<void> charge(const struct stat& st, std::uint64_t bytes,
                                       const std::shared_ptr<DiskQuota>& quota);
     [[nodiscard]] Error error(std::string_view what, int error_number) const;
+    [[nodiscard]] Error no_room(int error_number) const;
 
     UniqueFd fd_;
     std::string directory_;

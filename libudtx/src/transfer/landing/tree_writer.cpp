@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
@@ -187,21 +188,51 @@ int TreeWriter::make_or_open_directory(int parent, const SplitName& split, const
     if (!is_barrier(error)) return error;
     if (!claims_.take(parent, split.directory, split.leaf)) return EEXIST;
     if (stays(error)) return error;
-    if (::unlinkat(parent, split.leaf.c_str(), 0) != 0) return errno;
+    // Until the directory is there it stands aside.
+    const std::string aside = temp_name(unique_of_link(entry.index, path));
+    const auto rename = [&](const std::string& from, const std::string& to) {
+        return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
+    };
+    if (error = rename(split.leaf, aside); error != 0) return error;
     before = entry.mode;
-    return make();
+    error = make();
+    if (error != 0) {
+        static_cast<void>(rename(aside, split.leaf));
+    } else {
+        ::unlinkat(parent, aside.c_str(), 0);
+    }
+    return error;
 }
 
 bool TreeWriter::stays(int error_number) const {
     return options_.overwrite == Overwrite::never && is_barrier(error_number);
 }
 
-Result<void> TreeWriter::make_way(const std::string& path) {
-    if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return {};
+Result<bool> TreeWriter::make_way(const std::string& path, const std::function<Result<void>()>& ready) {
+    if (!options_.occupied || options_.overwrite == Overwrite::never || !basis_.is_directory(path)) return false;
     if (auto free = claims_.take(path); !free) return free.error();
+    if (auto is_ready = ready(); !is_ready) return is_ready.error();
+    // What else is pending is not to come between.
+    committer_->flush();
     // What bars the way is the directory that is to go, or the one it is in.
-    const auto clear = [&] { return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr, Way::clear); };
-    return lent_.with(split_leaf(path).directory, [&] { return lent_.with(path, clear); });
+    const auto clear = [&] { return clear_way(root_, path, eraser_ ? &*eraser_ : nullptr); };
+    const auto cleared = lent_.with(path, clear);
+    return cleared ? Result<bool>(true) : cleared.error();
+}
+
+Result<bool> TreeWriter::make_way_for_link(const std::string& path, int parent, const std::string& temporary) {
+    auto way = make_way(path, [&]() -> Result<void> {
+        const int error = try_rename(parent, temporary, "." + temporary);
+        return error == 0 ? Result<void>() : io_error("cannot make link", path, error);
+    });
+    if (!way) remove_from(parent, temporary);
+    return way;
+}
+
+void TreeWriter::submit(Commit commit, bool replaces_directory) {
+    commit.replaces_directory = replaces_directory;
+    committer_->submit(std::move(commit));
+    if (replaces_directory) committer_->flush();
 }
 
 void TreeWriter::make_symlink(const message::Entry& entry, const std::string& path) {
@@ -218,7 +249,6 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
         claims_.note_kept(path);
         return note_unchanged(entry.type, path);
     }
-    if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     const std::string temporary = temp_name(unique_of_link(entry.index, path));
     const auto made = lent_.with(split.directory, [&] {
         return make_link(path, parent.get(), temporary,
@@ -232,6 +262,8 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     } else if (options_.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
         lost_times_.look(st, path, entry.mtime);
     }
+    const auto way = make_way_for_link(path, parent.get(), temporary);
+    if (!way) return fail(entry.index, path, way.error());
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::symlink;
@@ -239,7 +271,7 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     commit.temporary = temporary;
     commit.name = std::move(split.leaf);
     commit.keep_existing = options_.overwrite == Overwrite::never;
-    committer_->submit(std::move(commit));
+    submit(std::move(commit), *way);
 }
 
 std::uint64_t TreeWriter::unique_of_link(std::uint64_t index, const std::string& path) const {
@@ -249,10 +281,10 @@ std::uint64_t TreeWriter::unique_of_link(std::uint64_t index, const std::string&
 
 Result<void> TreeWriter::make_link(const std::string& path, int parent, const std::string& temporary,
                                    const std::function<int()>& make) const {
-    if (make() == 0) return {};
+    if (again(make) == 0) return {};
     // With a journal the name is ours alone: what stands there was left by a killed run.
     const bool left = errno == EEXIST && resume_ && ::unlinkat(parent, temporary.c_str(), 0) == 0;
-    return left && make() == 0 ? Result<void>() : io_error("cannot make link", path, errno);
+    return left && again(make) == 0 ? Result<void>() : io_error("cannot make link", path, errno);
 }
 
 void TreeWriter::write_piece(const WholePiece& piece) {
@@ -451,7 +483,8 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
         if (!done) return drop(index, done.error());
     }
     disk_.succeeded();
-    if (const auto way = make_way(file.path); !way) return drop(index, way.error());
+    const auto way = make_way(file.path, [&] { return file.file->try_commit(root_); });
+    if (!way) return drop(index, way.error());
     Commit commit = file.file->into_commit(index, file.size, has_holes(file));
     commit.time = file.attributes.mtime;
     commit.had = file.had;
@@ -461,7 +494,7 @@ void TreeWriter::settle_if_complete(std::uint64_t index, OpenFile& file) {
     open_files_.forget(index);
     basis_.forget(file.path);
     files_.erase(index);
-    committer_->submit(std::move(commit));
+    submit(std::move(commit), *way);
 }
 
 void TreeWriter::abandon() noexcept {

@@ -166,8 +166,13 @@ class TreeWriter {
     int make_or_open_directory(int parent, const SplitName& split, const message::Entry& entry, std::uint32_t& before);
     /// Of a failure to open the directory of a name: it is not to be replaced, and so nothing below it is.
     [[nodiscard]] bool stays(int error_number) const;
-    /// For a file or a link.
-    Result<void> make_way(const std::string& path);
+    /// For a file or a link that has come, before it is committed: a directory in its place is emptied if `ready` says
+    /// that the rest will hardly fail. True: it is empty, and the commit is to replace it.
+    Result<bool> make_way(const std::string& path, const std::function<Result<void>()>& ready);
+    /// The same, when the link has its temporary name, which goes if it fails.
+    Result<bool> make_way_for_link(const std::string& path, int parent, const std::string& temporary);
+    /// What replaces a directory is so at once.
+    void submit(Commit commit, bool replaces_directory);
     void make_symlink(const message::Entry& entry, const std::string& path);
     /// Makes its temporary name; with a journal another run finds that.
     [[nodiscard]] std::uint64_t unique_of_link(std::uint64_t index, const std::string& path) const;

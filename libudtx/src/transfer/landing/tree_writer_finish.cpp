@@ -166,7 +166,6 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
                     {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
                                              "', which it is another name of, did not arrive"});
     }
-    if (const auto way = make_way(path); !way) return fail(entry.index, path, way.error());
     std::string temporary = temp_name(unique_of_link(entry.index, path));
     const auto linked = lent_.with(split.directory, [&] {
         return make_link(path, parent.get(), temporary, [&] {
@@ -174,6 +173,8 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
         });
     });
     if (!linked) return copy_for_link(entry, path, st, linked.error().system_error);
+    const auto way = make_way_for_link(path, parent.get(), temporary);
+    if (!way) return fail(entry.index, path, way.error());
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::hard_link;
@@ -182,7 +183,7 @@ void TreeWriter::make_hard_link(const message::Entry& entry) {
     commit.temporary = std::move(temporary);
     commit.name = std::move(split.leaf);
     commit.keep_existing = options_.overwrite == Overwrite::never;
-    committer_->submit(std::move(commit));
+    submit(std::move(commit), *way);
 }
 
 void TreeWriter::copy_for_link(const message::Entry& entry, const std::string& path, const struct stat& of,
@@ -230,14 +231,15 @@ void TreeWriter::copy_more() {
     if (done) done = copy.file.complete(copy.size, copy.attributes, unset_of(copy.path));
     LinkCopy over = std::move(*copying_);
     copying_.reset();
-    if (!done) {
+    Result<bool> way = done ? make_way(over.path, [&] { return over.file.try_commit(root_); }) : done.error();
+    if (!way) {
         over.file.remove(root_);
-        return fail(over.index, over.path, done.error());
+        return fail(over.index, over.path, way.error());
     }
     callbacks_.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
     Commit commit = over.file.into_commit(over.index, over.size, true);
     commit.keep_existing = options_.overwrite == Overwrite::never;
-    committer_->submit(std::move(commit));
+    submit(std::move(commit), *way);
 }
 
 void TreeWriter::add_rules(const message::Rules& rules) {

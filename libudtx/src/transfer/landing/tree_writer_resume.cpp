@@ -25,7 +25,7 @@ void TreeWriter::answer(const message::Query& query, const ReceiveResume::Reply&
     const bool must_stay = basis_.must_stay(path);
     // What --delete has to take away first, it takes when the file has come.
     if (!must_stay && !eraser_ && basis_.is_directory(path)) {
-        if (const auto way = clear_way(root_, path, nullptr, Way::look); !way) {
+        if (const auto way = clear_way(root_, path, nullptr); !way) {
             fail(kNoEntry, path, way.error());
             return reply({query.number, Holding::blocked, 0, {}});
         }

@@ -1,0 +1,99 @@
+# What stands where something is to come goes only when that has come, and is there again if it fails after all.
+. "$(dirname "$0")/lib.sh"
+need_strace
+make_key
+mkdir "$work/src" "$work/dst" "$work/links"
+echo new >"$work/src/name"
+ln -s target "$work/links/name"
+url=udtx://127.0.0.1
+
+occupy() {
+    rm -rf "$work/dst/name"
+    mkdir "$work/dst/name"
+    touch "$work/dst/name/1" "$work/dst/name/2" "$work/dst/name/3"
+}
+stays() { [ "$(ls "$work/dst/name" 2>&1 | tr '\n' ' ')" = "1 2 3 " ] || fail "$1: a directory lost what is in it, and nothing came: $(ls -A "$work/dst")"; }
+honest=$recv
+
+# --- a directory, where the file or link that is to replace it cannot be finished
+for calls in renameat fdatasync,syncfs,fsync; do
+    for source in src links; do
+        [ "$calls/$source" != fdatasync,syncfs,fsync/links ] || continue  # a link has no content
+        occupy
+        recv_meets "$calls" EIO
+        start_recv "no-${calls%%,*}-$source" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+        got=0
+        timeout 60 "$send" --delete --psk-file "$work/psk" "$work/$source/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+        [ "$got" -ne 0 ] || fail "$calls, $source: code 0"
+        wait "$receiver" || true
+        stays "$calls, $source"
+        never_said "[1-9] deleted"
+    done
+done
+recv=$honest
+for source in src links; do
+    occupy
+    start_recv "well-$source" --one-off --dir "$work/dst" --allow-delete --psk-file "$work/psk"
+    expect 0 "$send" --delete --psk-file "$work/psk" "$work/$source/" "$url:$port/"
+    wait_for 0 "$receiver"
+    [ ! -d "$work/dst/name" ] && [ "$(ls -A "$work/dst")" = name ] || fail "$source: $(ls -lA "$work/dst")"
+done
+
+# --- a link, where the directory that is to replace it cannot be made
+[ -L "$work/dst/name" ] || fail "no link"
+mkdir -p "$work/directory/name"
+recv_meets mkdirat ENOSPC
+start_recv no-mkdir --one-off --dir "$work/dst" --psk-file "$work/psk"
+got=0
+timeout 60 "$send" --psk-file "$work/psk" "$work/directory/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+[ "$got" -ne 0 ] || fail "mkdirat: code 0"
+wait "$receiver" || true
+[ "$(readlink "$work/dst/name")" = target ] || fail "a link is gone, and there is no directory: $(ls -lA "$work/dst")"
+recv=$honest
+start_recv well-mkdir --one-off --dir "$work/dst" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$work/directory/" "$url:$port/"
+wait_for 0 "$receiver"
+[ -d "$work/dst/name" ] && [ "$(ls -A "$work/dst")" = name ] || fail "$(ls -lA "$work/dst")"
+
+# --- a temporary file that got a second name meanwhile, as a snapshot by hard links gives it
+mkdir "$work/large" "$work/in"
+head -c 40000000 /dev/urandom >"$work/large/f"
+begin_and_kill() {
+    start_recv begins --dir "$work/in" --psk-file "$work/psk"
+    disown "$receiver"
+    "$send" --rate 100M --psk-file "$work/psk" "$work/large/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" &
+    sender=$!
+    receivers+=("$sender")
+    begun() { [ -n "$(find "$work/in" -name '*.part' -size +20000k)" ]; }
+    until_true 60 begun
+    kill -KILL "$receiver" "$sender"
+    wait "$sender" 2>/dev/null || true
+}
+begin_and_kill
+cp -al "$work/in" "$work/snapshot"
+before=$(sha1sum <"$(find "$work/snapshot" -name '*.part')")
+# One that cannot be removed is named.
+recv_meets unlinkat EPERM
+start_recv no-unlink --one-off --dir "$work/in" --psk-file "$work/psk"
+got=0
+timeout 60 "$send" --psk-file "$work/psk" "$work/large/" "$url:$port/" >"$work/last.out" 2>"$work/last.err" || got=$?
+[ "$got" -ne 0 ] || fail "unlinkat: code 0"
+said "cannot remove what an earlier run left of 'f', '.udtx-[0-9a-f]*.part'"
+wait "$receiver" || true
+recv=$honest
+start_recv goes-on --one-off --dir "$work/in" --psk-file "$work/psk"
+expect 0 "$send" --psk-file "$work/psk" "$work/large/" "$url:$port/"
+wait_for 0 "$receiver"
+cmp "$work/large/f" "$work/in/f" || fail "not the same"
+[ "$(sha1sum <"$(find "$work/snapshot" -name '*.part')")" = "$before" ] || fail "the snapshot was written to"
+
+# --- what stands there unchanged is on the disk when that is confirmed
+strace -D -f -qq -o "$work/calls" -e trace=syncfs "$recv" --listen 127.0.0.1:0 --one-off --dir "$work/in" --psk-file "$work/psk" 2>"$work/last.log" &
+receiver=$!
+receivers+=("$receiver")
+until_true 60 grep -q listening "$work/last.log"
+port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/last.log")
+expect 0 "$send" --json --psk-file "$work/psk" "$work/large/" "$url:$port/"
+wait_for 0 "$receiver"
+[ "$(json_field "$work/last.out" unchanged)" -eq 1 ] || fail "it is not unchanged"
+until_true 10 grep -q "syncfs.* = 0" "$work/calls"
