@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/host_part.hpp"
 #include "common/group_memory.hpp"
 #include "common/units.hpp"
 #include "transfer/names.hpp"
@@ -69,12 +70,10 @@ std::uint64_t KeyBudget::held_by_one() {
     return bytes;
 }
 
-std::uint64_t KeyBudget::owner(const proto::Connection& connection, std::uint64_t key) {
+std::uint64_t KeyBudget::owner(const Address& remote, std::uint64_t key) {
     if (key != 0) return key;
-    const Address& remote = connection.remote();
-    // One host has all addresses of an IPv6 /64.
-    const std::size_t bytes = remote.family == Address::Family::v6 ? 8 : 4;
-    return transfer::path_key({reinterpret_cast<const char*>(remote.ip.data()), bytes}) | 1U;
+    const auto host = host_part(remote);
+    return transfer::path_key({reinterpret_cast<const char*>(host.data()), host.size()}) | 1U;
 }
 
 Result<void> KeyBudget::admit(const Sessions& sessions, std::uint64_t owner) {

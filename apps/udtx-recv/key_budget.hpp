@@ -1,5 +1,5 @@
 // What one key may take of a server, so that the others are served all the same. Where all have the one pre-shared key
-// it is one address (with IPv6 a /64) instead of one key.
+// it is one host instead of one key: an address, with IPv6 a /64 unless it is link-local.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/connection.hpp"
 #include "udtx-recv/session.hpp"
+#include "udtx/address.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -24,8 +24,8 @@ class KeyBudget {
     /// some 450 MiB (docs/transfer-protocol.md).
     [[nodiscard]] static std::uint64_t held_by_one();
 
-    /// A number for whose budget this connection is on. `key`: that of its key; 0: all have the one.
-    [[nodiscard]] static std::uint64_t owner(const proto::Connection& connection, std::uint64_t key);
+    /// A number for whose budget a connection from there is on. `key`: that of its key; 0: all have the one.
+    [[nodiscard]] static std::uint64_t owner(const Address& remote, std::uint64_t key);
 
     using Sessions = std::vector<std::shared_ptr<Session>>;
     /// Whether one more of this owner comes in; one that stands idle may have to give way for it. refused: the owner

@@ -139,7 +139,7 @@ class Server {
         options.told = told_;
         const std::string who = to_string(connection.remote()) + name_of(connection, rights);
         const std::uint64_t whose = rights == nullptr ? 0 : number_of(connection.peer_key());
-        const std::uint64_t owner = KeyBudget::owner(connection, whose);
+        const std::uint64_t owner = KeyBudget::owner(connection.remote(), whose);
         if (const auto admitted = KeyBudget::admit(sessions_, owner); !admitted) {
             watch_.refused();
             return std::make_shared<RefusingHandler>(admitted.error().code, admitted.error().message);

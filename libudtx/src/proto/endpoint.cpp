@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/host_part.hpp"
 #include "crypto/packet_key.hpp"
 
 namespace udtx::proto {
@@ -193,23 +194,13 @@ void Endpoint::after_datagram(Instant now, const std::shared_ptr<Connection>& co
     }
 }
 
-namespace {
-
-/// Or might be: a host has all addresses of an IPv6 /64, but on its own link.
-bool from_one_host(const Address& a, const Address& b) {
-    if (a.family != b.family) return false;
-    const bool link_local = a.ip[0] == 0xfe && (a.ip[1] & 0xc0U) == 0x80;
-    const std::ptrdiff_t bytes = a.family == Address::Family::v6 && !link_local ? 8 : 16;
-    return std::equal(a.ip.begin(), a.ip.begin() + bytes, b.ip.begin());
-}
-
-}  // namespace
-
 bool Endpoint::make_room(Instant now, const Address& remote) {
     const auto host_of = [this](ConnectionId id) -> const Address& {
         return connections_.at(id).connection->setup().remote_address;
     };
-    const auto same_host = [&](ConnectionId id) { return from_one_host(host_of(id), remote); };
+    const auto same_host = [&](ConnectionId id) {
+        return std::ranges::equal(host_part(host_of(id)), host_part(remote));
+    };
     const bool host_full =
         static_cast<std::size_t>(std::ranges::count_if(half_open_, same_host)) >= kMaxHalfOpenPerHost;
     if (!host_full && half_open_.size() < kMaxHalfOpen) return true;
