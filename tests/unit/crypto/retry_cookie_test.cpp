@@ -51,7 +51,7 @@ TEST_CASE("F32 a cookie holds for ten seconds") {
     CHECK_FALSE(b.jar.check(b.start - 2s, address(7000), kId, cookie));
 }
 
-TEST_CASE("F32 a cookie is bound to address, port and id") {
+TEST_CASE("F32 a cookie is bound to address, port, zone and id") {
     Bench b;
     const Cookie cookie = b.jar.make(b.start, address(7000), kId);
     CHECK_FALSE(b.jar.check(b.start, address(7001), kId, cookie));
@@ -60,6 +60,13 @@ TEST_CASE("F32 a cookie is bound to address, port and id") {
     v6.family = Address::Family::v6;
     CHECK_FALSE(b.jar.check(b.start, v6, kId, cookie));
     CHECK_FALSE(b.jar.check(b.start, address(7000), ConnectionId{43}, cookie));
+    // The same link-local address behind another interface is another host.
+    Address zoned = v6;
+    zoned.scope = 2;
+    const Cookie of_zone = b.jar.make(b.start, zoned, kId);
+    CHECK(b.jar.check(b.start, zoned, kId, of_zone));
+    zoned.scope = 3;
+    CHECK_FALSE(b.jar.check(b.start, zoned, kId, of_zone));
     SeededRng other_rng;
     (void)other_rng.next_u64();
     const CookieJar other(b.provider, other_rng);
