@@ -48,6 +48,7 @@ class Round {
         }
         if (const std::string harm = ground_.harm(); !harm.empty()) wrong(lie, ending, harm);
         serve_another(lie);
+        std::printf("lie: %s\n", std::string(lie.name).c_str());
         ++told_;
     }
     /// After all.

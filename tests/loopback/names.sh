@@ -25,9 +25,25 @@ timeout 240 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/
 # A tree that carries a link and would like to write through it.
 mkdir -p "$work/evil/dir"
 ln -s "$work/outside" "$work/evil/dir/link"
-expect 0 "$send" --psk-file "$work/psk" "$work/evil/" "udtx://127.0.0.1:$port/"
-[ -z "$(ls -A "$work/outside")" ] || fail "something landed outside"
+expect 0 "$send" --links --psk-file "$work/psk" "$work/evil/" "udtx://127.0.0.1:$port/"
+[ "$(readlink "$work/dst/dir/link")" = "$work/outside" ] || fail "the link did not come"
+# What is written through it: a new file, one that is there outside, one in a directory that was made there by name.
+echo precious >"$work/outside/canary"
+cp "$work/file" "$work/canary"
+through=0
+for name in file canary; do
+    for path in dir/link/ dir/link/deeper/; do
+        got=0
+        timeout 240 "$send" --psk-file "$work/psk" "$work/$name" "udtx://127.0.0.1:$port/$path" 2>"$work/last.err" || got=$?
+        [ "$got" -ne 0 ] || fail "$name went through a link that was sent before, to $path"
+        through=$((through + 1))
+    done
+done
+[ "$(cat "$work/outside/canary")" = precious ] || fail "the file outside has changed"
+[ "$(ls -A "$work/outside")" = canary ] || fail "something landed outside: $(ls -A "$work/outside")"
+rm "$work/outside/canary"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/fine"
 outside=$(find "$work/outside" -mindepth 1 | wc -l)
 fault_case F44 "real processes, paths with .. refused with code 11, absolute ones below the directory" "$refused refused, $outside files outside"
-fault_case F45 "a link in the target, a link that was sent, and files through them: nothing outside" "$outside files outside"
+fault_case F45 "a link in the target, a link that was sent, and files through them: nothing outside" \
+    "$((through + 1)) refused, $outside files outside, the one there unchanged"

@@ -29,6 +29,14 @@ said "receiver runs without --allow-set-id"
 [ "$(mode shared/tool)" = 755 ] || fail "a file got mode $(mode shared/tool) where that is not allowed"
 alone=$(mode shared/tool)
 
+# Unasked nothing of it comes: neither bits nor owner nor attributes.
+setfattr -n user.mine -v x "$work/src/plain" 2>/dev/null || true
+expect 0 "$send" --psk-file "$work/psk" "$work/src" "${url}unasked"
+unasked=$(cd "$work/dst/unasked/src" && stat -c '%u %a' shared/tool)
+[ "$unasked" = "$(id -u) 755" ] || fail "without a flag a file has owner and mode $unasked"
+[ -z "$(python3 -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$work/dst/unasked/src/plain" | grep user)" ] ||
+    fail "without a flag a file has attributes"
+
 start_recv mild --allow-set-id --dir "$work/dst" --psk-file "$work/psk"
 url=udtx://127.0.0.1:$port/
 # Of a file that is there already, and of a new one.
@@ -85,4 +93,5 @@ chmod 755 "$work/new"
 rm -rf "$work/new"
 expect 0 "$send" --psk-file "$work/psk" "$work/top/" "udtx://127.0.0.1:$port/new"
 [ "$(stat -c %a "$work/new")" != 2555 ] || fail "without -p it has the mode of the source"
-fault_case F52 "set-ID bits, owners, capabilities: masked unless both ends say otherwise" "a file of mode 6755 came as $masked, with --set-id alone as $alone"
+fault_case F52 "set-ID bits of files only if both ends say so, owners and attributes only if the sender asks (-a), capabilities never" \
+    "of 6755: $masked with -a, $alone with --set-id alone; without a flag owner and mode $unasked"

@@ -15,10 +15,11 @@ expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$line/"
 # With a shared key the first flight carries a proof; changed ids make it none, as another key would.
 sed -n 's/^up //p' "$work/seen.relay" | head -n 1 >"$work/hello"
 
-# client_during PID: three clients, one after the other, while it runs; sets $best, the seconds of the fastest.
+# client_during PID: three clients, one after the other, while it runs; sets $best, the seconds of the fastest, and $each, those of all.
 client_during() {
     local took i
     best=999
+    each=
     for i in 1 2 3; do
         # On a slow machine it is over before the third.
         kill -0 "$1" 2>/dev/null || [ "$i" -gt 1 ] || fail "the flood was over before a client began"
@@ -26,6 +27,7 @@ client_during() {
         begun=$(seconds)
         expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/client-$i"
         took=$(since "$begun")
+        each="$each${each:+, }$took"
         best=$(awk -v a="$best" -v b="$took" 'BEGIN { print (a < b ? a : b) }')
     done
     awk -v b="$best" 'BEGIN { exit b > 2 }' || fail "no client of three within 2 s, the fastest after $best s"
@@ -43,7 +45,7 @@ read -r packets reached <"$work/flood"
 grown=$(($(resident "$receiver") - before))
 [ "$grown" -le 16384 ] || fail "the receiver grew by $grown KiB"
 fault_case F35 "spoofed HELLOs at 50,000/s for 5 s (60 s in the whole matrix): RSS +16 MiB at most, one of three clients served within 2 s" \
-    "$packets at $reached/s: $grown KiB, $best s"
+    "$packets at $reached/s: $grown KiB, clients after $each s"
 
 before=$(resident "$receiver")
 start_relay half only-hello from=8  # the other clients are another host
@@ -56,4 +58,4 @@ grown=$(($(resident "$receiver") - before))
 [ "$grown" -le 16384 ] || fail "the receiver grew by $grown KiB"
 kill -TERM "$halves"
 fault_case F36 "1,000 real handshakes with cookies from one address, left half open: RSS +16 MiB at most, one of three clients served within 2 s" \
-    "$grown KiB, $best s"
+    "$grown KiB, clients after $each s"

@@ -15,6 +15,7 @@ start_recv r --one-off --timeout 60 --dir "$work/dst" --psk-file "$work/psk"
 start_relay line forge=$each
 expect 0 "$send" --json --timeout 60 --rate $rate --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$line/"
 grep -q "^forged $((2 * each))$" "$work/line.relay" || fail "the transfer was over before the forged packets"
+[ "$(reported reconnects)" -eq 0 ] || fail "the connection did not live: another one went on"
 wait_for 0 "$receiver"
 cmp "$work/data" "$work/dst/data" || fail "the file differs"
 fault_case F21 "forged packets on the live 4-tuple (100,000; 10^6 in the whole matrix): the connection lives, the file is whole" \

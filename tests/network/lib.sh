@@ -21,3 +21,5 @@ start_relay() {
 resident() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
 seconds() { date +%s.%N; }
 since() { awk -v a="$1" -v b="$(seconds)" 'BEGIN { printf "%.1f", b - a }'; }
+# A number of the last report of --json.
+reported() { grep -oE "\"$1\": *[0-9]+" "$work/last.out" | grep -oE '[0-9]+$' || fail "no $1 in the report"; }

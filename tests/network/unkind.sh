@@ -43,7 +43,8 @@ expect 0 "$send" --json --timeout 60 --rate $((20000000 * 8 / (7 * every))) --ps
 cmp "$work/data" "$work/dst/again/data" || fail "the file differs"
 moves=$(grep -c '^rebound$' "$work/moved.relay")
 [ "$moves" -ge 5 ] || fail "only $moves changes of address"
-sent=$(grep -oE '"sent_bytes": *[0-9]+' "$work/last.out" | grep -oE '[0-9]+')
+sent=$(reported sent_bytes)
+[ "$(reported reconnects)" -eq 0 ] || fail "it was not one session"
 [ "$sent" -le 24000000 ] || fail "$sent bytes were sent of 20000000: it began anew"
 fault_case F73 "real processes, port, then address, every second (5 s in the whole matrix): one session, 20 MB whole" \
     "$moves changes, $(since "$begun") s, $sent bytes sent"

@@ -195,6 +195,7 @@ int run_all(const Options& options) {
 
 int main(int argc, char** argv) {
     using namespace udtx::soak;
+    ::unsetenv("UDTX_SIM_SEED");  // of the scenarios: an episode is its seed's alone
     std::string error;
     const auto options = parse_options(argc, argv, error);
     if (!options) {
