@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/host_part.hpp"
 #include "common/group_memory.hpp"
@@ -96,24 +99,26 @@ Result<void> KeyBudget::admit(const Sessions& sessions, std::uint64_t owner) {
 void KeyBudget::enforce(const Sessions& sessions) {
     struct Held {
         std::uint64_t bytes = 0;
-        Session* most = nullptr;
-        std::uint64_t most_bytes = 0;
+        std::vector<std::pair<std::uint64_t, Session*>> of;
     };
     std::map<std::uint64_t, Held> owners;
     for (const auto& session : sessions) {
         if (session->leaves()) continue;
-        const std::uint64_t bytes = session->held();
         Held& held = owners[session->owner()];
-        held.bytes += bytes;
-        if (held.most != nullptr && bytes <= held.most_bytes) continue;
-        held.most = session.get();
-        held.most_bytes = bytes;
+        held.of.emplace_back(session->held(), session.get());
+        held.bytes += held.of.back().first;
     }
-    for (const auto& [owner, held] : owners) {
+    for (auto& [owner, held] : owners) {
         if (held.bytes <= held_by_one()) continue;
-        held.most->give_way(ErrorCode::refused,
-                            "the transfers of this key make the server remember more than one key's may (" +
-                                format_bytes(held_by_one()) + "): fewer or smaller ones at once");
+        std::ranges::sort(held.of, std::ranges::greater());
+        // All at once: what is more than there may be grows while one after the other goes.
+        for (const auto& [bytes, session] : held.of) {
+            session->give_way(ErrorCode::refused,
+                              "the transfers of this key make the server remember more than one key's may (" +
+                                  format_bytes(held_by_one()) + "): fewer or smaller ones at once");
+            held.bytes -= bytes;
+            if (held.bytes <= held_by_one()) break;
+        }
     }
 }
 

@@ -31,7 +31,8 @@ class KeyBudget {
     /// Whether one more of this owner comes in; one that stands idle may have to give way for it. refused: the owner
     /// has as many as one may have; network: the server is full. Any thread.
     [[nodiscard]] static Result<void> admit(const Sessions& sessions, std::uint64_t owner);
-    /// Of an owner whose sessions hold more than they may the one that holds most gives way. Any thread.
+    /// Of an owner whose sessions hold more than they may those that hold most give way, as many as it takes. Any
+    /// thread.
     static void enforce(const Sessions& sessions);
 };
 

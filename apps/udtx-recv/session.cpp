@@ -91,7 +91,7 @@ void Session::sample_stats() {
 }
 
 void Session::keep_stats(const proto::Connection& connection) {
-    unread_ = connection.unread();
+    streams_held_ = connection.held_bytes();
     ConnectionStats stats = connection.stats();
     const std::lock_guard lock(mutex_);
     stats_ = std::move(stats);

@@ -41,7 +41,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     [[nodiscard]] std::optional<ConnectionStats> final_stats() const;
 
     /// Memory that the peer makes this end hold.
-    [[nodiscard]] std::uint64_t held() const { return job_->held() + unread_; }
+    [[nodiscard]] std::uint64_t held() const { return job_->held() + streams_held_; }
     /// So long look() has seen nothing move: of a transfer, or of the word of what is wanted.
     [[nodiscard]] Duration idle() const noexcept { return idle_; }
     /// It has not said yet what it wants.
@@ -100,7 +100,7 @@ class Session final : public proto::ConnectionHandler, public std::enable_shared
     Observer observer_;
     StallWatch stall_;
     std::atomic<Duration> idle_{};
-    std::atomic<std::uint64_t> unread_{0};  // bytes that wait in the connection, when last sampled
+    std::atomic<std::uint64_t> streams_held_{0};  // memory of the connection, when last sampled
     std::atomic<bool> gives_way_{false};
     std::optional<Error> aborted_;  // why
     Instant aborted_at_{};

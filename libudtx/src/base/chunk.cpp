@@ -32,13 +32,20 @@ struct ChunkPool::Shelf {
         if (idle.size() < max_idle) idle.push_back(std::move(block));
     }
 
-    std::mutex mutex;
+    [[nodiscard]] std::size_t count() const {
+        const std::lock_guard lock(mutex);
+        return idle.size();
+    }
+
+    mutable std::mutex mutex;
     std::vector<PageBlock> idle;
     const std::size_t max_idle;
 };
 
 ChunkPool::ChunkPool(std::size_t block_bytes, std::size_t max_idle)
     : block_bytes_(block_bytes), shelf_(std::make_shared<Shelf>(max_idle)) {}
+
+std::uint64_t ChunkPool::idle_bytes() const { return shelf_->count() * block_bytes_; }
 
 Chunk ChunkPool::take() {
     auto block = shelf_->take();

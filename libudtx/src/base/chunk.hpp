@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -12,11 +13,14 @@ namespace udtx {
 class Chunk {
   public:
     Chunk() = default;
-    Chunk(std::shared_ptr<std::byte[]> memory, std::size_t size) : memory_(std::move(memory)), size_(size) {}
+    Chunk(std::shared_ptr<std::byte[]> memory, std::size_t size)
+        : memory_(std::move(memory)), size_(size), allocated_(size) {}
     /// Own copy of `bytes`.
     [[nodiscard]] static Chunk copy_of(std::span<const std::byte> bytes);
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Bytes of memory that it holds.
+    [[nodiscard]] std::size_t allocated() const noexcept { return allocated_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory_.get(), size_}; }
     [[nodiscard]] std::span<std::byte> writable() noexcept { return {memory_.get(), size_}; }
@@ -26,6 +30,7 @@ class Chunk {
   private:
     std::shared_ptr<std::byte[]> memory_;
     std::size_t size_ = 0;
+    std::size_t allocated_ = 0;
 };
 
 /// Recycles blocks of one size that begin pages, so that a transfer does not fault in fresh pages for every megabyte.
@@ -35,6 +40,8 @@ class ChunkPool {
     /// Keeps at most `max_idle` unused blocks.
     ChunkPool(std::size_t block_bytes, std::size_t max_idle);
     [[nodiscard]] Chunk take();
+    /// Memory of the unused blocks.
+    [[nodiscard]] std::uint64_t idle_bytes() const;
     [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
 
   private:

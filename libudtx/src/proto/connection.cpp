@@ -125,10 +125,26 @@ bool Connection::may_be_fast() const {
     return max_rate_ >= kFastLine && (congestion.report().slow_start || congestion.pacing_rate() >= kFastLine);
 }
 
-std::uint64_t Connection::write_capacity(StreamId id) {
+/// Bytes that should wait to be sent so that no path stands still: in the time that the slowest one takes for a piece
+/// the others send what lies behind it.
+std::uint64_t Connection::useful_ahead() const {
+    if (paths_.single() && may_be_fast()) return 0;
+    double bytes_per_second = 0.0;
+    double longest = 0.0;
+    for (const auto& path : paths_.all()) {
+        const auto& rtt = path->recovery.rtt();
+        if (!rtt.has_sample() || rtt.smoothed() <= Duration::zero()) continue;
+        const Rate windows = Rate::from_bytes(path->congestion->window(), rtt.smoothed());
+        bytes_per_second += std::min({windows, path->congestion->pacing_rate(), max_rate_}).bytes_per_second();
+        longest = std::max(longest, to_seconds(rtt.smoothed()));
+    }
+    const double most = static_cast<double>(config_.send_buffer);
+    return static_cast<std::uint64_t>(std::min(2.0 * bytes_per_second * longest, most));
+}
+
+std::uint64_t Connection::write_capacity(StreamId id, std::uint64_t unacked) {
     if (state_ != State::established) return 0;
-    return streams_.capacity(id,
-                             paths_.single() && may_be_fast() ? StreamTable::Ahead::little : StreamTable::Ahead::much);
+    return streams_.capacity(id, {useful_ahead(), unacked});
 }
 
 Result<void> Connection::write(StreamId id, Chunk chunk) {

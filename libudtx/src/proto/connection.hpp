@@ -105,11 +105,12 @@ class Connection {
 
     // --- application side
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    /// Bytes that write() would take now without growing the send buffer beyond TransportConfig::send_buffer, or what
-    /// waits to be sent beyond use.
-    [[nodiscard]] std::uint64_t write_capacity(StreamId id);
-    /// Memory that the peer's bytes take which nobody has read.
-    [[nodiscard]] std::uint64_t unread() const { return streams_.unread(); }
+    /// Bytes that write() would take now without growing what is not acknowledged beyond TransportConfig::send_buffer
+    /// and `unacked`, or what waits to be sent beyond use.
+    [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked = UINT64_MAX);
+    /// Memory of the streams' bytes: of the peer's those that nobody has read, of ours those that it has not
+    /// acknowledged.
+    [[nodiscard]] std::uint64_t held_bytes() const { return streams_.held_bytes(); }
     /// Queues a chunk (all of it, even beyond the capacity). The chunk is held until acknowledged.
     Result<void> write(StreamId id, Chunk chunk);
     /// No more bytes will be written; carries the final size.
@@ -162,6 +163,7 @@ class Connection {
     void touch() const;
     void fail(Instant now, const Error& error);
     [[nodiscard]] bool may_be_fast() const;
+    [[nodiscard]] std::uint64_t useful_ahead() const;
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);

@@ -56,9 +56,9 @@ void StreamTable::retire_if_done(StreamId id) {
 
 // --- application
 
-std::uint64_t StreamTable::unread() const {
+std::uint64_t StreamTable::held_bytes() const {
     std::uint64_t bytes = early_held_;
-    for (const auto& [id, stream] : streams_) bytes += stream->recv.held();
+    for (const auto& [id, stream] : streams_) bytes += stream->recv.held() + stream->send.held();
     return bytes;
 }
 
@@ -72,20 +72,21 @@ Result<StreamId> StreamTable::open(StreamKind kind) {
     return id;
 }
 
-std::uint64_t StreamTable::capacity(StreamId id, Ahead ahead) {
+std::uint64_t StreamTable::capacity(StreamId id, const Room& room) {
     Stream* s = find(id);
     if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
     const std::uint64_t held = s->send.buffered();
     const std::uint64_t waiting = s->send.unsent_bytes();
-    const std::uint64_t most = ahead == Ahead::little ? s->write_ahead.most() : config_.send_buffer;
-    if (held < config_.send_buffer && waiting < most) return std::min(config_.send_buffer - held, most - waiting);
+    s->buffer = std::min(config_.send_buffer, room.unacked);
+    const std::uint64_t most = std::min(s->buffer, std::max(s->write_ahead.most(), room.ahead));
+    if (held < s->buffer && waiting < most) return std::min(s->buffer - held, most - waiting);
     s->write_ahead.on_full();
     s->writer_waits = most / 2;
     return 0;
 }
 
 void StreamTable::tell_writable(Stream& s) {
-    if (!s.writer_waits || s.send.buffered() > config_.send_buffer - config_.send_buffer / 4) return;
+    if (!s.writer_waits || s.send.buffered() > s.buffer - s.buffer / 4) return;
     if (s.send.unsent_bytes() > *s.writer_waits) return;
     s.writer_waits.reset();
     s.write_ahead.on_room();

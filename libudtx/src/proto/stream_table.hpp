@@ -29,13 +29,15 @@ class StreamTable {
 
     // --- application
     Result<StreamId> open(StreamKind kind);
-    /// Bytes that wait to be sent for the first time: as few as WriteAhead says, or up to the send buffer, from which
-    /// slow paths among several take bytes far ahead of their turn.
-    enum class Ahead : std::uint8_t { little, much };
+    /// What a writer may have in a stream; both within TransportConfig::send_buffer.
+    struct Room {
+        std::uint64_t ahead = 0;  ///< so much may wait to be sent for the first time, or what WriteAhead says
+        std::uint64_t unacked = UINT64_MAX;  ///< that and what is not acknowledged
+    };
     /// Bytes that may be written now; none: Writable tells when there is room.
-    [[nodiscard]] std::uint64_t capacity(StreamId id, Ahead ahead);
-    /// Memory that the peer's bytes take which nobody has read.
-    [[nodiscard]] std::uint64_t unread() const;
+    [[nodiscard]] std::uint64_t capacity(StreamId id, const Room& room);
+    /// Memory of what nobody has read, and of what the peer has not acknowledged.
+    [[nodiscard]] std::uint64_t held_bytes() const;
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
@@ -107,6 +109,7 @@ class StreamTable {
         std::uint64_t reset_code = 0;
         std::uint64_t stop_code = 0;
         stream::WriteAhead write_ahead;
+        std::uint64_t buffer = 0;                     ///< the writer keeps what is not acknowledged below it
         std::optional<std::uint64_t> writer_waits{};  ///< until at most so many bytes wait to be sent
     };
 

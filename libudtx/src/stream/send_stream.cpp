@@ -20,6 +20,7 @@ void SendStream::write(Chunk chunk) {
     assert(!finished_);
     if (chunk.empty() || reset_) return;
     const std::uint64_t size = chunk.size();
+    chunk_bytes_ += chunk.allocated();
     blocks_.push_back({written_, size, size, std::move(chunk)});
     written_ += size;
 }
@@ -29,6 +30,7 @@ void SendStream::finish() { finished_ = true; }
 std::uint64_t SendStream::reset() {
     reset_ = true;
     blocks_.clear();
+    chunk_bytes_ = 0;
     lost_.clear();
     return highest();
 }
@@ -126,7 +128,9 @@ void SendStream::release(std::uint64_t begin, std::uint64_t end) {
         const std::uint64_t n = std::min(end, block.offset + block.size) - begin;
         block.unacked -= n;
         begin += n;
-        if (block.unacked == 0) block.chunk = Chunk();
+        if (block.unacked > 0) continue;
+        chunk_bytes_ -= block.chunk.allocated();
+        block.chunk = Chunk();
     }
     while (!blocks_.empty() && blocks_.front().unacked == 0) blocks_.pop_front();
 }

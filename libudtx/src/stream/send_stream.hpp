@@ -76,6 +76,8 @@ class SendStream {
         return reset_ ? Range{offset, offset} : acked_.first_gap(offset, offset + length);
     }
     [[nodiscard]] std::uint64_t buffered() const noexcept { return written_ - acked_.total(); }
+    /// Bytes of memory for what is not acknowledged.
+    [[nodiscard]] std::uint64_t held() const noexcept { return chunk_bytes_ + blocks_.size() * kBlockCost; }
     [[nodiscard]] bool finished() const noexcept { return finished_; }
     [[nodiscard]] bool end_sent() const noexcept { return fin_sent_; }
     [[nodiscard]] bool was_reset() const noexcept { return reset_; }
@@ -83,6 +85,8 @@ class SendStream {
     [[nodiscard]] bool delivered() const noexcept { return fin_acked_ && acked_.total() == written_; }
 
   private:
+    /// What a block takes beside its bytes: its place in the list, and what the allocator and the chunk keep of it.
+    static constexpr std::uint64_t kBlockCost = 128;
     struct Block {
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
@@ -98,6 +102,7 @@ class SendStream {
     RangeSet acked_;
     RangeSet lost_;
     RangeSet ahead_;  // sent, beyond sent_
+    std::uint64_t chunk_bytes_ = 0;
     std::uint64_t written_ = 0;
     std::uint64_t sent_ = 0;
     std::uint64_t limit_ = 0;

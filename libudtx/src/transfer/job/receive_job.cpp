@@ -19,6 +19,8 @@ namespace {
 
 constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
+/// So many bytes of ours the sender need not have taken before it gets more of the lists that it makes us answer with.
+constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
 constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
 std::uint64_t thousandths(Duration part, Duration whole) {
@@ -121,8 +123,8 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 }
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
-    const bool room = control_ && connection.write_capacity(*control_) > 0;
-    ReceiveFeedback::News news = feedback_.take(room && !ended_);
+    const bool some = !ended_ && takes_answers(connection);
+    ReceiveFeedback::News news = feedback_.take(some ? ReceiveFeedback::Lists::some : ReceiveFeedback::Lists::none);
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
@@ -146,6 +148,10 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     tell_load(now, connection);
     if (news.more) waker_.wake();
     advance(now, connection);
+}
+
+bool ReceiveJob::takes_answers(proto::Connection& connection) const {
+    return control_ && connection.write_capacity(*control_, kMaxAnswersAhead) > 0;
 }
 
 void ReceiveJob::tell_load(Instant now, proto::Connection& connection) {
@@ -290,6 +296,9 @@ void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
     if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
+    // Of the lists what is left; it is less than one turn brings.
+    ReceiveFeedback::News last = feedback_.take(ReceiveFeedback::Lists::all);
+    pass_on(now, connection, last);
     tell_unset(now, connection);
     const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));
     send(now, connection, message::Stopped{code, winding_up_->message, totals()});

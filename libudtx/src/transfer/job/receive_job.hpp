@@ -88,7 +88,7 @@ class ReceiveJob final : public Job {
     [[nodiscard]] bool is_probe() const noexcept { return probe_; }
     /// Any thread: so long the writer has been at work.
     [[nodiscard]] Duration written_for() const noexcept { return work_.busy(); }
-    /// Any thread: memory that the sender made us hold, but for what waits in the connection.
+    /// Any thread: memory that the sender made us hold, but for what the connection holds.
     [[nodiscard]] std::uint64_t held() const { return queue_.cost() + arriving_ + landed_; }
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -115,6 +115,8 @@ class ReceiveJob final : public Job {
     void note(const Message& message);
     /// To a message that was not taken.
     void give_answer(Instant now, proto::Connection& connection, const Error& error);
+    /// It takes what we have to say, or has taken enough of it.
+    [[nodiscard]] bool takes_answers(proto::Connection& connection) const;
     void read_data(Instant now, proto::Connection& connection);
     [[nodiscard]] bool too_far_ahead() const;
     Result<void> handle(const Message& message);

@@ -50,7 +50,7 @@ void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
     for (;;) {
         for (;;) {
             // A sender that does not take our answers is not asked for more.
-            if (too_far_ahead() || connection.write_capacity(*control_) == 0) return;
+            if (too_far_ahead() || !takes_answers(connection)) return;
             auto next = incoming_.next();
             if (!next) return end(now, connection, next.error());
             if (!next->has_value()) break;
@@ -282,7 +282,7 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
     for (const Extent& extent : m.extents) {
         if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
-        queue_.push(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, 0);
+        queue_.push(op::KeepPieces{m.index, extent, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
         assembler_.skip(extent);
     }
     return {};
@@ -361,7 +361,7 @@ std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) cons
 
 void ReceiveJob::note_hole(std::uint64_t end) {
     const std::uint64_t begin = current_->announced_to;
-    if (end > begin) queue_.push(op::Hole{current_->index, {begin, end - begin}}, 0);
+    if (end > begin) queue_.push(op::Hole{current_->index, {begin, end - begin}}, sizeof(ReceiveOp));
 }
 
 Result<void> ReceiveJob::announce(const Extent& extent) {
@@ -389,7 +389,7 @@ Result<void> ReceiveJob::handle(const message::Digests& m) {
 Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     if (m.status == FileStatus::ok) note_hole(current_->size);
-    queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, 0);
+    queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
     const bool ends_early = m.status == FileStatus::kept || m.status == FileStatus::skipped;
     if (ends_early && current_->announced <= kPieceBytes) {  // as the sender counts (SourceReader::end_file)
         announced_.bytes -= current_->announced;

@@ -76,8 +76,8 @@ class SendJob final : public Job {
     /// When it is done: no disk call is under way for which its end would wait. Any thread.
     [[nodiscard]] bool at_rest() const noexcept;
 
-    /// Any thread: memory that the receiver made us hold, but for what waits in the connection.
-    [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.cost() + scanned_.cost(); }
+    /// Any thread: memory that the receiver made us hold, but for what the connection holds.
+    [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.held() + scanned_.cost(); }
 
     /// A source file by the path under which it was announced; none and errno if there is none.
     [[nodiscard]] UniqueFd open_source(const std::string& path) const;

@@ -41,7 +41,7 @@ class ServedJob final : public Job {
     [[nodiscard]] const SendJob* sender() const noexcept { return sender_; }
     /// When it is done: its end waits for no disk.
     [[nodiscard]] bool at_rest() const noexcept;
-    /// Memory that the other side made us hold, but for what waits in the connection.
+    /// Memory that the other side made us hold, but for what the connection holds.
     [[nodiscard]] std::uint64_t held() const;
     /// Bytes of what the other side wants, as far as they came before it was known.
     [[nodiscard]] std::uint64_t heard() const noexcept { return heard_; }

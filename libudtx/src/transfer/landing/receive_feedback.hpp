@@ -19,14 +19,14 @@ namespace udtx::transfer {
 class ReceiveFeedback {
   public:
     struct News {
-        std::uint64_t released_bytes = 0;  ///< since the last call
-        std::vector<message::FileFailed> failed;
+        std::uint64_t released_bytes = 0;       ///< since the last call
         std::optional<message::Resume> resume;  ///< once, before the answers
         std::deque<message::Answer> answers;
-        std::deque<std::string> erased;           ///< paths
-        std::vector<std::string> notes;           ///< for the user at the sender
-        bool more = false;                        ///< of the two, for another call
-        std::optional<message::Confirm> confirm;  ///< everything is done; once
+        std::deque<std::string> erased;  ///< paths
+        std::deque<message::FileFailed> failed;
+        std::deque<std::string> notes;            ///< for the user at the sender
+        bool more = false;                        ///< of these lists, for another call
+        std::optional<message::Confirm> confirm;  ///< everything is done, and the lists were taken; once
         std::optional<Error> fatal;
         bool worker_idle = false;  ///< it has tidied up and ends; once
     };
@@ -57,9 +57,13 @@ class ReceiveFeedback {
         const std::lock_guard lock(mutex_);
         return room_for_more();
     }
-    /// `with_lists`: also answers and deleted names, for which there must be room in the stream; not more of them than
-    /// the stream should get at once.
-    [[nodiscard]] News take(bool with_lists) {
+    /// What goes into the stream beside what is urgent: the lists, for which there must be room.
+    enum class Lists : std::uint8_t {
+        none,
+        some,  ///< not more than the stream should get at once
+        all,   ///< nothing comes after it
+    };
+    [[nodiscard]] News take(Lists lists) {
         News out;
         bool room = false;
         {
@@ -67,11 +71,7 @@ class ReceiveFeedback {
             const bool had_room = room_for_more();
             woken_ = false;
             out = std::exchange(news_, {});
-            out.answers.swap(news_.answers);
-            out.erased.swap(news_.erased);
-            if (with_lists) move_some(news_.answers, out.answers, kMaxAnswers);
-            if (with_lists) move_some(news_.erased, out.erased, kMaxErased);
-            out.more = with_lists && !(news_.answers.empty() && news_.erased.empty());
+            if (lists != Lists::all) leave_lists(out, lists == Lists::some);
             room = !had_room && room_for_more();
         }
         if (room && room_) room_();
@@ -82,13 +82,27 @@ class ReceiveFeedback {
     // Each may have a thousand pieces; small ones are taken by the thousand.
     static constexpr std::size_t kMaxAnswers = 256;
     static constexpr std::size_t kMaxErased = 4096;
+    // With names and reasons of some kilobytes.
+    static constexpr std::size_t kMaxFailed = 256;
 
     [[nodiscard]] bool room_for_more() const {
-        return news_.answers.size() < kMaxAnswers && news_.erased.size() < kMaxErased;
+        return news_.answers.size() < kMaxAnswers && news_.erased.size() < kMaxErased &&
+               news_.failed.size() < kMaxFailed && news_.notes.size() < kMaxFailed;
+    }
+    /// Back to news_, but for the first of each with `some`.
+    void leave_lists(News& out, bool some) {
+        leave(news_.answers, out.answers, some ? kMaxAnswers : 0);
+        leave(news_.erased, out.erased, some ? kMaxErased : 0);
+        leave(news_.failed, out.failed, some ? kMaxFailed : 0);
+        leave(news_.notes, out.notes, some ? kMaxFailed : 0);
+        const bool empty = news_.answers.empty() && news_.erased.empty() && news_.failed.empty() && news_.notes.empty();
+        out.more = some && !empty;
+        if (!empty) news_.confirm.swap(out.confirm);
     }
     template <class List>
-    static void move_some(List& from, List& to, std::size_t most) {
-        for (; most > 0 && !from.empty(); --most, from.pop_front()) to.push_back(std::move(from.front()));
+    static void leave(List& news, List& out, std::size_t most) {
+        news.swap(out);
+        for (; most > 0 && !news.empty(); --most, news.pop_front()) out.push_back(std::move(news.front()));
     }
 
     LateWaker& waker_;

@@ -7,15 +7,17 @@ namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kChunkBytes = 1U << 20U;
-constexpr std::size_t kIdleChunks = 48;
+constexpr std::size_t kIdleChunks = 16;
 constexpr std::size_t kMaxControlBytes = 32U << 10U;
 // Below this a copy of its own size is sent, so that a few bytes do not hold a whole block until acknowledged.
 constexpr std::size_t kCopyBelow = kChunkBytes / 2;
 
 }  // namespace
 
-OutgoingPacker::OutgoingPacker(OutgoingQueue& queue, LateWaker& waker)
-    : queue_(queue), waker_(waker), pool_(kChunkBytes, kIdleChunks) {}
+OutgoingQueue::OutgoingQueue(std::size_t max_cost)
+    : BoundedQueue<Outgoing>(max_cost), blocks_(kChunkBytes, kIdleChunks) {}
+
+OutgoingPacker::OutgoingPacker(OutgoingQueue& queue, LateWaker& waker) : queue_(queue), waker_(waker) {}
 
 void OutgoingPacker::message(const Message& message) {
     if (control_.bytes().size() >= kMaxControlBytes) flush();
@@ -25,7 +27,7 @@ void OutgoingPacker::message(const Message& message) {
 
 std::span<std::byte> OutgoingPacker::space() {
     if (used_ == kChunkBytes) flush();
-    if (chunk_.empty()) chunk_ = pool_.take();
+    if (chunk_.empty()) chunk_ = queue_.block();
     return chunk_.writable().subspan(used_);
 }
 

@@ -22,7 +22,17 @@ struct Outgoing {
 };
 
 inline constexpr std::size_t kMaxOutgoingBytes = 8U << 20U;
-using OutgoingQueue = BoundedQueue<Outgoing>;
+/// With the blocks that file data travels in.
+class OutgoingQueue : public BoundedQueue<Outgoing> {
+  public:
+    explicit OutgoingQueue(std::size_t max_cost);
+    [[nodiscard]] Chunk block() { return blocks_.take(); }
+    /// Any thread: memory of what is in it, and of blocks that wait to be used again.
+    [[nodiscard]] std::uint64_t held() const { return cost() + blocks_.idle_bytes(); }
+
+  private:
+    ChunkPool blocks_;
+};
 
 class OutgoingPacker {
   public:
@@ -48,7 +58,6 @@ class OutgoingPacker {
     OutgoingQueue& queue_;
     LateWaker& waker_;
     ReceiptWriter* receipt_ = nullptr;
-    ChunkPool pool_;
     MessageWriter control_;
     Chunk chunk_;
     std::size_t used_ = 0;
