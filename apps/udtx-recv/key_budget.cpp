@@ -15,6 +15,7 @@
 #include "base/host_part.hpp"
 #include "common/group_memory.hpp"
 #include "common/units.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::apps {
@@ -25,6 +26,9 @@ constexpr Duration kSilentFor = std::chrono::seconds(1);
 /// ... and a transfer in which nothing has moved for so long may have lost its other end. Only who is in the way of
 /// another one gives way.
 constexpr Duration kIdleFor = std::chrono::seconds(15);
+
+/// So few one may always have: who lacks descriptors even for them is told so.
+constexpr std::size_t kLeastConnections = 4;
 
 constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
 
@@ -73,6 +77,16 @@ std::uint64_t KeyBudget::held_by_one() {
     return bytes;
 }
 
+std::size_t KeyBudget::connections() {
+    const std::size_t jobs = transfer::jobs_with_descriptors();
+    // Who has given way keeps its descriptors for a moment.
+    return std::clamp(jobs - jobs / 8, kLeastConnections, kConnections);
+}
+
+std::size_t KeyBudget::connections_of_one() {
+    return std::clamp(transfer::jobs_with_descriptors() / 4, kLeastConnections, kConnectionsOfOne);
+}
+
 std::uint64_t KeyBudget::owner(const Address& remote, std::uint64_t key) {
     if (key != 0) return key;
     const auto host = host_part(remote);
@@ -83,14 +97,14 @@ Result<void> KeyBudget::admit(const Sessions& sessions, std::uint64_t owner) {
     const auto here = [](const auto& session) { return !session->leaves(); };
     const auto own = [&](const auto& session) { return here(session) && session->owner() == owner; };
     const auto of_one = static_cast<std::size_t>(std::ranges::count_if(sessions, own));
-    if (of_one >= kConnectionsOfOne && !make_way(sessions, owner)) {
+    if (of_one >= connections_of_one() && !make_way(sessions, owner)) {
         return Error{ErrorCode::refused,
                      "this key, or with one pre-shared key this address, has as many connections as "
                      "one may have (" +
-                         std::to_string(kConnectionsOfOne) + ")"};
+                         std::to_string(connections_of_one()) + ")"};
     }
     const auto of_all = static_cast<std::size_t>(std::ranges::count_if(sessions, here));
-    if (of_all >= kConnections && !make_way(sessions, 0)) {
+    if (of_all >= connections() && !make_way(sessions, 0)) {
         return Error{ErrorCode::network, "the server has as many connections as it takes; try again later"};
     }
     return {};

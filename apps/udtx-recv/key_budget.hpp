@@ -19,6 +19,9 @@ class KeyBudget {
     static constexpr std::size_t kConnections = 1000;  ///< of all together
     /// A quarter: three who take all they can leave room for a fourth.
     static constexpr std::size_t kConnectionsOfOne = kConnections / 4;
+    /// The same where there are fewer descriptors than they need: of all together, and a quarter, of one.
+    [[nodiscard]] static std::size_t connections();
+    [[nodiscard]] static std::size_t connections_of_one();
     /// Bytes that one makes the server hold, over all of its connections: a quarter of what the process may have (the
     /// machine's memory, RLIMIT_AS, RLIMIT_DATA), and room for the largest single transfer, whose own bounds add up to
     /// some 450 MiB (docs/transfer-protocol.md).

@@ -32,6 +32,12 @@ struct ChunkPool::Shelf {
         if (idle.size() < max_idle) idle.push_back(std::move(block));
     }
 
+    void keep_none() noexcept {
+        std::vector<PageBlock> dropped;
+        const std::lock_guard lock(mutex);
+        max_idle = 0;
+        idle.swap(dropped);
+    }
     [[nodiscard]] std::size_t count() const {
         const std::lock_guard lock(mutex);
         return idle.size();
@@ -39,13 +45,15 @@ struct ChunkPool::Shelf {
 
     mutable std::mutex mutex;
     std::vector<PageBlock> idle;
-    const std::size_t max_idle;
+    std::size_t max_idle;
 };
 
 ChunkPool::ChunkPool(std::size_t block_bytes, std::size_t max_idle)
     : block_bytes_(block_bytes), shelf_(std::make_shared<Shelf>(max_idle)) {}
 
 std::uint64_t ChunkPool::idle_bytes() const { return shelf_->count() * block_bytes_; }
+
+void ChunkPool::keep_none() noexcept { shelf_->keep_none(); }
 
 Chunk ChunkPool::take() {
     auto block = shelf_->take();

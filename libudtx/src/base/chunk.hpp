@@ -42,6 +42,8 @@ class ChunkPool {
     [[nodiscard]] Chunk take();
     /// Memory of the unused blocks.
     [[nodiscard]] std::uint64_t idle_bytes() const;
+    /// Gives back the unused blocks, and from now on each as soon as it is unused.
+    void keep_none() noexcept;
     [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
 
   private:

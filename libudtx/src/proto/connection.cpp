@@ -200,7 +200,10 @@ void Connection::apply_rates() {
 
 // --- the end
 
-void Connection::refuse(Instant now, std::string message) { fail(now, {ErrorCode::network, std::move(message)}); }
+void Connection::refuse(Instant now, std::string message) {
+    fail(now, {ErrorCode::network, std::move(message)});
+    streams_.drop_bytes();
+}
 
 void Connection::give_up(Instant now, const std::exception& lack) noexcept {
     given_up_ = true;
@@ -221,6 +224,7 @@ void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     close_text_ = std::move(reason);
     close_text_.resize(std::min<std::size_t>(close_text_.size(), 256));
     enter_closing(now, wire::CloseFrame{code, true, close_text_}, std::move(why));
+    streams_.drop_bytes();
 }
 
 void Connection::fail(Instant now, const Error& error) {

@@ -153,6 +153,13 @@ void StreamTable::stop(StreamId id, std::uint64_t code) {
     retire_if_done(id);
 }
 
+void StreamTable::drop_bytes() {
+    for (const auto& [id, s] : streams_) {
+        static_cast<void>(s->send.reset());
+        if (s->recv.kind() == StreamKind::ordered) s->recv.stop();  // of placed ones there is nothing
+    }
+}
+
 // --- frames from the peer
 
 void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams) {

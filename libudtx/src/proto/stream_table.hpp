@@ -45,6 +45,8 @@ class StreamTable {
     void release(StreamId id, std::uint64_t bytes);
     void reset(StreamId id, std::uint64_t code);
     void stop(StreamId id, std::uint64_t code);
+    /// Nothing more is sent or read: what waits for either leaves memory.
+    void drop_bytes();
 
     // --- frames from the peer
     void set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams);

@@ -72,6 +72,8 @@ std::size_t descriptor_share() {
     return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 3, 64);
 }
 
+std::size_t jobs_with_descriptors() { return descriptors_for_jobs() / kLeastDescriptors; }
+
 std::unique_ptr<DescriptorClaim> DescriptorClaim::take() {
     const std::size_t others = claims++;
     if (others == 0 || (others + 1) * kLeastDescriptors <= descriptors_for_jobs()) {

@@ -47,6 +47,9 @@ namespace udtx::transfer {
 /// smaller the more jobs have a claim.
 [[nodiscard]] std::size_t descriptor_share();
 
+/// So many jobs have the descriptors that they need.
+[[nodiscard]] std::size_t jobs_with_descriptors();
+
 /// Of a served job, to descriptors.
 class DescriptorClaim {
   public:

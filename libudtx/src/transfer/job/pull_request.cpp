@@ -1,6 +1,6 @@
 #include "transfer/job/pull_request.hpp"
 
-#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace udtx::transfer {
@@ -28,6 +28,16 @@ Result<void> check_amount(const PullWish& wish) {
     }
     if (bytes <= kMaxPullNameBytes) return {};
     return Error{ErrorCode::invalid_argument, "--files-from: more names than one request takes (32 MiB)"};
+}
+
+/// One of its components is "..". There may be a million names: nothing is allocated.
+bool climbs(std::string_view name) {
+    for (std::size_t at = name.find(".."); at != std::string_view::npos; at = name.find("..", at + 1)) {
+        const bool begins = at == 0 || name[at - 1] == '/';
+        const bool ends = at + 2 == name.size() || name[at + 2] == '/';
+        if (begins && ends) return true;
+    }
+    return false;
 }
 
 message::Pull pull_of(const PullWish& wish) {
@@ -118,11 +128,11 @@ std::vector<std::byte> bytes_of(const std::vector<Message>& messages) {
     return {out.bytes().begin(), out.bytes().end()};
 }
 
-Result<void> PullRequest::add(const Message& message) {
+Result<void> PullRequest::add(Message message) {
     if (const auto* pull = std::get_if<message::Pull>(&message)) return add(*pull);
     if (!begun_) return broken("the other side began neither with an offer nor with a request");
     if (const auto* rules = std::get_if<message::Rules>(&message)) return add(*rules);
-    if (const auto* names = std::get_if<message::Names>(&message)) return add(*names);
+    if (auto* names = std::get_if<message::Names>(&message)) return add(std::move(*names));
     return broken("the receiver put something else into its request");
 }
 
@@ -133,7 +143,7 @@ Result<void> PullRequest::add_all(std::span<const std::byte> bytes) {
         auto next = reader.next();
         if (!next) return Error{ErrorCode::protocol, next.error().message};
         if (!next->has_value()) return {};
-        if (auto added = add(**next); !added) return added;
+        if (auto added = add(std::move(**next)); !added) return added;
     }
 }
 
@@ -177,14 +187,13 @@ Result<void> PullRequest::add(const message::Rules& m) {
     return {};
 }
 
-Result<void> PullRequest::add(const message::Names& m) {
+Result<void> PullRequest::add(message::Names m) {
     if (!wish_.what.scan.names) return broken("names of a request that has none");
-    for (const std::string& name : m.names) {
-        const auto parts = split_path(name);
-        if (std::find(parts.begin(), parts.end(), "..") != parts.end()) return broken("a name leads out of its source");
+    for (std::string& name : m.names) {
+        if (climbs(name)) return broken("a name leads out of its source");
         name_bytes_ += name.size() + kNameCost;
         if (name_bytes_ > kMaxPullNameBytes) return broken("more names than one may ask for");
-        wish_.what.scan.names->push_back(name);
+        wish_.what.scan.names->push_back(std::move(name));
     }
     return {};
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transfer/job/send_job.hpp"
@@ -38,18 +39,20 @@ void choose_as(const PullWish& wish, SendOptions& what);
 class PullRequest {
   public:
     [[nodiscard]] bool begun() const noexcept { return begun_; }
-    /// Memory of the list of names.
-    [[nodiscard]] std::uint64_t held() const noexcept { return name_bytes_; }
+    /// Memory of the list of names: as they came, and in order.
+    [[nodiscard]] std::uint64_t held() const noexcept { return 2 * name_bytes_; }
     /// protocol: that is no part of a request, comes out of order, or is more than one may ask for.
-    Result<void> add(const Message& message);
+    Result<void> add(Message message);
     /// All of them.
     Result<void> add_all(std::span<const std::byte> bytes);
     [[nodiscard]] const PullWish& wish() const noexcept { return wish_; }
+    /// It goes; only what it held stays known.
+    [[nodiscard]] PullWish take_wish() { return std::move(wish_); }
 
   private:
     Result<void> add(const message::Pull& m);
     Result<void> add(const message::Rules& m);
-    Result<void> add(const message::Names& m);
+    Result<void> add(message::Names m);
 
     PullWish wish_;
     bool begun_ = false;

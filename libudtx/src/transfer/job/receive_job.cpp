@@ -61,7 +61,8 @@ void ReceiveJob::stop_work() {
 
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) return on_closed(closed->reason);
-    if (ended_ || winding_up_) return;
+    if (ended_) return;
+    if (winding_up_) return discard(connection);
     if (std::holds_alternative<proto::event::Connected>(event)) {
         if (options_.role == Role::client && !control_) begin(now, connection);
     } else if (const auto* opened = std::get_if<proto::event::StreamOpened>(&event)) {
@@ -291,7 +292,17 @@ void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error
     if (!control_) return end(now, connection, cause);
     winding_up_ = cause;
     stop_work();
+    discard(connection);
     say_stopped(now, connection);
+}
+
+void ReceiveJob::discard(proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    for (const auto& stream : {control_, data_}) {
+        if (!stream || stream->kind() != StreamKind::ordered) continue;
+        while (connection.read(*stream, block).bytes > 0) {
+        }
+    }
 }
 
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {

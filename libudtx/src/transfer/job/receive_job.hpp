@@ -177,6 +177,8 @@ class ReceiveJob final : public Job {
     void on_reset(Instant now, proto::Connection& connection, std::uint64_t code);
     /// Has the worker tidy up, and the sender told what there is; the sender then closes.
     void wind_up(Instant now, proto::Connection& connection, const Error& cause);
+    /// What comes after that counts no more, and unread it would stay in memory.
+    void discard(proto::Connection& connection);
     void say_stopped(Instant now, proto::Connection& connection);
     /// Fails the job (once) and closes the connection at once.
     void end(Instant now, proto::Connection& connection, const Error& error);

@@ -181,7 +181,7 @@ std::optional<Error> SendJob::trouble() const {
 
 void SendJob::stop_reading() {
     scanned_.cancel();
-    outgoing_.cancel();
+    outgoing_.end();
     answers_.cancel();
     if (pipe_) pipe_->stop();
     held_.reset();

@@ -124,7 +124,7 @@ bool ServedJob::decide(Instant now, proto::Connection& connection) {
         auto next = incoming_.next();
         Result<void> added = next ? Result<void>() : Result<void>(next.error());
         if (next && !next->has_value()) return false;
-        if (next) added = request_.add(**next);
+        if (next) added = request_.add(std::move(**next));
         fetches_ = request_.begun();
         waiting_ = request_.held() + early_.held_bytes();
         if (!added) {
@@ -155,7 +155,7 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
-    SendOptions what = request_.wish().what;
+    SendOptions what = request_.take_wish().what;
     what.scan.only_finished = true;
     if (what.scan.names) {
         // A list of names counts from what the source holds.

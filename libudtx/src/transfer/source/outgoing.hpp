@@ -27,6 +27,11 @@ class OutgoingQueue : public BoundedQueue<Outgoing> {
   public:
     explicit OutgoingQueue(std::size_t max_cost);
     [[nodiscard]] Chunk block() { return blocks_.take(); }
+    /// cancel(), and no block is kept.
+    void end() {
+        cancel();
+        blocks_.keep_none();
+    }
     /// Any thread: memory of what is in it, and of blocks that wait to be used again.
     [[nodiscard]] std::uint64_t held() const { return cost() + blocks_.idle_bytes(); }
 

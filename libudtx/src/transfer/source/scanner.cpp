@@ -60,6 +60,7 @@ Scanner::Scanner(const std::vector<SourceRoot>& roots, ScanQueue& queue, JobRepo
 
 std::vector<Scanner::Asked> Scanner::names_in_order() {
     std::vector<Asked> out;
+    out.reserve(options_.names->size());
     for (const std::string& name : std::exchange(*options_.names, {})) {
         std::vector<std::string> components = split_path(name);
         std::erase(components, ".");

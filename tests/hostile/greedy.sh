@@ -1,0 +1,45 @@
+# One key that takes no answers, fetches slowly, offers and says no more, or asks for long lists of names: what the server
+# holds for it is counted, and another key is served. greedy.sh TOOLS GREEDY_CLIENTS
+. "$(dirname "$0")/../loopback/lib.sh"
+greedy=$2
+[ -r /proc/self/status ] || skip "no /proc to read the memory of a process in"
+for name in alice bob server; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
+cat "$work/alice.pub" "$work/bob.pub" >"$work/allowed"
+mkdir "$work/dst" "$work/dst/many"
+head -c 100000000 /dev/zero >"$work/dst/big"
+head -c 100000 /dev/urandom >"$work/file"
+
+# crowd MODE COUNT MIB: so many of them, and what the server may take with another key served three times meanwhile.
+crowd() {
+    local mode=$1 peak begin took slowest=0
+    start_recv "$mode" --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
+    : >"$work/$mode.crowd"
+    "$greedy" "$work/alice" "$(cut -d' ' -f1,2 "$work/server.pub")" "$port" "$2" "$mode" >"$work/$mode.crowd" 2>"$work/$mode.err" &
+    local clients=$!
+    receivers+=("$clients")
+    until_true 60 grep -q '^in$' "$work/$mode.crowd"
+    for i in 1 2 3; do
+        begin=$(date +%s%N)
+        timeout 30 "$send" --identity "$work/bob" --pin "$work/server.pub" "$work/file" \
+            "udtx://127.0.0.1:$port/$mode$i" >"$work/last.out" 2>"$work/last.err" || fail "$mode: another key is not served"
+        took=$((($(date +%s%N) - begin) / 1000000))
+        [ "$took" -le "$slowest" ] || slowest=$took
+        sleep 0.3
+    done
+    peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$receiver/status")
+    kill -KILL "$clients"
+    wait "$clients" 2>/dev/null || true
+    [ "$peak" -le "$3" ] || fail "$mode: the server took $peak MiB"
+    [ "$slowest" -le 8000 ] || fail "$mode: another key was served only after $slowest ms"
+    echo "$mode: another key was served within $slowest ms, the server took $peak MiB"
+    kill -KILL "$receiver"
+    wait "$receiver" 2>/dev/null || true
+}
+ulimit -S -d 2097152  # a quarter of it is a key's
+crowd deaf 12 900
+crowd slow 12 400  # all of them are within the budget
+! grep -q '^out' "$work/slow.crowd" || fail "slow: $(grep -m 1 '^out' "$work/slow.crowd")"
+crowd names 4 600
+ulimit -n 512
+crowd idle 80 200
+grep -q '^out .*as many connections as' "$work/idle.crowd" || fail "idle: one key took all descriptors"
