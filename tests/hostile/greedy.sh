@@ -9,7 +9,7 @@ mkdir "$work/dst" "$work/dst/many"
 head -c 100000000 /dev/zero >"$work/dst/big"
 head -c 100000 /dev/urandom >"$work/file"
 
-# crowd MODE COUNT MIB: so many of them, and what the server may take with another key served three times meanwhile.
+# crowd MODE COUNT MIB [SECONDS]: so many of them, and what the server may take; another key is served three times, so far apart.
 crowd() {
     local mode=$1 peak begin took slowest=0
     start_recv "$mode" --dir "$work/dst" --identity "$work/server" --authorized-keys "$work/allowed"
@@ -24,7 +24,7 @@ crowd() {
             "udtx://127.0.0.1:$port/$mode$i" >"$work/last.out" 2>"$work/last.err" || fail "$mode: another key is not served"
         took=$((($(date +%s%N) - begin) / 1000000))
         [ "$took" -le "$slowest" ] || slowest=$took
-        sleep 0.3
+        sleep "${4:-0.3}"
     done
     peak=$(awk '/^VmHWM/ { print int($2 / 1024) }' "/proc/$receiver/status")
     kill -KILL "$clients"
@@ -36,10 +36,10 @@ crowd() {
     wait "$receiver" 2>/dev/null || true
 }
 ulimit -S -d 2097152  # a quarter of it is a key's
-crowd deaf 12 900
+crowd deaf 24 1024 2
 crowd slow 12 400  # all of them are within the budget
 ! grep -q '^out' "$work/slow.crowd" || fail "slow: $(grep -m 1 '^out' "$work/slow.crowd")"
-crowd names 4 600
+crowd names 4 320
 ulimit -n 512
 crowd idle 80 200
 grep -q '^out .*as many connections as' "$work/idle.crowd" || fail "idle: one key took all descriptors"
