@@ -98,7 +98,7 @@ TEST_CASE("F42 a slow reader bounds the bytes in memory, and all arrives") {
         const auto done = [&] {
             const auto& sessions = s.server().sessions();
             if (!sessions.empty() && sessions[0]->connection) {
-                most_unread = std::max(most_unread, sessions[0]->connection->unread());
+                most_unread = std::max(most_unread, sessions[0]->connection->held_bytes());
             }
             return bulk.done();
         };
