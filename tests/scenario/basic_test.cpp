@@ -127,7 +127,7 @@ TEST_CASE("the sender's memory is bounded by send_buffer") {
     SIM_CHECK(s, bulk.sender->written() <= sent + (2U << 20U));
 }
 
-TEST_CASE("on a fast line 4 MiB wait to be sent, and it stays full; on a slow one as much as the send buffer holds") {
+TEST_CASE("4 MiB wait to be sent, and the line stays full") {
     const bool fast = GENERATE(true, false);
     Scenario s(symmetric("ahead", {.bits_per_second = fast ? 2'000'000'000U : 500'000'000U, .delay = 10ms}));
     const Bulk bulk = start_bulk(s, {.bytes = fast ? 120'000'000U : 30'000'000U});
@@ -140,7 +140,7 @@ TEST_CASE("on a fast line 4 MiB wait to be sent, and it stays full; on a slow on
     };
     SIM_REQUIRE(s, s.run_until(watch, 10s));
     const std::uint64_t little = (4U << 20U) + (1U << 20U);  // and the chunk that went beyond
-    SIM_CHECK(s, fast ? most <= little : most > 20'000'000U);
+    SIM_CHECK(s, most <= little);
     SIM_CHECK(s, s.elapsed() < 700ms);  // 0.5 s at the line's rate, and the start
 }
 
