@@ -51,7 +51,7 @@ for options in "" "-a" "--overwrite never"; do
         cut=$!
         receivers+=("$cut")
         until_true 60 begun "$([ "$way" = push ] && echo "$work/dst" || echo "$work/got")"
-        sleep 0.2
+        sleep 1.5  # by then all that comes after it in the list has been told
         kill -INT "$cut"
         wait_for 130 "$cut"
         if [ "$(json_field "$work/cut.json" confirmed)" = true ]; then
