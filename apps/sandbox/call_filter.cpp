@@ -125,30 +125,21 @@ sock_filter skip_unless(std::uint32_t value, std::size_t lines) {
 }
 void add(std::vector<sock_filter>& lines, std::initializer_list<sock_filter> more) { lines.insert(lines.end(), more); }
 
-/// Where the number of the call is loaded: refuses the call but with one of these as an argument.
-void refuse_without(std::vector<sock_filter>& lines, long call, std::size_t argument,
-                    std::span<const std::uint32_t> values) {
-    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 2 * values.size() + 2),
-                load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t))});
-    for (const std::uint32_t value : values) add(lines, {skip_unless(value, 1), end(SECCOMP_RET_ALLOW)});
-    lines.push_back(end(kRefuse));
-}
-
-/// The same for any of these bits.
-void refuse_bits(std::vector<sock_filter>& lines, long call, std::uint32_t bits) {
-    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 4), load(offsetof(seccomp_data, args)),
-                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), end(kRefuse), end(SECCOMP_RET_ALLOW)});
-}
-
-/// Where the number of the call is loaded: refuses the call with one of these as an argument, of which the system
-/// sees 32 bits.
-void refuse_with(std::vector<sock_filter>& lines, long call, std::size_t argument,
-                 std::span<const std::uint32_t> values) {
+/// Where the number of the call is loaded: what becomes of the call if an argument, of which the system sees 32 bits,
+/// is one of these, and if it is none.
+void decide_by(std::vector<sock_filter>& lines, long call, std::size_t argument, std::span<const std::uint32_t> values,
+               std::uint32_t listed, std::uint32_t other) {
     static_assert(std::endian::native == std::endian::little);
     add(lines, {skip_unless(static_cast<std::uint32_t>(call), 2 * values.size() + 2),
                 load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t))});
-    for (const std::uint32_t value : values) add(lines, {skip_unless(value, 1), end(kRefuse)});
-    lines.push_back(load(offsetof(seccomp_data, nr)));
+    for (const std::uint32_t value : values) add(lines, {skip_unless(value, 1), end(listed)});
+    lines.push_back(end(other));
+}
+
+/// The same: refuses the call with any of these bits in its first argument.
+void refuse_bits(std::vector<sock_filter>& lines, long call, std::uint32_t bits) {
+    add(lines, {skip_unless(static_cast<std::uint32_t>(call), 4), load(offsetof(seccomp_data, args)),
+                BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), end(kRefuse), end(SECCOMP_RET_ALLOW)});
 }
 
 std::vector<sock_filter> program() {
@@ -160,8 +151,8 @@ std::vector<sock_filter> program() {
     add(lines, {skip_unless(kClone3, 1), end(SECCOMP_RET_ERRNO | ENOSYS)});
     refuse_bits(lines, SYS_clone, kNamespaces);
     constexpr std::array<std::uint32_t, 1> kItself{0};
-    refuse_without(lines, SYS_prlimit64, 0, kItself);
-    refuse_without(lines, SYS_ioctl, 1, kControls);
+    decide_by(lines, SYS_prlimit64, 0, kItself, SECCOMP_RET_ALLOW, kRefuse);
+    decide_by(lines, SYS_ioctl, 1, kControls, SECCOMP_RET_ALLOW, kRefuse);
     lines.push_back(end(SECCOMP_RET_ALLOW));
     return lines;
 }
@@ -170,8 +161,9 @@ std::vector<sock_filter> program() {
 std::vector<sock_filter> program_of_sockets() {
     constexpr std::array<std::uint32_t, 1> kLocal{AF_UNIX};
     std::vector<sock_filter> lines{load(offsetof(seccomp_data, nr))};
-    refuse_with(lines, SYS_socket, 0, kLocal);
-    refuse_with(lines, SYS_socketpair, 0, kLocal);
+    for (const long call : {SYS_socket, SYS_socketpair}) {
+        decide_by(lines, call, 0, kLocal, kRefuse, SECCOMP_RET_ALLOW);
+    }
     lines.push_back(end(SECCOMP_RET_ALLOW));
     return lines;
 }

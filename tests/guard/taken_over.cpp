@@ -51,17 +51,23 @@ bool writes(const std::string& path, int flags) {
     return written;
 }
 
-bool binds(const std::string& path) {
+sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    return address;
+}
+
+/// `act` is bind() or connect(): a program that listens there takes what comes for an order of this user's.
+bool opens_socket(const std::string& path, int (*act)(int, const sockaddr*, socklen_t)) {
+    const sockaddr_un address = address_of(path);
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
-    const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const bool done = act(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     const int error = errno;
     ::close(fd);
     errno = error;
-    return bound;
+    return done;
 }
 
 /// In a child, whose error comes back as its exit code.
@@ -87,25 +93,9 @@ bool starts(const std::string& path) {
     });
 }
 
-/// A program that listens there takes it for an order of this user's.
-bool calls(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return false;
-    const bool called = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-    return called;
-}
-
 /// Half of a pair can be turned to whom one likes.
 bool turns_pair(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    const sockaddr_un address = address_of(path);
     int pair[2];
     if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
     // What listens for streams takes no datagrams: it was found, and that is all that is asked here.
@@ -159,7 +149,7 @@ void outside() {
     attempt("out-rename-there", [] { return ::rename(in("mine").c_str(), out("renamed").c_str()) == 0; });
     attempt("out-rename-here", [] { return ::rename(out("file").c_str(), in("fetched").c_str()) == 0; });
     attempt("out-pipe", [] { return ::mkfifo(out("pipe").c_str(), 0600) == 0; });
-    attempt("out-socket", [] { return binds(out("socket")); });
+    attempt("out-socket", [] { return opens_socket(out("socket"), ::bind); });
     attempt("out-unlink", [] { return ::unlink(out("doomed").c_str()) == 0; });
     attempt("out-rmdir", [] { return ::rmdir(out("empty").c_str()) == 0; });
 }
@@ -192,7 +182,7 @@ void programs() {
         });
     });
     attempt("root-device", [] { return ::mknod(in("device").c_str(), S_IFBLK | 0600, 0x700) == 0; });
-    attempt("out-call", [] { return calls(g_place + "/socket"); });
+    attempt("out-call", [] { return opens_socket(g_place + "/socket", ::connect); });
     attempt("out-turn-pair", [] { return turns_pair(g_place + "/socket"); });
     attempt("root-type", types);
     attempt("signal", [] { return ::kill(bystander(), SIGKILL) == 0; });
@@ -287,9 +277,7 @@ void try_everything() {
     const char* const place = std::getenv("UDTX_TAKEN_OVER");
     // The shell's tools around it have it preloaded as well.
     if (place == nullptr || std::strcmp(program_invocation_short_name, "udtx-recv") != 0) return;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", place);
+    const sockaddr_un address = address_of(std::string(place) + "/socket");
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, 5) != 0) {
         std::perror("taken_over: socket");

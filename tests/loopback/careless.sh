@@ -14,21 +14,20 @@ for i in $(seq 24); do
 done
 head -c 9000000 /dev/urandom | tee "$src/large" >"$src/sub/large"
 mkdir "$work/all" "$work/below" "$work/above"
-mount_fuse "$work/disk" careless_fs.py forgets "$work/all" || skip "$no_fuse"
-start_recv whole --dir "$work/disk" --psk-file "$work/psk"
-expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
-kill "$receiver"
-wait_for 0 "$receiver"
-cut "$work/disk"
+# bring NAME DIR DISK KEPT: the tree to DIR, then the cut of DISK, which is DIR or below it; what it has kept is in KEPT.
+bring() {
+    mount_fuse "$3" careless_fs.py forgets "$4" || skip "$no_fuse"
+    start_recv "$1" --dir "$2" --psk-file "$work/psk"
+    expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
+    kill "$receiver"
+    wait_for 0 "$receiver"
+    cut "$3"
+}
+bring whole "$work/disk" "$work/disk" "$work/all"
 diff -r "$src" "$work/all" || fail "what was confirmed is lost where the destination is on FUSE"
 
 # --- only a part of the destination is on such a disk
-mount_fuse "$work/above/sub" careless_fs.py forgets "$work/below" || skip "$no_fuse"
-start_recv part --dir "$work/above" --psk-file "$work/psk"
-expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
-kill "$receiver"
-wait_for 0 "$receiver"
-cut "$work/above/sub"
+bring part "$work/above" "$work/above/sub" "$work/below"
 diff -r "$src/sub" "$work/below" || fail "what was confirmed is lost below a mount"
 
 # --- no room, and the disk says so at close
