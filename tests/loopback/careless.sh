@@ -4,7 +4,7 @@
 has_fuse || skip "$no_fuse"
 make_key
 
-cut() { umount "$1" 2>/dev/null || fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" || fail "cannot unmount $1"; }
+lose_power() { umount "$1" 2>/dev/null || fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" || fail "cannot unmount $1"; }
 
 # --- small files that are synced together elsewhere, more directories than are synced one by one, and a large file
 src=$work/src
@@ -21,7 +21,7 @@ bring() {
     expect 0 "$send" --psk-file "$work/psk" "$src/" "udtx://127.0.0.1:$port/"
     kill "$receiver"
     wait_for 0 "$receiver"
-    cut "$3"
+    lose_power "$3"
 }
 bring whole "$work/disk" "$work/disk" "$work/all"
 diff -r "$src" "$work/all" || fail "what was confirmed is lost where the destination is on FUSE"
