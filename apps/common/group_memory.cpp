@@ -10,8 +10,10 @@ namespace {
 std::uint64_t least_of(const std::string& root, std::string path, const std::string& file) {
     std::uint64_t least = UINT64_MAX;
     for (;;) {
+        std::string name = root;
+        name.append(path).append(1, '/').append(file);
         std::uint64_t bytes = 0;
-        if (std::ifstream(root + path + '/' + file) >> bytes) least = std::min(least, bytes);  // "max": no number
+        if (std::ifstream(name) >> bytes) least = std::min(least, bytes);  // "max": no number
         if (path.empty()) return least;
         path.erase(std::min(path.rfind('/'), path.size()));
     }

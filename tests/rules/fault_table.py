@@ -190,7 +190,7 @@ def write(project, logs):
 
 
 def main():
-    command, root, build = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    command, root, build = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
     project = Project(root, build)
     found = []
     if command == "tests":

@@ -87,7 +87,10 @@ TEST_CASE("a request out of order or beyond its bounds is refused") {
     CHECK(taken > 500);
     CHECK(taken < 600);
     pull.mode = TransferMode::stream;
-    CHECK_FALSE(begins(pull));
+    PullRequest refused;
+    CHECK_FALSE(takes(refused, pull));
+    CHECK_FALSE(refused.begun());  // nothing of it stays
+    CHECK_FALSE(takes(refused, message::Names{{"a"}}));
     CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(kMaxPullSources + 1, "x"))).ok());
     CHECK_FALSE(messages_of(wish_for(std::vector<std::string>(200, std::string(200, 'x')))).ok());
 }

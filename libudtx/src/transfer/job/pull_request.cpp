@@ -152,8 +152,11 @@ Result<void> PullRequest::add(const message::Pull& m) {
     if (m.version != kTransferVersion) {
         return broken("the receiver speaks another version of the transfer protocol: install the same version");
     }
+    const bool stream = m.mode == TransferMode::stream;
+    if (m.sources.empty() || m.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
+    if (stream && (m.dry_run || m.erase || m.named)) return broken("a request for a stream as if for a tree");
     begun_ = true;
-    wish_.stream = m.mode == TransferMode::stream;
+    wish_.stream = stream;
     SendOptions& what = wish_.what;
     what.preserve = m.preserve;
     what.owner = m.owner;
@@ -173,8 +176,6 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.sources = m.sources;
     what.tell_plan = m.dry_run;
     what.tell_warnings = true;
-    if (what.sources.empty() || what.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
-    if (wish_.stream && (m.dry_run || m.erase || m.named)) return broken("a request for a stream as if for a tree");
     return {};
 }
 
