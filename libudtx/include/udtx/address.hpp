@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "udtx/export.hpp"
+
 namespace udtx {
 
 struct Address {
@@ -20,6 +22,6 @@ struct Address {
 };
 
 /// "192.0.2.1:7000" or "[2001:db8::1]:7000"; "unknown" for Family::none.
-[[nodiscard]] std::string to_string(const Address& address);
+[[nodiscard]] UDTX_EXPORT std::string to_string(const Address& address);
 
 }  // namespace udtx

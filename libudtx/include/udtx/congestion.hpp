@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
@@ -93,7 +94,7 @@ struct CongestionReport {
     bool slow_start = false;
 };
 
-class CongestionController {
+class UDTX_EXPORT CongestionController {
   public:
     virtual ~CongestionController() = default;
     virtual void on_sent(const CongestionSent& packet) = 0;
@@ -150,8 +151,8 @@ struct CongestionOptions {
 };
 
 /// Creates the controller called `name` ("udt"), with the policy around it; invalid_argument names the known ones.
-[[nodiscard]] Result<std::unique_ptr<CongestionController>> make_congestion_controller(
+[[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<CongestionController>> make_congestion_controller(
     std::string_view name, const CongestionOptions& options);
-[[nodiscard]] std::vector<std::string> congestion_controller_names();
+[[nodiscard]] UDTX_EXPORT std::vector<std::string> congestion_controller_names();
 
 }  // namespace udtx

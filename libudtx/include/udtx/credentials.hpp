@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "udtx/export.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx {
@@ -23,7 +24,7 @@ struct CredentialsData;
 }
 
 /// An Ed25519 public key. Text form: "udtx-ed25519 BASE64", optionally followed by a comment.
-struct PublicKey {
+struct UDTX_EXPORT PublicKey {
     std::array<std::byte, 32> bytes{};
 
     static Result<PublicKey> parse(std::string_view text);
@@ -32,7 +33,7 @@ struct PublicKey {
 };
 
 /// Immutable but for trust*(); copies are cheap and independent. Key bytes are overwritten when the last copy goes.
-class Credentials {
+class UDTX_EXPORT Credentials {
   public:
     static constexpr std::size_t kPskBytes = 32;
 

@@ -25,6 +25,7 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
@@ -43,7 +44,7 @@ class StreamHandle;
 
 /// An ordered stream of bytes in both directions. Copies refer to the same stream. When the last copy goes, our
 /// direction ends as by finish() without the wait, and what the peer still sends on it is given up.
-class Stream {
+class UDTX_EXPORT Stream {
   public:
     [[nodiscard]] StreamId id() const noexcept;
     /// Takes all bytes; blocks while the send buffer is full.
@@ -59,7 +60,7 @@ class Stream {
     std::shared_ptr<io::StreamHandle> handle_;
 };
 
-class Session {
+class UDTX_EXPORT Session {
   public:
     /// Blocks until the handshake has finished or failed (TransportConfig::handshake_timeout for each address tried).
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
@@ -109,7 +110,7 @@ class Session {
     std::vector<Address> dialled_;  // the host's addresses, in order of preference; empty: the peer dialled
 };
 
-class Listener {
+class UDTX_EXPORT Listener {
   public:
     /// `address`: "host:port", "[v6]:port" or ":port"; port 0 picks a free one.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
