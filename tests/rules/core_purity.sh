@@ -91,6 +91,15 @@ all_named libudtx/src/transfer "${transfers[*]}"
 all_named apps "${tools[*]} ${tops[*]}"
 in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
 in_order apps "" "${tools[@]}" "$(IFS='|'; echo "${tops[*]}")"
+# Families of controllers know what is in `congestion` itself, not each other; the scavenger measures as `udtx` does.
+families=(udt window bbr udtx scavenger)
+all_named libudtx/src/congestion "${families[*]}"
+for family in "${families[@]}"; do
+    others=" ${families[*]} "
+    others=${others/ $family / }
+    [ "$family" != scavenger ] || others=${others/ udtx / }
+    against libudtx/src/congestion "$family" congestion/ "$(xargs <<<"$others" | tr ' ' '|')"
+done
 against apps page "" 'control|ssh|dial|doctor|config|udtx-send|udtx-recv'
 # A file of settings serves both tools, so that `config` knows the flags of both.
 against apps config "" page

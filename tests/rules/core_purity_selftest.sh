@@ -56,6 +56,7 @@ expect_against apps/dial/bad.cpp ../page/live_page.hpp
 expect_against libudtx/src/transfer/bad.cpp transfer/job/send_job.hpp
 expect_against libudtx/src/transfer/source/bad.cpp transfer/landing/tree_writer.hpp
 expect_against libudtx/src/io/bad.cpp transfer/report.hpp
+expect_against libudtx/src/congestion/window/bad.cpp congestion/bbr/bbr.hpp
 printf '#include "common/text.hpp"\n' >"$root/apps/report/good.cpp"
 printf '#include "transfer/message/messages.hpp"\n' >"$root/libudtx/src/transfer/source/good.cpp"
 bash "$check" "$root" >/dev/null || { echo "a room may know an earlier one"; exit 1; }

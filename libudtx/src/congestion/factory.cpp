@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <array>
 
-#include "congestion/bbr.hpp"
-#include "congestion/congestion_degree.hpp"
+#include "congestion/bbr/bbr.hpp"
 #include "congestion/coupled_share.hpp"
-#include "congestion/cubic.hpp"
-#include "congestion/lia.hpp"
 #include "congestion/policy.hpp"
-#include "congestion/scavenger.hpp"
-#include "congestion/udt.hpp"
-#include "congestion/udtx.hpp"
+#include "congestion/scavenger/scavenger.hpp"
+#include "congestion/udt/congestion_degree.hpp"
+#include "congestion/udt/udt.hpp"
+#include "congestion/udtx/udtx.hpp"
+#include "congestion/window/cubic.hpp"
+#include "congestion/window/lia.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "bottleneck.hpp"
-#include "congestion/scavenger.hpp"
+#include "congestion/scavenger/scavenger.hpp"
 #include "test/catch.hpp"
+#include "unit/congestion/bottleneck.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;

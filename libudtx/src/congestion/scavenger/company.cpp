@@ -1,0 +1,64 @@
+#include "congestion/scavenger/company.hpp"
+
+#include <algorithm>
+
+namespace udtx::congestion {
+
+namespace {
+
+constexpr double kShareAverage = 1.0 / 4;                     // weight of a round trip
+constexpr double kPresent = 0.6;                              // of the line: with less there are others,
+constexpr double kAlone = 0.8;                                // with so much they have gone
+constexpr Duration kTarget = std::chrono::microseconds(600);  // less than the queue that one `udtx` keeps
+constexpr double kCautious = 0.5;                             // of the growth of a flow that is alone
+constexpr Duration kEmpty = std::chrono::seconds(5);          // so long without a queue nobody is there
+constexpr Duration kTrialInterval = std::chrono::seconds(30);
+constexpr int kTrialRounds = 64;                             // from two packets to the share of a line, at 1/8 each
+constexpr Duration kForeign = std::chrono::milliseconds(5);  // a queue so far over the target is not its own
+
+}  // namespace
+
+void ScavengerCompany::on_round(const Round& round) {
+    rtt_ = round.rtt;
+    round_queue_ = round.longest;
+    if (round.longest >= kTarget) busy_ = round.now;
+    if (!round.share) return;
+    share_ += kShareAverage * (*round.share - share_);
+    const bool before = present_;
+    present_ = share_ < (before ? kAlone : kPresent);
+    if (present_ && !before) busy_ = round.now;
+}
+
+void ScavengerCompany::on_feedback(Instant now, Duration queue, Duration most) {
+    const bool over = trial_until_ && (now >= *trial_until_ || foreign(queue, most));
+    if (!present_ || over) {
+        last_trial_ = now;
+        trial_until_.reset();
+    } else if (!trial_until_ && now - last_trial_ >= kTrialInterval) {
+        trial_until_ = now + kTrialRounds * rtt_;
+        // One that keeps the queue of a flow that takes itself for alone is told by a longer one that it is not.
+        trial_target_ = round_queue_ < most / 2 ? most : 2 * most;
+    }
+}
+
+void ScavengerCompany::on_overflow(Instant now) {
+    busy_ = now;
+    if (trial_until_) trial_until_ = now;
+}
+
+Duration ScavengerCompany::target(Duration most) const {
+    if (trial_until_) return trial_target_;
+    return present_ ? kTarget : most;
+}
+
+bool ScavengerCompany::foreign(Duration queue, Duration most) const {
+    return queue > target(most) + std::max(most, kForeign);
+}
+
+double ScavengerCompany::growth(Instant now, double alone) const {
+    if (!present_) return alone;
+    if (trial_until_ || now - busy_ > kEmpty) return kFastGrowth;
+    return std::max(kCautious * alone, std::min(alone, kLeastGrowth));
+}
+
+}  // namespace udtx::congestion

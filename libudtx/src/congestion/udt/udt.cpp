@@ -1,0 +1,175 @@
+#include "congestion/udt/udt.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace udtx::congestion {
+
+namespace {
+
+constexpr double kSynUs = 10'000.0;
+constexpr double kMinIncrease = 0.01;  // packets per SYN
+constexpr double kDecrease = 1.125;
+constexpr double kMinPeriodUs = 1e-3;
+constexpr int kMaxReportsPerEpoch = 5;
+constexpr std::uint32_t kIpUdpHeader = 28;  // UDT's MSS counts the IPv4 and UDP headers
+
+double microseconds(Duration d) { return to_seconds(d) * 1e6; }
+
+}  // namespace
+
+Udt::Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter)
+    : options_(options),
+      datagram_bytes_(std::max(options.datagram_bytes, 1U)),
+      random_(options.seed),
+      mtr_filter_(std::move(mtr_filter)) {}
+
+void Udt::on_sent(const CongestionSent&) {}
+
+void Udt::on_feedback(const CongestionFeedback& feedback) {
+    update_estimates(feedback);
+    if (feedback.persistent_timeout) {
+        on_exp(feedback);
+    } else if (!feedback.lost.empty()) {
+        on_loss(feedback);
+    }
+    acked_since_control_ += feedback.acked_packets;
+    if (feedback.acked_packets > 0) on_ack(feedback);
+}
+
+void Udt::on_mtu(std::uint32_t bytes) {
+    if (bytes == 0 || bytes == datagram_bytes_) return;
+    // Rates and the window stay what they are in bytes.
+    const double scale = static_cast<double>(bytes) / datagram_bytes_;
+    datagram_bytes_ = bytes;
+    window_packets_ /= scale;
+    arrival_pps_ /= scale;
+    mtr_pps_ /= scale;
+    period_at_decrease_us_ *= scale;
+    set_period(period_us_ * scale);
+}
+
+void Udt::set_max_rate(Rate rate) {
+    options_.max_rate = rate;
+    set_period(period_us_);
+}
+
+std::uint64_t Udt::window() const {
+    const double bytes = window_packets_ * datagram_bytes_;
+    const auto limit = static_cast<double>(options_.max_window);
+    return static_cast<std::uint64_t>(std::clamp(bytes, 2.0 * datagram_bytes_, std::max(limit, 2.0 * datagram_bytes_)));
+}
+
+Rate Udt::pacing_rate() const {
+    if (slow_start_) return options_.max_rate;
+    return std::min(Rate::bytes_per_second(datagram_bytes_ * 1e6 / period_us_), options_.max_rate);
+}
+
+CongestionReport Udt::report() const {
+    CongestionReport report;
+    report.slow_start = slow_start_;
+    report.congestion_degree = mtr_filter_->congestion_degree();
+    report.mtr = Rate::bytes_per_second(mtr_pps_ * datagram_bytes_);
+    const Rate sending = slow_start_ ? Rate::bytes_per_second(arrival_pps_ * datagram_bytes_) : pacing_rate();
+    report.available = sending < report.mtr ? report.mtr - sending : Rate();
+    return report;
+}
+
+double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss) {
+    if (bandwidth_pps <= 0.0) return kMinIncrease;
+    const double decade = std::pow(10.0, std::ceil(std::log10(bandwidth_pps * mss * 8.0)));
+    return std::max(decade * 1.5e-6 / mss, kMinIncrease);
+}
+
+// The receiver reports with every ACK, UDT4's only with the full one of each SYN: the weights 7/8 are per SYN.
+void Udt::update_estimates(const CongestionFeedback& feedback) {
+    if (!feedback.rate) return;
+    const RateFeedback& rate = *feedback.rate;
+    if (rate.pair_gap > Duration::zero()) newest_pair_ = Rate::from_bytes(rate.pair_bytes, rate.pair_gap);
+    if (estimates_time_ && feedback.now - *estimates_time_ < kSynInterval) return;
+    estimates_time_ = feedback.now;
+    if (rate.arrival_pps > 0.0)
+        arrival_pps_ = arrival_pps_ > 0.0 ? (7.0 * arrival_pps_ + rate.arrival_pps) / 8.0 : rate.arrival_pps;
+    const Rate mtr = Rate::bytes_per_second(mtr_pps_ * datagram_bytes_);
+    const MtrSample sample{.now = feedback.now,
+                           .filtered = Rate::bytes_per_second(rate.capacity_pps * rate.pair_bytes),
+                           .raw = std::exchange(newest_pair_, Rate())};
+    mtr_pps_ = mtr_filter_->update(mtr, sample).bytes_per_second() / datagram_bytes_;
+}
+
+void Udt::on_ack(const CongestionFeedback& feedback) {
+    if (control_time_ && feedback.now - *control_time_ < kSynInterval) return;
+    control_time_ = feedback.now;
+    const std::uint64_t acked = std::exchange(acked_since_control_, 0);
+    if (slow_start_) {
+        window_packets_ += static_cast<double>(acked);
+        std::uint64_t limit = options_.max_window;
+        if (feedback.free_window > 0) limit = std::min(limit, feedback.in_flight_after + feedback.free_window);
+        if (window_packets_ * datagram_bytes_ <= static_cast<double>(limit)) return;
+        leave_slow_start(feedback);
+    } else {
+        window_packets_ = arrival_pps_ * (microseconds(feedback.smoothed_rtt) + kSynUs) / 1e6 + 16.0;
+    }
+    if (std::exchange(loss_since_increase_, false)) return;
+    increase();
+}
+
+void Udt::leave_slow_start(const CongestionFeedback& feedback) {
+    slow_start_ = false;
+    // UDT4 writes window / (RTT + SYN) in two places, which is a rate where a period belongs.
+    set_period(arrival_pps_ > 0.0 ? 1e6 / arrival_pps_
+                                  : (microseconds(feedback.smoothed_rtt) + kSynUs) / window_packets_);
+}
+
+void Udt::increase() {
+    double bandwidth = mtr_pps_ - 1e6 / period_us_;  // ABW = MTR - rate
+    // Below the rate of the last decrease UDT feels its way.
+    if (period_us_ > period_at_decrease_us_) bandwidth = std::min(bandwidth, mtr_pps_ / 9.0);
+    const double inc = increase_per_syn(bandwidth, mss());
+    set_period(period_us_ * kSynUs / (period_us_ * inc + kSynUs));
+}
+
+void Udt::on_loss(const CongestionFeedback& feedback) {
+    if (slow_start_) {
+        const bool speed_known = arrival_pps_ > 0.0;
+        leave_slow_start(feedback);
+        if (speed_known) return;  // what arrives is what the path carries: no decrease on top
+    }
+    loss_since_increase_ = true;
+    if (!decrease_point_ || feedback.lost.front().number > *decrease_point_) {
+        start_epoch(feedback.largest_sent);
+    } else if (decreases_++ < kMaxReportsPerEpoch && ++naks_ % decrease_random_ == 0) {
+        set_period(period_us_ * kDecrease);
+        decrease_point_ = feedback.largest_sent;
+    }
+}
+
+void Udt::start_epoch(PacketNumber largest_sent) {
+    period_at_decrease_us_ = period_us_;
+    set_period(period_us_ * kDecrease);
+    average_naks_ = static_cast<int>(std::ceil(average_naks_ * 0.875 + naks_ * 0.125));
+    naks_ = 1;
+    decreases_ = 1;
+    decrease_point_ = largest_sent;
+    // Random, so that flows that lost together do not decrease together for ever.
+    const auto range = static_cast<std::uint64_t>(std::max(average_naks_, 1));
+    decrease_random_ = static_cast<int>(random_.next() % range) + 1;
+}
+
+// UDT4's time-out outside slow start leaves the rate alone.
+void Udt::on_exp(const CongestionFeedback& feedback) {
+    if (slow_start_) leave_slow_start(feedback);
+}
+
+void Udt::set_period(double period_us) {
+    // Under the user's cap the period must not run away below what is sent, or the next decreases would do nothing.
+    const double capped = options_.max_rate.is_infinite() || options_.max_rate.is_zero()
+                              ? kMinPeriodUs
+                              : datagram_bytes_ * 1e6 / options_.max_rate.bytes_per_second();
+    period_us_ = std::max({period_us, kMinPeriodUs, capped});
+}
+
+std::uint32_t Udt::mss() const noexcept { return datagram_bytes_ + kIpUdpHeader; }
+
+}  // namespace udtx::congestion

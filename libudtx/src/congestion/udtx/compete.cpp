@@ -1,0 +1,170 @@
+#include "congestion/udtx/compete.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+namespace {
+constexpr double kC = 0.4;                                      // segments/s^3, RFC 9438, section 5
+constexpr double kBeta = 0.7;                                   // RFC 9438, section 4.6
+constexpr double kAlpha = 3.0 * (1.0 - kBeta) / (1.0 + kBeta);  // segments a round trip, RFC 9438, section 4.3
+constexpr double kDip = 0.75;                                   // of the highest queue of 2 s: somebody has backed off
+constexpr double kDrainGap = 4.0;                               // s between drains, at least
+constexpr double kDrainAnyway = 8.0;                            // s, and at most
+constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.4
+constexpr double kDeaf = 15.0;        // times what CUBIC would have: rivals that do not listen to loss
+constexpr int kEvents = 2;            // so many at least, or it was a start that overshot
+constexpr double kSettle = 1.0;       // s until judging begins: what came before had other causes
+constexpr double kClaimLife = 20.0;   // s; then it is judged anew, without it,
+constexpr double kClaimLeast = 15.0;  // or from now on together with others that have just begun to
+constexpr double kBearable = 0.06;    // own loss at which a claim grows no further
+constexpr double kClaimTime = 3.0;    // s until a claim is full where nothing is lost
+constexpr double kUsualTime = 5.0;    // s over which the claim is averaged;
+constexpr double kMore = 1.1;         // times that average is the most of the next
+constexpr double kLeastShare = 0.6;   // of what was fair at the beginning: but no less
+constexpr double kPause = 0.5;        // s, and four round trips: longer than BBR's ProbeRTT empties the queue
+
+// The window of a CUBIC flow at this loss ratio, in segments; RFC 9438, section 5.2, Reno's where that is more.
+double cubic_window(double loss, double rtt) {
+    const double p = std::max(loss, 1e-9);
+    const double cubic = std::pow(kC * (3.0 + kBeta) / (4.0 * (1.0 - kBeta)), 0.25) * std::pow(rtt / p, 0.75);
+    return std::max(cubic, std::sqrt(1.5 / p));
+}
+}  // namespace
+
+void DecayingRatio::add(double lost, double packets, double dt) {
+    const double keep = std::exp(-dt / life_);
+    lost_ = lost_ * keep + lost;
+    packets_ = packets_ * keep + packets;
+}
+
+void UdtxCompete::enter(Instant now, const Entry& entry) {
+    *this = UdtxCompete();
+    share_ = fair_ = entry.share;
+    updated_ = now;
+    judge_from_ = now + from_seconds(kSettle);
+    resume(now, entry.window, entry.goal);
+}
+
+void UdtxCompete::resume(Instant now, double window, double goal) {
+    active_ = true;
+    window_ = origin_ = estimate_ = window;
+    window_max_ = prior_window_ = std::max(goal, window);
+    epoch_ = round_ = last_drain_ = now;
+    losses_ = packets_ = 0.0;
+    recovery_until_ = 0;
+    drain_due_ = false;
+    empty_since_.reset();
+}
+
+bool UdtxCompete::over(Instant now, bool empty, bool drained, double base_rtt) {
+    if (!empty) {
+        empty_since_.reset();
+        return false;
+    }
+    if (!empty_since_) empty_since_ = now;
+    return drained || to_seconds(now - *empty_since_) > kPause + 4.0 * base_rtt;
+}
+
+void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
+    const double dt = to_seconds(feedback.now - updated_);
+    updated_ = feedback.now;
+    const double packets = feedback.acked_packets + path.congestion_losses;
+    const double excess = path.congestion_losses - path.random_loss * packets;
+    if (feedback.now >= judge_from_) loss_.add(excess, packets, dt);
+    recent_loss_.add(excess, packets, dt);
+    claim(feedback.now, path, dt);
+
+    if (to_seconds(feedback.now - round_) > path.rtt) {
+        round_ = feedback.now;
+        losses_ = packets_ = 0.0;
+    }
+    losses_ += path.congestion_losses;
+    packets_ += packets;
+}
+
+// Claims of several flows may keep up the loss that each of them is due to. So none is for ever, and all are judged at
+// the same time: a flow that gives up its own drains the queue, which the others see.
+void UdtxCompete::claim(Instant now, const Path& path, double dt) {
+    const double time = path.rtt + to_seconds(kSynInterval);
+    claiming_ = claiming_ && path.may_claim;
+    if (!claiming_) {
+        if (!path.may_claim) return;
+        const double least = kDeaf * cubic_window(loss_.value(), path.rtt) * path.segment;
+        const bool deaf = path.pauses || share_ * time >= least;
+        if (events_ < kEvents || !deaf) return;
+        claiming_ = true;
+        claimed_since_ = now;
+        claimed_ = usual_ = std::min(window_ / time, share_);
+    }
+    const double room = 1.0 - recent_loss_.value() / kBearable;
+    claimed_ += (room > 0.0 ? share_ : claimed_) * std::max(room, -1.0) * std::min(dt / kClaimTime, 1.0);
+    claimed_ = std::min(claimed_, share_);
+    usual_ += std::min(dt / kUsualTime, 1.0) * (claimed_ - usual_);
+}
+
+void UdtxCompete::judge_anew(Instant now, double segment) {
+    reduce(now, segment);
+    // Several that claim the same must not grow into what one gives up.
+    share_ = std::min(share_, std::max(kMore * usual_, kLeastShare * fair_));
+    claiming_ = false;
+    judge_from_ = now + from_seconds(kSettle);
+    events_ = 0;
+    loss_ = DecayingRatio(10.0);
+}
+
+void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& path) {
+    const Instant now = feedback.now;
+    const double segment = path.segment;
+    count(feedback, path);
+    const double expected = path.random_loss * packets_;
+    if (path.congestion_losses > 0 && losses_ > expected + 2.0 * std::sqrt(expected) &&
+        feedback.lost.back().number > recovery_until_) {
+        recovery_until_ = feedback.largest_sent;
+        reduce(now, segment);
+    }
+    // W(t) = C (t - K)^3 + W_max, K from the window at the start of the epoch.
+    const double k = std::cbrt(std::max(0.0, window_max_ - origin_) / segment / kC);
+    const double t = to_seconds(now - epoch_) + path.rtt - k;
+    const double target = std::clamp(kC * t * t * t * segment + window_max_, origin_, kMaxGrowthPerRtt * window_);
+    const double share = std::min(1.0, static_cast<double>(feedback.acked_bytes) / std::max(window_, 1.0));
+    if (!feedback.application_limited) {
+        // Where round trips are short or windows small, CUBIC grows like Reno: RFC 9438, section 4.3.
+        estimate_ += share * (estimate_ < prior_window_ ? kAlpha : 1.0) * segment;
+        window_ = std::max({window_, window_ + share * (target - window_), estimate_});
+    }
+
+    if (claiming_) window_ = std::max(window_, claimed_ * (path.rtt + to_seconds(kSynInterval)));
+    look_for_drain(now, path.queue, segment);
+}
+
+void UdtxCompete::look_for_drain(Instant now, double queue, double segment) {
+    peaks_.add(now, queue);
+    const bool dip = queue < kDip * peaks_.value(now).value_or(0.0);
+    if (!claiming_) {
+        drain_due_ = drain_due_ || dip || to_seconds(now - last_drain_) > kDrainAnyway;
+        return;
+    }
+    drain_due_ = to_seconds(now - claimed_since_) > (dip ? kClaimLeast : kClaimLife);
+    if (drain_due_) judge_anew(now, segment);
+}
+
+void UdtxCompete::reduce(Instant now, double segment) {
+    // Fast convergence, RFC 9438, section 4.7.
+    window_max_ = window_ < window_max_ ? window_ * (1.0 + kBeta) / 2.0 : window_;
+    prior_window_ = window_;
+    window_ = origin_ = estimate_ = std::max(window_ * kBeta, 4.0 * segment);
+    epoch_ = now;
+    drain_due_ = true;
+    if (now >= judge_from_) ++events_;
+}
+
+bool UdtxCompete::take_drain(Instant now) {
+    const bool due = drain_due_ && to_seconds(now - last_drain_) > kDrainGap;
+    drain_due_ = false;
+    if (due) last_drain_ = now;
+    return due;
+}
+
+}  // namespace udtx::congestion

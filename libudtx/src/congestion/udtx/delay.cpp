@@ -1,0 +1,141 @@
+#include "congestion/udtx/delay.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+namespace {
+constexpr double kDeadZone = 0.4e-3;     // s: timers, interrupts, own bursts
+constexpr double kDeadPackets = 1.5;     // Lp: the packet in front and half our own pair
+constexpr double kNewestWindow = 2e-3;   // s of arrivals that count as now
+constexpr double kSmoothingRtts = 0.25;  // qf
+constexpr double kWayBackWeight = 0.25;  // of a new sample
+constexpr double kLongPart = 0.6;        // of the highest delay of 5 s is a long one,
+constexpr double kLeastLong = 1e-3;      // s, at least,
+constexpr double kLongPackets = 2.0;     // Lp, at least,
+constexpr double kLongNoises = 1.5;      // times what jitter adds, at least
+constexpr int kLosses = 16;              // of which the mean delay is taken,
+constexpr double kAlike = 0.5;           // of the longest: all were lost to the same queue,
+constexpr double kFuller = 1.5;          // times the usual one
+}  // namespace
+
+void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_time, double jitter) {
+    if (feedback.rtt_sample) rtts_.add(feedback.now, *feedback.rtt_sample);
+    if (const auto rtt = rtts_.value(feedback.now)) {
+        const double least = std::max(to_seconds(*rtt), 1e-4);
+        base_rtt_ = hold_ && base_rtt_ > 0.0 ? std::min(base_rtt_, least) : least;
+    }
+    if (feedback.arrivals.empty()) return;
+    take_arrivals(feedback, packet_time, jitter);
+    take_way_back(feedback);
+    last_lows_.add(feedback.now, queue_);
+    last_highs_.add(feedback.now, queue_);
+    range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
+    full_ = above_base(fulls_.value(feedback.now));
+    highest_ = above_base(highs_.value(feedback.now)).value_or(0.0);
+
+    const double dt = updated_ ? to_seconds(feedback.now - *updated_) : 0.0;
+    updated_ = feedback.now;
+    const double tau = std::max(kSmoothingRtts * base_rtt_, 1e-3);
+    smoothed_ += (1.0 - std::exp(-dt / tau)) * (queue_ - smoothed_);
+}
+
+void UdtxDelay::take_way_back(const CongestionFeedback& feedback) {
+    if (!feedback.rtt_sample || !feedback.one_way_delay) return;
+    const double there = to_seconds(*feedback.one_way_delay - *base_);
+    // A peer that stood still is no queue: a wait of more than a round trip is not believed.
+    const double waited = std::clamp(to_seconds(*feedback.rtt_sample) - base_rtt_ - there, 0.0, base_rtt_);
+    way_back_ += kWayBackWeight * (waited - way_back_);
+}
+
+double UdtxDelay::dead_zone(double packet_time) { return std::max(kDeadZone, kDeadPackets * packet_time); }
+
+double UdtxDelay::long_queue(double packet_time) const {
+    return std::max({kLongPart * highest(), kLeastLong, kLongPackets * packet_time, kLongNoises * noise()});
+}
+
+void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_time, double jitter) {
+    const ArrivalSample& newest = feedback.arrivals.back();
+    const Instant newest_time = newest.sent + newest.delay;
+    const Duration window = from_seconds(std::max(kNewestWindow, 3.0 * packet_time));
+    Duration now_delay = newest.delay;
+    for (const ArrivalSample& sample : feedback.arrivals) {
+        bases_.add(feedback.now, sample.delay);
+        if (newest_time - (sample.sent + sample.delay) <= window) now_delay = std::min(now_delay, sample.delay);
+        const bool ascends = point_count_ == 0 || points_[(point_count_ - 1) % kPoints].number < sample.number;
+        if (ascends) points_[point_count_++ % kPoints] = {sample.number, sample.delay};
+    }
+    const std::optional<Duration> held = hold_ ? base_ : std::nullopt;
+    base_ = bases_.value(feedback.now);
+    if (held) base_ = std::min(*base_, *held);
+    // What looked like a full queue may have been jitter.
+    if (jitter > 0.0 && !noise_.active()) {
+        if (full_ && *full_ < JitterNoise::kMost) fulls_.clear();
+        losses_.clear();
+    }
+    now_delay = noise_.on_delay(feedback.now, now_delay, *base_, {.jitter = jitter, .base_rtt = base_rtt_});
+    queue_ = std::max(0.0, to_seconds(now_delay - *base_) - std::max(dead_zone(packet_time), noise_.height()));
+    for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, sample.delay);
+}
+
+std::optional<double> UdtxDelay::above_base(std::optional<Duration> delay) const {
+    if (!delay || !base_) return std::nullopt;
+    return std::max(0.0, to_seconds(*delay - *base_));
+}
+
+double UdtxDelay::queue_of(const ArrivalSample& sample) const {
+    return base_ ? std::max(0.0, to_seconds(sample.delay - *base_)) : 0.0;
+}
+
+double UdtxDelay::queue_around(PacketNumber number) const {
+    if (point_count_ == 0 || !base_) return 0.0;
+    const std::size_t known = std::min(point_count_, kPoints);
+    std::size_t low = point_count_ - known;  // first point above `number` is searched in [low, high]
+    std::size_t high = point_count_;
+    const std::size_t first = low;
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        if (points_[middle % kPoints].number > number) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Duration delay = *base_;
+    if (low < point_count_) delay = std::max(delay, points_[low % kPoints].delay);
+    if (low > first) delay = std::max(delay, points_[(low - 1) % kPoints].delay);
+    return to_seconds(delay - *base_);
+}
+
+void UdtxDelay::note_lost(Instant now, double queue) {
+    const Duration delay = base() + from_seconds(queue);
+    if (!losses_.value(now)) mean_loss_.reset();
+    losses_.add(now, delay);
+    mean_loss_ = mean_loss_ ? *mean_loss_ + (delay - *mean_loss_) / kLosses : delay;
+}
+
+double UdtxDelay::lost_at(Instant now, double usual) const {
+    const double longest = above_base(losses_.value(now)).value_or(0.0);
+    const double mean = above_base(mean_loss_).value_or(0.0);
+    return mean > std::max(kAlike * longest, kFuller * usual) ? longest : 0.0;
+}
+
+void UdtxDelay::forget_base() {
+    bases_.clear();
+    noise_.clear();
+    rtts_.clear();
+    highs_.clear();
+    fulls_.clear();
+    last_lows_.clear();
+    last_highs_.clear();
+    range_ = 0.0;
+    hold_ = false;
+    full_.reset();
+    losses_.clear();
+    mean_loss_.reset();
+    base_.reset();
+    queue_ = smoothed_ = highest_ = way_back_ = 0.0;
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,95 @@
+#include "congestion/udtx/jitter.hpp"
+
+#include <algorithm>
+
+namespace udtx::congestion {
+
+namespace {
+constexpr PacketNumber kApart = 8;  // numbers from one sample to the next (recovery::ArrivalSamples)
+constexpr double kFaster = 1.25;    // than the line: within this it may be the line's rate that is wrong
+constexpr Duration kSpan = std::chrono::milliseconds(250);
+constexpr Duration kLife = std::chrono::seconds(10);  // of jitter that shows no more, as long as a base delay's
+
+constexpr double kNewestRtts = 0.25;   // the smallest delay is that of so many base RTTs,
+constexpr double kLeastNewest = 2e-3;  // s, at least
+constexpr double kMostNewest = 25e-3;  // s, at most
+constexpr double kMostCalm = 6.0;      // times the jitter: more is no noise, but a queue that stands
+}  // namespace
+
+void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, double least) {
+    if (feedback.arrivals.empty() || feedback.acked_packets == 0 || line <= 0.0) return;
+    count(feedback.now, longest_clump(feedback, line));
+    const double usual = usual_clump();
+    if (usual > least) {
+        last_ = feedback.now;
+        size_ = usual;
+    } else if (feedback.now - last_ > kLife) {
+        size_ = 0.0;
+    }
+}
+
+// By how much the packets of the line's rate come early: a bucket that the line empties.
+double UdtxJitter::longest_clump(const CongestionFeedback& feedback, double line) {
+    const double packet_time = static_cast<double>(feedback.acked_bytes) / feedback.acked_packets / (kFaster * line);
+    double longest = 0.0;
+    for (const ArrivalSample& sample : feedback.arrivals) {
+        if (previous_ && sample.number <= previous_->number) continue;
+        if (previous_) {
+            const double came = to_seconds(sample.sent + sample.delay - previous_->sent - previous_->delay);
+            clump_ = std::max(0.0, clump_ + packets_between(feedback, sample.number) * packet_time - came);
+            longest = std::max(longest, clump_);
+        }
+        previous_ = sample;
+    }
+    return longest;
+}
+
+// That came since the sample before; none where some may have been lost: those took no time on the line.
+double UdtxJitter::packets_between(const CongestionFeedback& feedback, PacketNumber number) const {
+    const PacketNumber packets = number - previous_->number;
+    if (packets < kApart || packets > std::max<PacketNumber>(kApart, feedback.acked_packets)) return 0.0;
+    const bool lost = std::any_of(feedback.lost.begin(), feedback.lost.end(), [&](const CongestionLost& packet) {
+        return packet.number > previous_->number && packet.number < number;
+    });
+    return lost ? 0.0 : static_cast<double>(packets);
+}
+
+void UdtxJitter::count(Instant now, double clump) {
+    const std::int64_t span = now.time_since_epoch() / kSpan;
+    for (std::int64_t passed = std::max(span_ + 1, span - static_cast<std::int64_t>(kSpans) + 1); passed <= span;
+         ++passed)
+        clumps_[static_cast<std::size_t>(passed) % kSpans] = 0.0;
+    span_ = span;
+    double& longest = clumps_[static_cast<std::size_t>(span) % kSpans];
+    longest = std::max(longest, clump);
+}
+
+// Of several spans: a receiver that stood still once is no jitter.
+double UdtxJitter::usual_clump() const {
+    std::array<double, kSpans> sorted = clumps_;
+    const auto third = sorted.end() - 3;
+    std::nth_element(sorted.begin(), third, sorted.end());
+    return *third;
+}
+
+Duration JitterNoise::on_delay(Instant now, Duration delay, Duration base, const Path& path) {
+    if (path.jitter <= 0.0) {
+        clear();
+        return delay;
+    }
+    if (!newest_) newest_.emplace(from_seconds(std::clamp(kNewestRtts * path.base_rtt, kLeastNewest, kMostNewest)));
+    newest_->add(now, delay);
+    const Duration lowest = newest_->value(now).value_or(delay);
+    calms_.add(now, lowest);
+    const double calm = to_seconds(calms_.value(now).value_or(lowest) - base);
+    height_ = std::min(kMost, path.jitter + std::clamp(calm, 0.0, kMostCalm * path.jitter));
+    return lowest;
+}
+
+void JitterNoise::clear() {
+    newest_.reset();
+    calms_.clear();
+    height_ = 0.0;
+}
+
+}  // namespace udtx::congestion

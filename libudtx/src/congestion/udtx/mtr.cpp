@@ -1,0 +1,84 @@
+#include "congestion/udtx/mtr.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace udtx::congestion {
+
+namespace {
+// Alpha and beta of the congestion degree's tiers (docs/congestion.md); weights of a new estimate below the old one.
+constexpr double kAlpha = 0.3;
+constexpr double kBeta = 0.7;
+constexpr double kSlow = 1.0 / 8.0;
+constexpr double kFast = 7.0 / 8.0;
+constexpr double kAverage = 1.0 / 300.0;  // each SYN: 3 s
+constexpr double kLeastPart = 0.1;        // of itself: an estimate counts as no less
+constexpr double kLimitGrowth = 0.02;     // of itself each second
+constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot be less
+constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
+constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
+constexpr double kUsualRtts = 2.0;        // and so many round trips at least
+constexpr double kLeastTrain = 8.0;       // packets
+constexpr double kTrainTime = 1e-3;       // s
+constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
+}  // namespace
+
+void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
+    if (feedback.delivery) deliver(feedback.now, *feedback.delivery);
+    count(feedback);
+    if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
+    updated_ = feedback.now;
+    delivered_ = recent_.value(feedback.now).value_or(0.0);
+    const double most = deliveries_.value(feedback.now).value_or(0.0);
+    if (feedback.rate && feedback.rate->line_pps > 0.0) {
+        told_ = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
+        open_ = feedback.rate->line_is_least;
+        const double estimate = open_ ? std::max(told_, kOpen * most) : told_;
+        if (mtr_ <= 0.0 || (open_ && estimate > mtr_)) {
+            mtr_ = estimate;
+            smoothed_at_ = feedback.now;
+        } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
+            smoothed_at_ = feedback.now;
+            if (jitter)
+                average(estimate);
+            else
+                smooth(estimate, degree);
+        }
+    }
+    if (mtr_ > 0.0) mtr_ = std::max(mtr_, kCrossCheck * most);
+}
+
+void UdtxMtr::deliver(Instant now, const DeliverySample& sample) {
+    const double rate = sample.rate.bytes_per_second();
+    const bool whole = delivery_ <= 0.0 || to_seconds(sample.interval) >= kDeliveryTime;
+    // A sample spans a round trip, but comes with each ACK.
+    delivery_ += (whole ? 1.0 : std::min(1.0, to_seconds(now - updated_) / kDeliveryTime)) * (rate - delivery_);
+    deliveries_.add(now, delivery_);
+    recent_.add(now, rate);
+}
+
+void UdtxMtr::count(const CongestionFeedback& feedback) {
+    const double time = std::max(kUsualTime, kUsualRtts * to_seconds(feedback.smoothed_rtt));
+    const double passed = std::max(0.0, to_seconds(feedback.now - updated_));
+    usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
+}
+
+std::uint32_t UdtxMtr::probe_packets(double packet_time) {
+    if (packet_time <= 0.0) return kTrainPackets;
+    const double fit = kTrainTime / packet_time;
+    return fit < kLeastTrain ? 2U : static_cast<std::uint32_t>(std::min(fit, double{kTrainPackets}));
+}
+
+// One is no better than another: the mean of the times that a byte takes.
+void UdtxMtr::average(double estimate) {
+    const double time = 1.0 / mtr_;
+    mtr_ = 1.0 / (time + kAverage * (1.0 / std::max(estimate, kLeastPart * mtr_) - time));
+}
+
+void UdtxMtr::smooth(double estimate, double degree) {
+    double weight = kSlow;
+    if (estimate < mtr_) weight = degree < kAlpha ? kSlow : degree <= kBeta ? kFast : 1.0;
+    mtr_ += weight * (estimate - mtr_);
+}
+
+}  // namespace udtx::congestion

@@ -1,0 +1,153 @@
+// udtx, the default controller: UDT's packet-pair MTR and D-AIMD, governed by congestion degree and delay.
+//
+// With a common capacity C (MTR) and a common queueing delay q, every flow aims at the share 2^(-q/q_h): N flows rest
+// at C/N with q = q_h log2 N, whatever their round-trip times. docs/congestion.md has equations and parameters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "congestion/ack_interval.hpp"
+#include "congestion/udtx/compete.hpp"
+#include "congestion/udtx/delay.hpp"
+#include "congestion/udtx/ends.hpp"
+#include "congestion/udtx/jitter.hpp"
+#include "congestion/udtx/loss.hpp"
+#include "congestion/udtx/mtr.hpp"
+#include "congestion/udtx/pauses.hpp"
+#include "congestion/udtx/share.hpp"
+#include "congestion/udtx/trial.hpp"
+#include "udtx/congestion.hpp"
+
+namespace udtx::congestion {
+
+class Udtx final : public CongestionController {
+  public:
+    explicit Udtx(const CongestionOptions& options);
+
+    void on_sent(const CongestionSent& packet) override;
+    void on_feedback(const CongestionFeedback& feedback) override;
+    void on_mtu(std::uint32_t bytes) override;
+    void set_max_rate(Rate rate) override { options_.max_rate = rate; }
+    [[nodiscard]] std::uint64_t window() const override;
+    [[nodiscard]] Rate pacing_rate() const override;
+    [[nodiscard]] std::uint32_t probe_packets() const override;
+    [[nodiscard]] CongestionReport report() const override;
+
+    // For reports and tests.
+    [[nodiscard]] double rate() const noexcept { return rate_; }  ///< x, bytes/s
+    [[nodiscard]] const UdtxDelay& delay() const noexcept { return delay_; }
+    [[nodiscard]] const UdtxJitter& jitter() const noexcept { return jitter_; }
+    [[nodiscard]] const UdtxLoss& loss() const noexcept { return loss_; }
+    [[nodiscard]] const UdtxMtr& mtr() const noexcept { return mtr_; }
+    [[nodiscard]] bool competing() const noexcept { return compete_.active(); }
+    [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
+
+  private:
+    static constexpr double kMaxShare = 1.05;    // x above C: how an error of C and a freed line are found out
+    static constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
+    static constexpr double kRest = 0.12;  // of q_h: the queue kept for its own sake, so that the line never runs dry
+    static constexpr double kDrainPace = 0.25;  // of x
+
+    enum class Phase : std::uint8_t { blind, ramp, steady };
+
+    void count_packets(const CongestionFeedback& feedback);
+    void grope(const CongestionFeedback& feedback);
+    void start_ramp(Instant now);
+    void ramp(const CongestionFeedback& feedback, double dt);
+    void reconsider_crowd(const CongestionFeedback& feedback);
+    void steer(const CongestionFeedback& feedback, double dt);
+    void fill(const CongestionFeedback& feedback, double dt);
+    void bound_rate(const CongestionFeedback& feedback);
+    void consider_trial(const CongestionFeedback& feedback);
+    void consider_competing(const CongestionFeedback& feedback);
+    [[nodiscard]] bool foreign(Instant now) const;
+    [[nodiscard]] bool overflows(Instant now) const;
+    [[nodiscard]] bool losing(Instant now) const;
+    [[nodiscard]] bool alone() const;
+    void begin_competing(Instant now, double rtt);
+    [[nodiscard]] double competing_window() const;
+    bool end_competing(const CongestionFeedback& feedback, double rtt);
+    void stop_waiting();
+    void consider_drain(Instant now);
+    [[nodiscard]] static double time_to_empty(double queue);
+    [[nodiscard]] double drain_length(double queue) const;
+    [[nodiscard]] double patience_times(Instant now) const;
+    void drain_with_others(Instant now, double length);
+    void look_for_company(Instant now);
+    void begin_drain(Instant now, double length);
+    void end_drain(Instant now);
+    void forget_drains();
+    [[nodiscard]] double least_half_delay() const;
+    [[nodiscard]] double half_delay() const;  // q_h
+    [[nodiscard]] std::optional<double> roomy_buffer() const;
+    [[nodiscard]] bool shallow() const;
+    [[nodiscard]] double packet_time() const;  // Lp
+    [[nodiscard]] bool acks_are_sparse() const;
+    [[nodiscard]] double ack_interval() const;
+    [[nodiscard]] double push() const;
+    [[nodiscard]] double longest_hold() const;
+    [[nodiscard]] double room() const;
+    [[nodiscard]] double rest() const;               // of q_h, in q_eq
+    [[nodiscard]] double equilibrium_delay() const;  // q_eq
+    [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
+
+    CongestionOptions options_;
+    std::uint32_t datagram_bytes_;
+    UdtxDelay delay_;
+    UdtxJitter jitter_;
+    UdtxLoss loss_;
+    UdtxMtr mtr_;
+    UdtxEnds ends_;
+    UdtxShare share_;
+    UdtxTrial trial_;
+    UdtxCompete compete_;
+    UdtxPauses pauses_;
+    AckInterval acks_;
+
+    Phase phase_ = Phase::blind;
+    double rate_ = 0.0;          // x
+    double blind_window_ = 0.0;  // bytes
+    double degree_ = 0.0;        // CD
+    double gain_ = 0.0;          // G of fill
+    std::optional<Instant> updated_;
+    Instant sent_;
+    Instant started_;                       // of the ramp
+    bool first_ramp_ = true;                // no time-out yet
+    std::optional<Instant> at_line_since_;  // ramp: x has reached C
+    std::optional<Instant> crowded_since_;  // ramp: q > q_h; afterwards: it ended so
+    double carried_ = 0.0;                  // since then, bytes/s at most
+    Instant low_since_;                     // q < 0.06 q_h since
+    Instant last_low_;                      // q <= 0.25 q_h
+    bool low_ = false;
+
+    std::uint32_t congestion_losses_ = 0;                                     // of this feedback, among long delays
+    double blamed_random_ = 0.0;                                              // what that trial left
+    Instant blamed_until_;                                                    // after a trial that found congestion
+    SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(10)};  // x before others came
+    double before_ = 0.0;                                                     // the highest of them
+    SlidingExtreme<double, std::greater<>> once_{std::chrono::seconds(30)};   // x, for who was starved at once
+    std::optional<Instant> left_;                                             // competing ended
+    double left_rate_ = 0.0;                                                  // with this x
+    std::optional<Instant> overrun_since_;                                    // q > 5 q_h, or 1.5 q_h of others' queue
+    double overrun_least_ = 0.0;                                              // q since it has lasted
+    double overrun_most_ = 0.0;
+
+    std::optional<Instant> drain_until_;
+    bool long_drain_ = false;  // after several in vain
+    Instant frozen_until_;
+    Instant hold_until_;
+    Instant last_drain_;
+    Instant last_overflow_;                 // packets lost to a full queue
+    std::optional<Instant> company_until_;  // a drain of ours may show drains of others
+    double company_least_ = 0.0;            // q since it began,
+    double company_usual_ = 0.0;            // qm before,
+    double company_own_ = 0.0;              // and what of it is ours, s
+    std::optional<Instant> had_company_;
+    Instant last_company_;
+    Instant last_high_;                   // q > 0.25 q_h
+    int failed_drains_ = 0;               // that have not emptied the queue, since the last that did
+    std::optional<Duration> drain_base_;  // base delay when drains were last considered
+};
+
+}  // namespace udtx::congestion

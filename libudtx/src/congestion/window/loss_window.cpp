@@ -1,0 +1,143 @@
+#include "congestion/window/loss_window.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace udtx::congestion {
+
+namespace {
+
+constexpr double kInitialSegments = 10.0;  // RFC 6928
+constexpr double kSlowStartPacing = 2.0;
+constexpr double kPacing = 1.25;         // RFC 9002, section 7.7
+constexpr double kUsedPart = 0.9;        // acknowledgements come in steps of a SYN: the flight is not full all the time
+constexpr std::uint32_t kUsualAck = 64;  // recovery::AckTracker::kPacketsPerAck
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+LossWindow::LossWindow(const CongestionOptions& options)
+    : options_(options),
+      segment_(std::max(options.datagram_bytes, 1U)),
+      window_(kInitialSegments * segment_),
+      threshold_(kUnlimited) {}
+
+// After a pause the path may have changed: half the window for every time-out of silence (RFC 2861, section 2), but
+// what was known about the path stays the slow-start threshold.
+void LossWindow::on_sent(const CongestionSent& packet) {
+    const Duration timeout = smoothed_rtt_ + std::max(4 * rtt_variance_, Duration(std::chrono::milliseconds(1)));
+    const double initial = kInitialSegments * segment_;
+    if (packet.in_flight_before == 0 && last_sent_ && smoothed_rtt_ > Duration::zero() && window_ > initial &&
+        packet.now - *last_sent_ > timeout) {
+        threshold_ = std::max(threshold_ == kUnlimited ? 0.0 : threshold_, 0.75 * window_);
+        const auto timeouts = static_cast<double>((packet.now - *last_sent_) / timeout);
+        window_ = std::max(window_ * std::exp2(-std::min(timeouts, 64.0)), initial);
+        on_pause();
+        hystart_.restart();
+    }
+    last_sent_ = packet.now;
+    most_in_flight_ = std::max(most_in_flight_, static_cast<double>(packet.in_flight_before + packet.bytes));
+}
+
+void LossWindow::on_feedback(const CongestionFeedback& feedback) {
+    if (feedback.smoothed_rtt > Duration::zero()) {
+        smoothed_rtt_ = feedback.smoothed_rtt;
+        rtt_variance_ = feedback.rtt_variance;
+    }
+    ack_spacing_ = feedback.ack_spacing;
+    // What was never filled proves nothing.
+    const bool used = window_used(feedback);
+    if (!used && last_feedback_) on_unused(feedback.now - *last_feedback_);
+    if (feedback.persistent_timeout) {
+        on_silence(feedback);
+    } else if (!feedback.lost.empty() && (!recovery_until_ || feedback.lost.back().number > *recovery_until_)) {
+        // Once a round trip: what was sent before the window shrank says nothing about the new one.
+        reduce();
+        recovery_until_ = feedback.largest_sent;
+    } else if (feedback.acked_packets > 0 && used) {
+        on_acked(feedback);
+    }
+    if (feedback.acked_packets > 0) silent_ = false;
+    most_in_flight_ = static_cast<double>(feedback.in_flight_after);
+    last_feedback_ = feedback.now;
+}
+
+bool LossWindow::window_used(const CongestionFeedback& feedback) const {
+    const double most = std::max(most_in_flight_, static_cast<double>(feedback.in_flight_before));
+    return most + 2.0 * segment_ >= window_ * (in_slow_start() ? 0.5 : kUsedPart);
+}
+
+void LossWindow::on_acked(const CongestionFeedback& feedback) {
+    if (recovery_until_ && feedback.largest_acked <= *recovery_until_) return;
+    if (in_slow_start()) {
+        grow_slow_start(feedback);
+    } else {
+        avoid_in_steps(feedback);
+    }
+    window_ = std::min(window_, std::max(static_cast<double>(options_.max_window), kMinSegments * segment_));
+}
+
+// An ACK of many packets counts like the ACKs that a wide way back would have carried: each finds the window that the
+// one before it has left.
+void LossWindow::avoid_in_steps(const CongestionFeedback& feedback) {
+    const std::uint32_t steps = (feedback.acked_packets + kUsualAck - 1) / kUsualAck;
+    if (steps <= 1) {
+        avoid(feedback);
+        return;
+    }
+    CongestionFeedback step;
+    step.now = feedback.now;
+    for (std::uint32_t i = 0; i < steps; ++i) {
+        step.acked_bytes = feedback.acked_bytes * (i + 1) / steps - feedback.acked_bytes * i / steps;
+        avoid(step);
+    }
+}
+
+void LossWindow::grow_slow_start(const CongestionFeedback& feedback) {
+    const auto acked = static_cast<double>(feedback.acked_bytes);
+    switch (hystart_.on_ack(feedback)) {
+        case HyStart::Verdict::slow_start:
+            window_ = std::min(window_ + acked, std::max(threshold_, window_));
+            break;
+        case HyStart::Verdict::conservative:
+            window_ += acked / HyStart::kConservativeDivisor;
+            break;
+        case HyStart::Verdict::done:
+            threshold_ = window_;
+            break;
+    }
+}
+
+// RFC 9002, section 7.6: what was in flight is gone, slow start up to the threshold. Before the first acknowledgement
+// there is none to learn: over a narrow way back it comes later than any guess (RFC 5681, section 3.1, of a lost SYN).
+void LossWindow::on_silence(const CongestionFeedback& feedback) {
+    if (!std::exchange(silent_, true)) reduce();
+    window_ = kMinSegments * segment_;
+    recovery_until_ = feedback.largest_sent;
+    hystart_.restart();
+}
+
+void LossWindow::on_mtu(std::uint32_t bytes) {
+    if (bytes > 0) segment_ = bytes;
+}
+
+std::uint64_t LossWindow::window() const {
+    return static_cast<std::uint64_t>(std::max(window_, kMinSegments * segment_));
+}
+
+Rate LossWindow::pacing_rate() const {
+    if (smoothed_rtt_ <= Duration::zero()) return Rate::infinite();
+    const double gain = in_slow_start() ? kSlowStartPacing : kPacing;
+    // A window lasts until it is acknowledged, not for a round trip only.
+    return Rate::bytes_per_second(gain * window_ / to_seconds(smoothed_rtt_ + ack_spacing_));
+}
+
+CongestionReport LossWindow::report() const {
+    CongestionReport report;
+    report.slow_start = in_slow_start();
+    return report;
+}
+
+}  // namespace udtx::congestion

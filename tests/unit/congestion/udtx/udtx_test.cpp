@@ -1,0 +1,345 @@
+// The parts of udtx, each by itself; the whole is judged in tests/scenario/udtx_test.cpp.
+#include "congestion/udtx/udtx.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "wire/frame.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::congestion;
+
+namespace {
+
+constexpr Instant kStart = Instant(1h);
+constexpr Duration kClocks = 5h;  // the receiver's clock is another one
+
+CongestionFeedback feedback(Duration at) {
+    CongestionFeedback f;
+    f.now = kStart + at;
+    return f;
+}
+
+/// An ACK of one packet, sent an RTT of 50 ms ago, with this one-way delay.
+CongestionFeedback arrival(Duration at, PacketNumber number, Duration delay) {
+    CongestionFeedback f = feedback(at);
+    f.acked_packets = 1;
+    f.rtt_sample = 50ms;
+    f.arrivals.push_back({number, f.now - 50ms, delay + kClocks});
+    return f;
+}
+
+}  // namespace
+
+TEST_CASE("sliding extreme: forgets after its length") {
+    SlidingExtreme<int, std::less<>> least(10s);
+    CHECK_FALSE(least.value(kStart));
+    least.add(kStart, 5);
+    least.add(kStart + 4s, 7);
+    CHECK(least.value(kStart + 9s) == 5);
+    CHECK(least.value(kStart + 12s) == 7);
+    CHECK_FALSE(least.value(kStart + 20s));
+}
+
+TEST_CASE("udtx delay: the queue is what comes on top of the base, whatever the clocks") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    CHECK(delay.queue() == 0.0);
+    delay.on_feedback(arrival(10ms, 8, 31ms), 1e-4);
+    CHECK(delay.queue() == Approx(5.6e-3));  // less the dead zone of 0.4 ms
+    CHECK(delay.smoothed() > 0.0);
+    CHECK(delay.smoothed() < delay.queue());
+    CHECK(delay.base_rtt() == Approx(0.05));
+}
+
+TEST_CASE("udtx delay: a clock that drifts by 100 ppm does not look like a queue") {
+    for (const int ppm : {100, -100}) {
+        UdtxDelay delay;
+        for (int i = 0; i < 12'000; ++i) {
+            const Duration at = 10ms * i;
+            delay.on_feedback(arrival(at, static_cast<PacketNumber>(i), 25ms + at * ppm / 1'000'000), 1e-4);
+            REQUIRE(delay.queue() < 1e-3);  // 10 s of base life x 100 ppm, less the dead zone
+        }
+    }
+}
+
+TEST_CASE("udtx delay: of a batch with one stamp the last packet counts") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 0, 25ms), 1e-4);
+    CongestionFeedback f = feedback(20ms);
+    const Instant stamp = f.now;
+    for (PacketNumber n = 0; n < 64; n += 9) {  // left 0.1 ms apart, stamped together
+        const Instant sent = stamp - 25ms - (63 - n) * 100us;
+        f.arrivals.push_back({n + 1, sent, stamp + kClocks - sent});
+    }
+    delay.on_feedback(f, 1e-4);
+    CHECK(delay.queue() == 0.0);
+}
+
+TEST_CASE("udtx delay: a lost packet has the longer delay of its neighbours") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 20, 28ms), 1e-4);
+    delay.on_feedback(arrival(20ms, 30, 22ms), 1e-4);
+    CHECK(delay.queue_around(15) == Approx(8e-3));
+    CHECK(delay.queue_around(25) == Approx(8e-3));
+    CHECK(delay.queue_around(31) == Approx(2e-3));
+    CHECK(delay.queue_around(5) == Approx(0.0));
+}
+
+TEST_CASE("udtx delay: who learns of a lower base learns that the full queue is longer") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 30ms), 1e-4);
+    delay.on_feedback(arrival(10ms, 20, 40ms), 1e-4);
+    delay.note_full(kStart + 10ms, delay.queue_around(15));
+    delay.on_feedback(arrival(20ms, 30, 40ms), 1e-4);
+    REQUIRE(delay.full());
+    CHECK(*delay.full() == Approx(10e-3));
+    delay.on_feedback(arrival(30ms, 40, 20ms), 1e-4);
+    CHECK(*delay.full() == Approx(20e-3));
+    CHECK(delay.highest() == Approx(20e-3));
+}
+
+TEST_CASE("udtx delay: what was lost beside the first base was lost to a full queue, if the base turns out lower") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 40ms), 1e-4);
+    delay.note_lost(kStart, 0.5e-3);
+    CHECK(delay.lost_at(kStart, 1e-3) == 0.0);
+    delay.on_feedback(arrival(10ms, 20, 20ms), 1e-4);
+    CHECK(delay.lost_at(kStart + 10ms, 1e-3) == Approx(20.5e-3));
+    CHECK(delay.lost_at(kStart + 30s, 1e-3) == 0.0);
+}
+
+TEST_CASE("udtx delay: what is lost at random tells of no full queue") {
+    UdtxDelay delay;
+    delay.on_feedback(arrival(0ms, 10, 20ms), 1e-4);
+    // Beside long and short queues alike; then beside one that stands.
+    for (int i = 0; i < 100; ++i) delay.note_lost(kStart, i % 10 == 0 ? 20e-3 : 0.0);
+    CHECK(delay.lost_at(kStart, 2e-3) == 0.0);
+    for (int i = 0; i < 100; ++i) delay.note_lost(kStart + 20s, 8e-3 + 1e-3 * (i % 3));
+    CHECK(delay.lost_at(kStart + 20s, 8e-3) == 0.0);
+    CHECK(delay.lost_at(kStart + 20s, 4e-3) == Approx(10e-3));
+    // Clumps that jitter made looked like queues.
+    delay.on_feedback(arrival(20s, 30, 20ms), 1e-4, 5e-3);
+    CHECK(delay.lost_at(kStart + 20s, 4e-3) == 0.0);
+}
+
+TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
+    UdtxLoss loss;
+    for (int i = 0; i < 500; ++i) {
+        loss.on_feedback(kStart + 10ms * i, {.high = 10, .high_lost = 0.2, .low = 90, .low_lost = 1.8}, 0.05);
+    }
+    CHECK(loss.random() == Approx(0.02));
+    CHECK(loss.congestion() == Approx(0.0).margin(1e-9));
+    CHECK(loss.total() == Approx(0.02));
+}
+
+TEST_CASE("udtx loss: what strikes long queues alone is congestion") {
+    UdtxLoss loss;
+    for (int i = 0; i < 500; ++i) {
+        loss.on_feedback(kStart + 10ms * i, {.high = 50, .high_lost = 5, .low = 50, .low_lost = 0}, 0.05);
+    }
+    CHECK(loss.random() == 0.0);
+    CHECK(loss.congestion() > 0.04);  // of all packets, less two standard deviations
+    CHECK(loss.congestion() <= 0.05);
+}
+
+TEST_CASE("udtx loss: without short queues random loss is forgotten") {
+    UdtxLoss loss;
+    for (int i = 0; i < 200; ++i) loss.on_feedback(kStart + 10ms * i, {.low = 100, .low_lost = 10}, 0.05);
+    CHECK(loss.random() == Approx(0.1));
+    for (int i = 200; i < 3000; ++i) loss.on_feedback(kStart + 10ms * i, {.high = 100, .high_lost = 10}, 0.05);
+    CHECK(loss.random() < 0.01);
+    CHECK(loss.congestion() > 0.05);
+}
+
+TEST_CASE("udtx loss: counted anew, what was lost before is forgotten") {
+    UdtxLoss loss;
+    for (int i = 0; i < 200; ++i) loss.on_feedback(kStart + 10ms * i, {.high = 90, .high_lost = 20, .low = 10}, 0.05);
+    CHECK(loss.total() > 0.15);
+    loss.restart();
+    CHECK(loss.total() == 0.0);
+    loss.on_feedback(kStart + 2s, {.high = 100, .high_lost = 1}, 0.05);
+    CHECK(loss.total() == Approx(0.01));
+}
+
+TEST_CASE("udtx share: a queue that stays halves the share for each q_h; one that passes counts less") {
+    UdtxShare share;
+    UdtxShare::Now now{.dt = 0.01, .rtt = 0.1, .queue = 5e-3, .half_delay = 5e-3};
+    share.update(now);
+    CHECK(share.share() == Approx(0.5));
+    now.queue = 10e-3;
+    share.update(now);
+    CHECK(share.share() < 0.5);
+    CHECK(share.share() > 0.4);
+    for (int i = 0; i < 1000; ++i) share.update(now);
+    CHECK(share.share() == Approx(0.25).epsilon(0.01));
+}
+
+TEST_CASE("udtx share: loss counts while the queue is long, up to where all flows aim alike") {
+    const auto at = [](double queue, double loss, std::optional<double> full) {
+        UdtxShare share;
+        share.update({.dt = 0.01, .rtt = 0.1, .queue = queue, .half_delay = 4e-3, .loss = loss, .full = full});
+        return share.share() / std::exp2(-queue / 4e-3);
+    };
+    CHECK(at(18e-3, 0.02, 20e-3) == Approx(0.5));
+    CHECK(at(4e-3, 0.02, 20e-3) == Approx(1.0));
+    CHECK(at(4e-3, 0.02, std::nullopt) == Approx(0.5));
+    CHECK(at(18e-3, 0.3, 20e-3) == Approx(0.25));
+}
+
+TEST_CASE("udtx share: the mean queue moves with the base") {
+    UdtxShare share;
+    UdtxShare::Now now{.dt = 0.0, .rtt = 0.1, .queue = 1e-3, .base = 30ms, .half_delay = 5e-3};
+    share.update(now);
+    now.base = 25ms;
+    now.queue = 6e-3;
+    share.update(now);
+    CHECK(share.share() == Approx(std::exp2(-6.0 / 5.0)));
+}
+
+TEST_CASE("udtx: what a peer may claim at the most makes no rate that the pacer could not count") {
+    Udtx udtx({.datagram_bytes = 1000});
+    for (int i = 1; i < 100; ++i) {
+        CongestionFeedback f = arrival(10ms * i, static_cast<PacketNumber>(i), 25ms);
+        f.acked_bytes = 1000;
+        f.rate = RateFeedback{.pair_bytes = 65535, .line_pps = 0x1p62};
+        udtx.on_feedback(f);
+        REQUIRE(udtx.window() <= CongestionOptions().max_window);
+        if (i > 1) REQUIRE(udtx.pacing_rate().bytes_per_second() < 1e13);
+    }
+    CHECK(udtx.mtr().mtr() == 1e12);
+}
+
+TEST_CASE("udtx delay: receive times from one end of their range to the other fit") {
+    constexpr Duration kMost = std::chrono::microseconds(wire::kMaxMicroseconds);
+    UdtxDelay delay;
+    for (const Duration stamp : {-kMost, kMost, -kMost}) {
+        CongestionFeedback f = feedback(10ms);
+        f.rtt_sample = 50ms;
+        f.arrivals.push_back({1, f.now, stamp - f.now.time_since_epoch()});
+        delay.on_feedback(f, 1e-4);
+        CHECK(delay.queue_around(1) >= 0.0);
+        if (stamp > 0ns) CHECK(delay.queue() == Approx(2.0 * to_seconds(kMost)));
+    }
+    CHECK(delay.queue() == 0.0);
+}
+
+TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does not") {
+    for (const bool policer : {true, false}) {
+        UdtxTrial trial;
+        auto verdict = UdtxTrial::Verdict::none;
+        bool lowered = false;
+        for (int i = 0; i < 300 && verdict == UdtxTrial::Verdict::none; ++i) {
+            CongestionFeedback f = feedback(10ms * i);
+            const bool half = trial.factor() < 1.0 || (trial.running() && lowered);
+            lowered = lowered || half;
+            f.acked_packets = half ? 50 : 100;
+            if (!policer || !half) f.lost.resize(f.acked_packets / 10);
+            verdict = trial.on_feedback(f, 0.1, 0.05);
+        }
+        CHECK(lowered);
+        CHECK(verdict == (policer ? UdtxTrial::Verdict::congestion : UdtxTrial::Verdict::random));
+        CHECK(trial.factor() == 1.0);
+    }
+}
+
+TEST_CASE("udtx trial: given up it lowers nothing, and the next one waits a second again") {
+    UdtxTrial trial;
+    int i = 0;
+    const auto run_until_lowered = [&] {
+        const int start = i;
+        while (trial.factor() == 1.0 && i < start + 500) {
+            CongestionFeedback f = feedback(10ms * i++);
+            f.acked_packets = 100;
+            static_cast<void>(trial.on_feedback(f, 0.1, 0.05));
+        }
+        return i - start;
+    };
+    CHECK(run_until_lowered() > 100);
+    trial.abandon();
+    CHECK(trial.factor() == 1.0);
+    CHECK_FALSE(trial.running());
+    CHECK(run_until_lowered() > 100);
+    CHECK(trial.factor() == 0.5);
+}
+
+TEST_CASE("udtx: a new cap is the cap") {
+    Udtx udtx({.max_rate = Rate::bits_per_second(8e6)});
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(8e6));
+    udtx.set_max_rate(Rate::bits_per_second(40e6));
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(40e6));
+    udtx.set_max_rate(Rate::bits_per_second(2e6));
+    CHECK(udtx.pacing_rate() == Rate::bits_per_second(2e6));
+}
+
+namespace {
+
+/// A udtx on 10 MB/s, 50 ms, told of 5 % loss; an ACK of 100 packets each SYN.
+class LossyUdtx {
+  public:
+    /// `queue` above the base delay in every second ACK, a sixteenth more in the others.
+    void step(Duration queue, bool losses) {
+        ++steps_;
+        const Duration here = steps_ % 2 == 0 ? queue : queue * 17 / 16;
+        CongestionFeedback f = arrival(10ms * steps_, number_, 25ms + here);
+        f.acked_packets = 100;
+        f.acked_bytes = 100'000;
+        f.largest_acked = number_;
+        f.largest_sent = number_ + 500;
+        f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = 10'000};
+        f.delivery = DeliverySample{Rate::bytes_per_second(10e6), 50ms, false};
+        for (PacketNumber lost = 0; losses && lost < 5; ++lost) f.lost.push_back({number_ - 50 + lost, 1000, f.now});
+        number_ += 100;
+        udtx.on_feedback(f);
+    }
+    [[nodiscard]] bool halved() const { return udtx.pacing_rate().bytes_per_second() < 0.7 * udtx.rate(); }
+    [[nodiscard]] int steps() const { return steps_; }
+
+    Udtx udtx{{.datagram_bytes = 1000}};
+
+  private:
+    int steps_ = 0;
+    PacketNumber number_ = 100;
+};
+
+}  // namespace
+
+TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate from then on") {
+    int trial = 0;
+    for (LossyUdtx probe; trial == 0 && probe.steps() < 1000; trial = probe.halved() ? probe.steps() : 0) {
+        probe.step(0ms, true);
+    }
+    REQUIRE(trial > 100);
+    LossyUdtx line;
+    while (line.steps() < trial - 90) line.step(0ms, true);
+    while (!line.udtx.competing() && line.steps() < trial + 20) line.step(80ms, false);
+    REQUIRE(line.udtx.competing());
+    for (int i = 0; i < 100; ++i) {
+        line.step(80ms, false);
+        REQUIRE(line.udtx.competing());
+        if (!line.udtx.draining()) REQUIRE_FALSE(line.halved());
+    }
+}
+
+TEST_CASE("udtx: drains in vain of a queue that takes nothing from it grow longer") {
+    LossyUdtx line;
+    while (line.steps() < 200) line.step(0ms, false);
+    std::vector<int> lengths;  // SYN intervals
+    bool before = false;
+    while (line.steps() < 1200) {  // 10 s: afterwards this queue is the base
+        line.step(3300us, false);
+        if (line.udtx.draining() && !before) lengths.push_back(0);
+        if (line.udtx.draining()) ++lengths.back();
+        before = line.udtx.draining();
+    }
+    INFO(Catch::Detail::stringify(lengths));
+    REQUIRE(lengths.size() >= 8);
+    CHECK(*std::max_element(lengths.begin(), lengths.begin() + 3) == 1);
+    const auto longest = std::max_element(lengths.begin(), lengths.end());
+    CHECK(*longest >= 5);
+    CHECK(*longest <= 25);  // a quarter of the second that lies between two
+}
