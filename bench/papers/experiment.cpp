@@ -126,7 +126,7 @@ void Experiment::sample() {
         const PathStats path = path_of(flow);
         const std::uint64_t bytes = flow.receiver->received();
         s.goodput_mbps.push_back(Rate::from_bytes(bytes - flow.seen_bytes, kSynInterval).bps() / 1e6);
-        s.pair_mbps.push_back(Rate::from_bytes(path.measured.pair_bytes, path.measured.pair_gap).bps() / 1e6);
+        s.pair_mbps.push_back(path.line.newest_pair.bps() / 1e6);
         s.mtr_mbps.push_back(path.congestion.mtr.bps() / 1e6);
         s.rate_mbps.push_back(path.pacing_rate.is_infinite() ? 0.0 : path.pacing_rate.bps() / 1e6);
         s.dropped.push_back(static_cast<std::uint32_t>(flow.dropped - flow.seen_dropped));

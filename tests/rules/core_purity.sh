@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$1" || exit 2
 
-rooms=(base wire crypto recovery congestion path multipath stream proto)
+rooms=(base wire crypto recovery probing congestion path multipath stream proto)
 clocks='steady_clock|system_clock|high_resolution_clock|utc_clock|::now\(|clock_gettime|gettimeofday|<ctime>|\btime\((NULL|nullptr|0)\)'
 randomness='random_device|mt19937|minstd_rand|default_random_engine|\bs?rand\(|getrandom|getentropy|RAND_bytes'
 sockets='boost/|asio::|openssl/|sys/|netinet/|arpa/|unistd\.h|poll\.h|<netdb'

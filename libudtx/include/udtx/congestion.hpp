@@ -14,6 +14,7 @@
 
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/probing.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
@@ -42,16 +43,6 @@ struct ArrivalSample {
     Duration delay{};  ///< receive stamp - send stamp; the clocks' difference is unknown, and constant but for drift
 };
 
-/// Receiver's measurements of packet pairs and arrivals (RATE_FEEDBACK frame).
-struct RateFeedback {
-    double arrival_pps = 0.0;      ///< arrival speed, packets/s, 0 = unknown
-    double capacity_pps = 0.0;     ///< median-filtered packet-pair capacity, packets/s of `pair_bytes`, 0 = unknown
-    Duration pair_gap{};           ///< gap of the latest valid pair (raw), 0 = no new pair since the last report
-    std::uint32_t pair_bytes = 0;  ///< UDP payload size of the second packet of the pair
-    double line_pps = 0.0;         ///< line rate by trains, else the 20th percentile of the pairs' gaps; 0 = unknown
-    bool line_is_least = false;    ///< the trains left no faster than that: the line may carry any amount more
-};
-
 /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 struct DeliverySample {
     Rate rate;
@@ -78,7 +69,7 @@ struct CongestionFeedback {
     std::optional<Duration> one_way_delay;  ///< receive stamp - send stamp of largest_acked; unknown constant offset
     std::vector<ArrivalSample> arrivals;    ///< ascending numbers; some of those acknowledged, both sides of each gap
     std::optional<DeliverySample> delivery;
-    std::optional<RateFeedback> rate;
+    std::optional<LineEstimate> line;  ///< with a report of the receiver
     std::uint64_t free_window = 0;     ///< bytes that flow control would still let us send
     bool application_limited = false;  ///< the sender had nothing to send for part of the interval
     bool persistent_timeout = false;   ///< EXP: a probe timeout, all in flight is to be considered lost
@@ -110,8 +101,8 @@ class UDTX_EXPORT CongestionController {
     [[nodiscard]] virtual std::uint64_t window() const = 0;
     /// Rate at which packets leave; infinite when the controller does not pace.
     [[nodiscard]] virtual Rate pacing_rate() const = 0;
-    /// Packets that leave back to back as the next probe of the line: 2 a pair, more a train.
-    [[nodiscard]] virtual std::uint32_t probe_packets() const { return 2; }
+    /// Packets that leave back to back as the next probe of the line: a pair or, up to kMostTrainPackets, a train.
+    [[nodiscard]] virtual std::uint32_t probe_packets() const { return kPairPackets; }
     /// Its window grows with each acknowledgement, and what that releases leaves at once: where ACKs are far apart it
     /// is to hear of their packets one by one while it finds out how much it may send.
     [[nodiscard]] virtual bool counts_acks() const { return false; }

@@ -62,7 +62,7 @@ struct PathStats {
     std::uint64_t in_flight = 0;  ///< bytes
     Rate pacing_rate;
     CongestionReport congestion;
-    RateFeedback measured;  ///< what the peer told last of what it receives here; the pair is the newest there was
+    LineEstimate line;  ///< by the peer's last report of what it receives here; the pair is the newest there was
     std::uint64_t sent_packets = 0;
     std::uint64_t sent_bytes = 0;  ///< UDP payload
     std::uint64_t received_packets = 0;

@@ -14,8 +14,8 @@ void CoupledShare::on_sent(const CongestionSent& packet) {
 
 void CoupledShare::measure(const CongestionFeedback& feedback) {
     auto& self = group_->member(id_);
-    if (feedback.rate && feedback.rate->line_pps > 0.0) {
-        self.capacity = feedback.rate->line_pps * feedback.rate->pair_bytes;
+    if (feedback.line && !feedback.line->capacity.is_zero()) {
+        self.capacity = feedback.line->capacity.bytes_per_second();
     }
     if (feedback.arrivals.empty()) {
         if (feedback.one_way_delay) self.trace.add(feedback.now, to_seconds(*feedback.one_way_delay));
@@ -40,7 +40,7 @@ void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
     // What the peer grants may be any number.
     whole_.free_window = std::min(whole_.free_window, std::numeric_limits<std::uint64_t>::max() / sharers_) * sharers_;
     if (whole_.delivery) whole_.delivery->rate = whole_.delivery->rate * times;
-    if (whole_.rate) whole_.rate->arrival_pps *= times;
+    if (whole_.line) whole_.line->arrival_pps *= times;
     inner_->on_feedback(whole_);
 }
 

@@ -52,7 +52,7 @@ void SeveralFlows::on_feedback(const CongestionFeedback& feedback) {
     part_.free_window /= kFlows;
     std::erase_if(part_.lost, [](const CongestionLost& lost) { return lost.number % kFlows != 0; });
     if (part_.delivery) part_.delivery->rate = part_.delivery->rate * (1.0 / kFlows);
-    if (part_.rate) part_.rate->arrival_pps /= kFlows;
+    if (part_.line) part_.line->arrival_pps /= kFlows;
     inner_->on_feedback(part_);
 }
 

@@ -294,7 +294,7 @@ PathStats Connection::path_stats(const PathContext& p) const {
     s.in_flight = p.recovery.in_flight();
     s.pacing_rate = std::min(p.congestion->pacing_rate(), max_rate_);
     s.congestion = p.congestion->report();
-    s.measured = p.last_feedback;
+    s.line = p.line_estimator.last();
     s.sent_packets = p.sent_packets;
     s.sent_bytes = p.sent_bytes;
     s.received_packets = p.received_packets;

@@ -206,18 +206,20 @@ class Connection {
     void after_handshake_packet(Instant now);
     Result<void> establish(Instant now);
     Result<void> on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting);
-    Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame);
+    Result<void> on_frame(Instant now, PathContext& p, const wire::Frame& frame,
+                          std::optional<wire::RateFeedbackFrame>& told);
     void on_close_answered(std::span<const std::byte> payload);
     void on_address_change(Instant now, PathContext& p, const RxDatagram& datagram);
     void on_path_response(Instant now, PathContext& p, std::uint64_t value);
 
     // connection_acks.cpp
-    Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame);
-    void apply_outcome(Instant now, PathContext& p, bool timeout);
+    Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
+                        const std::optional<wire::RateFeedbackFrame>& told);
+    void apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report = nullptr);
     void take_acked(Instant now, PathContext& p);
     void take_lost(Instant now, PathContext& p);
     void send_again(const recovery::SentPacket& packet);
-    void take_rate_feedback(Instant now, PathContext& p);
+    void take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report);
     void pace_acks(Instant now, PathContext& p);
     void keep_back(Instant now, PathContext& p);
     void tell_kept_back(Instant now, PathContext& p);
@@ -255,12 +257,10 @@ class Connection {
     std::optional<Transmit> transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
                                           std::span<std::byte> out);
     void hold(PathContext& p, bool wants, bool probe);
-    void note_train(Instant now, PathContext& p, const PacketPlan& plan, std::size_t size);
-    [[nodiscard]] bool train_due(Instant now, const PathContext& p) const;
     [[nodiscard]] bool mtu_probe_allowed(const PathContext& p, std::uint32_t size) const;
     [[nodiscard]] bool wants_to_send(const PathContext& p, const Cargo& cargo) const;
     [[nodiscard]] bool shared_pending() const;
-    [[nodiscard]] bool pair_opens_here(Instant now, const PathContext& p) const;
+    [[nodiscard]] std::uint32_t line_probe_here(Instant now, const PathContext& p) const;
     void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void fill_ack_elsewhere(Instant now, wire::Writer& out);
     bool write_short_ack(wire::Writer& out);
@@ -345,7 +345,6 @@ class Connection {
     };
     std::optional<Given> last_given_;  // what went out last, and where: to be repeated as a probe elsewhere
     bool path_closing_ = false;        // one of them has the state `closed` and is to be let go
-    std::optional<wire::RateFeedbackFrame> feedback_;  // of the packet being processed, until its ACK frame
     CongestionFeedback congestion_feedback_;
     wire::AckFrame ack_scratch_;
     bool handshake_done_due_ = false;

@@ -7,11 +7,8 @@
 
 namespace udtx::proto {
 
-namespace {
-constexpr double kAsTheyLeft = 0.8;  // of the speed at which trains leave: they arrive so, but for what stamps blur
-}  // namespace
-
-Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame) {
+Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
+                                const std::optional<wire::RateFeedbackFrame>& told) {
     PathContext* p = paths_.find(frame.path);
     if (p == nullptr && paths_.was_used(frame.path)) return {};
     if (p == nullptr) return Error{ErrorCode::protocol, "acknowledgement for a path that does not exist"};
@@ -30,8 +27,7 @@ Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire:
             : 0U;
     const bool alive = outcome_.proves_alive;
     if (alive && p->state == PathState::active) p->recovery.end_timeout();
-    apply_outcome(now, *p, false);
-    feedback_.reset();
+    apply_outcome(now, *p, false, told && told->path == p->id ? &*told : nullptr);
     // Only what comes back by the path itself shows that it works both ways.
     const bool own = via.id == p->id || !config_.silent_path_rule;
     if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
@@ -78,18 +74,10 @@ void Connection::take_lost(Instant now, PathContext& p) {
     }
 }
 
-void Connection::take_rate_feedback(Instant now, PathContext& p) {
+void Connection::take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report) {
     CongestionFeedback& fb = congestion_feedback_;
-    const auto& f = *feedback_;
-    fb.rate = RateFeedback{static_cast<double>(f.arrival_pps), static_cast<double>(f.capacity_pps),
-                           std::chrono::nanoseconds(f.pair_gap_ns), f.pair_bytes, static_cast<double>(f.line_pps)};
-    const double came = fb.rate->line_pps * f.pair_bytes;
-    fb.rate->line_is_least = came * p.trains.time_of_byte(now) > kAsTheyLeft * 1e9;
-    const RateFeedback pair = fb.rate->pair_gap > Duration::zero() ? *fb.rate : p.last_feedback;
-    p.last_feedback = *fb.rate;
-    p.last_feedback.pair_gap = pair.pair_gap;
-    p.last_feedback.pair_bytes = pair.pair_bytes;
-    const Duration largest_time = std::chrono::microseconds(f.receive_time_us);
+    fb.line = p.line_estimator.on_report(now, report, p.line_probes.departures());
+    const Duration largest_time = std::chrono::microseconds(report.receive_time_us);
     for (ArrivalSample sample : outcome_.arrivals) {
         sample.delay += largest_time;
         fb.arrivals.push_back(sample);
@@ -159,7 +147,7 @@ void Connection::describe(const PathContext& p, CongestionFeedback& fb) const {
     fb.free_window = streams_.free_window();
 }
 
-void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
+void Connection::apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report) {
     CongestionFeedback& fb = congestion_feedback_;
     std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
     std::vector<ArrivalSample> arrivals = std::move(fb.arrivals);
@@ -188,7 +176,7 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout) {
     describe(p, fb);
     fb.application_limited = outcome_.delivery && outcome_.delivery->application_limited;
     fb.persistent_timeout = timeout;
-    if (feedback_ && feedback_->path == p.id && !timeout) take_rate_feedback(now, p);
+    if (report != nullptr) take_report(now, p, *report);
     pace_acks(now, p);
     p.congestion->on_feedback(fb);
     if (outcome_.acked_bytes > 0) p.probes = 0;

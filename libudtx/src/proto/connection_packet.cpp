@@ -17,19 +17,13 @@ constexpr std::size_t kFewAckRanges = 4;
 void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
     if (!p.acks.pending()) return;
     const std::size_t start = out.size();
-    const RateFeedback measured = p.pairs.take_feedback();
+    wire::RateFeedbackFrame report = probing::to_frame(p.line_meter.take_report());
     if (!p.acks.build(now, kMaxAckRangesSent, ack_scratch_)) return;
     p.acks.add_arrivals(ack_scratch_);
-    wire::RateFeedbackFrame feedback;
-    feedback.path = p.id;
-    feedback.arrival_pps = static_cast<std::uint64_t>(measured.arrival_pps);
-    feedback.capacity_pps = static_cast<std::uint64_t>(measured.capacity_pps);
-    feedback.pair_gap_ns = static_cast<std::uint64_t>(measured.pair_gap.count());
-    feedback.pair_bytes = measured.pair_bytes;
-    feedback.line_pps = static_cast<std::uint64_t>(measured.line_pps);
-    feedback.receive_time_us = static_cast<std::uint64_t>(
+    report.path = p.id;
+    report.receive_time_us = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(p.acks.largest_time().time_since_epoch()).count());
-    if (!wire::write_frame(out, feedback) || !wire::write_ack(out, ack_scratch_)) {
+    if (!wire::write_frame(out, report) || !wire::write_ack(out, ack_scratch_)) {
         out.rewind(start);
         if (!write_short_ack(out)) {
             p.acks.put_back();

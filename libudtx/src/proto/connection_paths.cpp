@@ -199,7 +199,7 @@ void Connection::suspend(Instant now, PathContext& p) {
     note_failure(now, p);
     const bool told = p.recovery.in_timeout();
     p.probes = 0;
-    p.train_left = 0;
+    p.line_probes.abandon();
     outcome_.clear();
     if (config_.silent_path_rule) {
         p.recovery.begin_timeout();

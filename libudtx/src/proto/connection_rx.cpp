@@ -172,7 +172,7 @@ void Connection::on_opened(Instant now, PathContext& p, const RxDatagram& datagr
     if (newest && (datagram.remote != p.remote || p.state == PathState::probing)) on_address_change(now, p, datagram);
 
     const Instant arrival = std::min(now, datagram.received.value_or(now));
-    p.pairs.on_arrival(
+    p.line_meter.on_arrival(
         {arrival, number, static_cast<std::uint32_t>(datagram.data.size()), header.pair_second, datagram.coalesced});
     bool eliciting = false;
     if (const auto ok = on_payload(now, p, payload, eliciting); !ok) {
@@ -196,7 +196,7 @@ void Connection::on_close_answered(std::span<const std::byte> payload) {
 
 Result<void> Connection::on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting) {
     wire::Reader in(payload);
-    feedback_.reset();
+    std::optional<wire::RateFeedbackFrame> told;  // until the ACK that it belongs to
     if (in.empty()) return Error{ErrorCode::protocol, "packet without frames"};
     while (!in.empty()) {
         const auto frame = wire::read_frame(in, ack_scratch_);
@@ -206,20 +206,24 @@ Result<void> Connection::on_payload(Instant now, PathContext& p, std::span<const
                            std::holds_alternative<wire::PaddingFrame>(*frame) ||
                            std::holds_alternative<wire::CloseFrame>(*frame);
         eliciting = eliciting || !quiet;
-        if (const auto ok = on_frame(now, p, *frame); !ok) return ok;
+        if (const auto ok = on_frame(now, p, *frame, told); !ok) return ok;
         if (state_ == State::closing) return {};
     }
     return {};
 }
 
-Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame& frame) {
+Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame& frame,
+                                  std::optional<wire::RateFeedbackFrame>& told) {
     struct Visitor {
         Connection& c;
         Instant now;
         PathContext& p;
+        std::optional<wire::RateFeedbackFrame>& told;
         Result<void> operator()(const wire::PaddingFrame&) const { return {}; }
         Result<void> operator()(const wire::PingFrame&) const { return {}; }
-        Result<void> operator()(const wire::AckFrameView& f) const { return c.on_ack(now, p, *f.frame); }
+        Result<void> operator()(const wire::AckFrameView& f) const {
+            return c.on_ack(now, p, *f.frame, std::exchange(told, std::nullopt));
+        }
         Result<void> operator()(const wire::CryptoFrame&) const {
             return Error{ErrorCode::protocol, "handshake bytes after the handshake"};
         }
@@ -236,7 +240,7 @@ Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame
         Result<void> operator()(const wire::ResetStreamFrame& f) const { return c.streams_.on_reset(f); }
         Result<void> operator()(const wire::StopSendingFrame& f) const { return c.streams_.on_stop(f); }
         Result<void> operator()(const wire::RateFeedbackFrame& f) const {
-            c.feedback_ = f;
+            told = f;
             return {};
         }
         Result<void> operator()(const wire::PathChallengeFrame& f) const {
@@ -262,7 +266,7 @@ Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame
             return {};
         }
     };
-    return std::visit(Visitor{*this, now, p}, frame);
+    return std::visit(Visitor{*this, now, p, told}, frame);
 }
 
 /// The peer shows another address; or it opens a path, which is where its newest packet comes from until that is

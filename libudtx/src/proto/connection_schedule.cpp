@@ -99,8 +99,8 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
     for (const auto& p : paths_.all()) {
         // Nothing comes between the packets of a pair, which are as late as its first one: what they would hold up at
         // the head of the stream is for faster paths.
-        if (p->train_left == 0 || !streams_.data_pending()) continue;
-        const multipath::Pick pick{.path = p->id, .from = p->train_from};
+        if (!p->line_probes.under_way() || !streams_.data_pending()) continue;
+        const multipath::Pick pick{.path = p->id, .from = p->line_probes.from()};
         if (auto t = transmit_data(now, *p, {.shared = false, .pick = pick}, 1, out)) return t;
     }
     for (const auto& p : paths_.all()) {

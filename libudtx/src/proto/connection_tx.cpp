@@ -8,12 +8,6 @@
 namespace udtx::proto {
 
 namespace {
-constexpr PacketNumber kPairEvery = 16;                          // UDT4: sequence & 15 == 0
-constexpr Duration kPairSpacing = std::chrono::milliseconds(1);  // pairs leave outside batches: not too often
-constexpr std::size_t kPairStep = 16;  // each packet of a pair or train is larger than the one before: GRO cannot merge
-constexpr std::uint32_t kMaxTrain = 16;
-constexpr Duration kTrainTime = std::chrono::milliseconds(2);
-constexpr Duration kTrainSpacing = std::chrono::milliseconds(200);  // a train is a burst: seldom, pairs in between
 constexpr std::size_t kLeastChallenge = wire::kShortHeaderBytes + 9 + wire::kTagBytes;
 constexpr int kTriesUntilTold = 5;  // about 3 s of asking for a path
 }  // namespace
@@ -146,7 +140,7 @@ std::optional<Transmit> Connection::transmit_probing(Instant now, PathContext& p
 bool Connection::mtu_probe_allowed(const PathContext& p, std::uint32_t size) const {
     const std::uint64_t window = p.congestion->window();
     const bool of_use = !p.acks.pace().slow() || streams_.counters().bytes_sent > config_.min_datagram;
-    return of_use && p.train_left == 0 && p.recovery.probe_count() == 0 && p.recovery.rtt().has_sample() &&
+    return of_use && !p.line_probes.under_way() && p.recovery.probe_count() == 0 && p.recovery.rtt().has_sample() &&
            size <= window && p.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
 }
 
@@ -176,17 +170,12 @@ bool Connection::wants_to_send(const PathContext& p, const Cargo& cargo) const {
     return cargo.data && streams_.data_pending();
 }
 
-bool Connection::train_due(Instant now, const PathContext& p) const {
-    // The pacer forgives most of a train: where it would take long at the user's cap, it would break the cap.
-    const bool within_cap =
-        max_rate_.bytes_in(kTrainTime) >= static_cast<double>(kMaxTrain * std::size_t{p.mtu.current()});
-    return within_cap && p.congestion->probe_packets() > 2 && (!p.last_train || now - *p.last_train >= kTrainSpacing);
-}
-
-bool Connection::pair_opens_here(Instant now, const PathContext& p) const {
-    // A controller that starts with a train waits for what it tells: the first one opens where there is data for it.
-    const bool here = p.recovery.next_number() % kPairEvery == 0 || (!p.last_train && train_due(now, p));
-    return here && now - p.last_pair >= kPairSpacing && streams_.data_pending() && p.probes == 0;
+/// Packets of the probe of the line that the next one opens; 0: none.
+std::uint32_t Connection::line_probe_here(Instant now, const PathContext& p) const {
+    const PacketNumber number = p.recovery.next_number();
+    if (!p.line_probes.may_open(now, number) || !streams_.data_pending() || p.probes > 0) return 0;
+    return p.line_probes.packets(
+        now, number, {.wanted = p.congestion->probe_packets(), .cap = max_rate_, .datagram_bytes = p.mtu.current()});
 }
 
 /// Nothing leaves: tells the pacer and the delivery rate why.
@@ -194,18 +183,6 @@ void Connection::hold(PathContext& p, bool wants, bool probe) {
     if (!wants && !probe) p.recovery.set_application_limited(true);
     const bool paced = wants && p.in_flight() + p.mtu.current() <= p.congestion->window();
     p.pacer.set_held(paced, p.recovery.rtt().has_sample() ? p.recovery.rtt().minimum() : Duration());
-}
-
-/// After a packet of a pair or train, of which nothing may have come: then it ends.
-void Connection::note_train(Instant now, PathContext& p, const PacketPlan& plan, std::size_t size) {
-    if (size > 0 && !plan.pair_second) p.trains.on_first(now);
-    if (size > 0 && plan.pair_second) p.trains.on_next(now, static_cast<std::uint32_t>(size));
-    if (!plan.pair_second && size == plan.size) {  // a small packet alone is neither pair nor train
-        p.last_pair = now;
-        if (p.train_left > 1) p.last_train = now;
-    }
-    if (size != plan.size || !streams_.data_pending()) p.train_left = 0;
-    if (p.train_left == 0) p.trains.finish();
 }
 
 std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
@@ -218,7 +195,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
     std::size_t segment = 0;
     for (std::size_t i = 0; i < max_segments && used + mtu <= out.size(); ++i) {
         const bool probe = p.probes > 0;
-        const bool follows = p.train_left > 0;  // behind the first packet of a pair or train
+        const bool follows = p.line_probes.under_way();  // behind the first packet of a pair or train
         const bool allowed = probe || follows || (p.in_flight() + mtu <= window && used + mtu <= budget);
         const bool wants = wants_to_send(p, cargo);
         if (!(allowed && (wants || probe)) && !p.acks.due(now)) {
@@ -236,23 +213,21 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
             plan.duplicate = cargo.pick->duplicate;
         }
         // Behind a duplicate fresh bytes would leave on a path that is to have none.
-        const bool opens = allowed && !follows && wants && cargo.data && !plan.duplicate && pair_opens_here(now, p);
-        if ((opens || follows) && i > 0) break;
-        if (opens) {
-            const std::uint32_t most = train_due(now, p) ? kMaxTrain : 2U;
-            p.train_left = std::clamp(p.congestion->probe_packets(), 2U, most);
-            p.train_from = plan.from;
-        }
-        if (opens || follows) {
-            plan.size = mtu - p.train_left-- * kPairStep;
+        const bool may_open = allowed && !follows && wants && cargo.data && !plan.duplicate;
+        const std::uint32_t opens = may_open ? line_probe_here(now, p) : 0;
+        const bool probes_line = opens > 0 || follows;
+        if (probes_line && i > 0) break;
+        if (opens > 0) p.line_probes.open(opens, plan.from);
+        if (probes_line) {
+            plan.size = p.line_probes.next_size(mtu);
             plan.pair_second = follows;
         }
         const std::size_t size = build_packet(now, p, out.subspan(used, mtu), plan);
-        if (opens || follows) note_train(now, p, plan, size);
+        if (probes_line) p.line_probes.on_left(now, {!follows, plan.size, size}, streams_.data_pending());
         if (size == 0) break;
         used += size;
         if (segment == 0) segment = size;
-        if (opens || follows) {
+        if (probes_line) {
             Transmit t = transmit_of(p, used, segment);
             t.may_batch = false;
             return t;

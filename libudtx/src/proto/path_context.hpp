@@ -10,12 +10,13 @@
 #include "crypto/replay_window.hpp"
 #include "path/mtu_search.hpp"
 #include "path/validator.hpp"
+#include "probing/line_estimator.hpp"
+#include "probing/line_meter.hpp"
+#include "probing/probe_schedule.hpp"
 #include "proto/doubt.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
-#include "recovery/packet_pair.hpp"
 #include "recovery/stretch_acks.hpp"
-#include "recovery/train_meter.hpp"
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
@@ -44,6 +45,9 @@ struct PathAddresses {
     }
 };
 
+// An interval of arrivals measures no burst of the sender's.
+static_assert(probing::kLeastInterval == 2 * congestion::Pacer::kBurst);
+
 struct PathContext {
     PathContext(PathId path_id, const TransportConfig& config, const Address& local_address,
                 const Address& remote_address, PacketNumber first_number = 0)
@@ -70,21 +74,16 @@ struct PathContext {
     congestion::AckInterval ack_interval;               ///< for stretch_acks
     Duration acked_span{};                              ///< of the last ACK
     std::optional<recovery::StretchAcks> stretch_acks;  ///< of a controller that counts ACKs
-    recovery::PacketPairMonitor pairs;
+    probing::LineMeter line_meter;                      ///< of what comes
+    probing::ProbeSchedule line_probes;                 ///< of what leaves
+    probing::LineEstimator line_estimator;              ///< of what the peer reports
     crypto::ReplayWindow replay;
     std::unique_ptr<CongestionController> congestion;
     congestion::Pacer pacer;
     path::MtuSearch mtu;
     path::Validator validator;
 
-    // Packet pairs: every 16th packet opens one, at most one a millisecond, besides the first train
-    // (docs/congestion.md).
-    std::uint32_t train_left = 0;  ///< packets of the pair or train under way that are still to leave
-    std::uint64_t train_from = 0;  ///< stream offset from which on its packets take bytes, as the scheduler chose it
-    Instant last_pair{};
-    std::optional<Instant> last_train;
-    recovery::TrainMeter trains;  ///< as they leave here
-    std::uint64_t skip_in = 0;    ///< packets until a number is skipped (optimistic-ACK trap)
+    std::uint64_t skip_in = 0;  ///< packets until a number is skipped (optimistic-ACK trap)
 
     /// While suspended: when the next two probes leave, and how long to wait after them.
     static constexpr Duration kFirstRevival = std::chrono::milliseconds(100);
@@ -119,7 +118,6 @@ struct PathContext {
     Instant last_received{};
     Instant last_eliciting{};
     std::optional<std::uint64_t> response_due;  ///< PATH_RESPONSE to send
-    RateFeedback last_feedback;                 ///< for reports, with the newest pair
 
     std::optional<Doubt> doubt;  ///< only while active
 

@@ -41,7 +41,7 @@ void ArrivalSamples::thin_out() {
 }
 
 void ArrivalSamples::take(Instant largest_time, std::size_t most, wire::AckFrame& frame) {
-    every_ = kEvery;
+    every_ = wire::kArrivalEvery;
     if (count_ > 0 && newest_ && kept_[count_ - 1].number != newest_->number) kept_[count_++] = *newest_;
     frame.arrival_count = 0;
     const std::size_t step = (count_ + most - 1) / most;

@@ -1,7 +1,7 @@
 // Receiver's half of the one-way delays: which arrivals are worth telling the sender, who knows when they left.
 //
-// Every kEvery-th packet, the packets on both sides of a gap in the numbers (their delay says whether the queue was
-// full when those between were lost), and the newest at the moment of the ACK. Of packets that share a stamp (GRO)
+// Every kArrivalEvery-th packet, the packets on both sides of a gap in the numbers (their delay says whether the queue
+// was full when those between were lost), and the newest at the moment of the ACK. Of packets that share a stamp (GRO)
 // the last one: the others waited for it in the kernel, not in the network. Where more come between ACKs that
 // are far apart than fit, every second one goes and the rest lie twice as far apart.
 #pragma once
@@ -17,8 +17,6 @@ namespace udtx::recovery {
 
 class ArrivalSamples {
   public:
-    static constexpr PacketNumber kEvery = 8;
-
     /// A packet with the largest number so far; `after_gap`: the number before it has not come. `spread`: ACKs are far
     /// apart, what is told shall cover all the time between them.
     void on_newest(Instant time, PacketNumber number, bool after_gap, bool spread);
@@ -37,7 +35,7 @@ class ArrivalSamples {
 
     std::array<Sample, wire::kMaxAckArrivals> kept_{};
     std::size_t count_ = 0;
-    PacketNumber every_ = kEvery;
+    PacketNumber every_ = wire::kArrivalEvery;
     std::optional<Sample> newest_;
 };
 

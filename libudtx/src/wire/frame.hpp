@@ -40,6 +40,8 @@ enum class FrameType : std::uint8_t {
 inline constexpr std::size_t kMaxAckRanges = 256;
 /// Most arrival times that an ACK may carry; more is malformed.
 inline constexpr std::size_t kMaxAckArrivals = 16;
+/// Of the packets that come without a gap, every so manieth's arrival is told, or fewer.
+inline constexpr PacketNumber kArrivalEvery = 8;
 /// Times in microseconds stay below this, so that they and the difference of any two one-way delays made of them fit a
 /// Duration (nanoseconds in 63 bits).
 inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 52U) - 1;

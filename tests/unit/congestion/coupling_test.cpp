@@ -119,7 +119,7 @@ TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m 
         f.in_flight_before = 5000;
         f.free_window = ~std::uint64_t{0} - 5;  // what a peer may grant
         f.delivery = DeliverySample{.rate = Rate::bits_per_second(1e6), .interval = 10ms};
-        f.rate = RateFeedback{.capacity_pps = 1000, .pair_bytes = 1000, .line_pps = 1000};
+        f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e6), .pair_capacity = Rate::bytes_per_second(1e6)};
         for (auto& path : paths) path->on_feedback(f);
         if (i == 0) {
             CHECK(paths[0]->window() == 90'000);
@@ -134,5 +134,5 @@ TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m 
     CHECK(heard[0].in_flight_before == 15'000);
     CHECK(heard[0].free_window >= f.free_window - 5);
     CHECK(heard[0].delivery->rate.bps() == Approx(3e6));
-    CHECK(heard[0].rate->capacity_pps == 1000);
+    CHECK(heard[0].line->pair_capacity == Rate::bytes_per_second(1e6));
 }

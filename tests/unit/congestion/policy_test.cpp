@@ -54,7 +54,7 @@ CongestionFeedback some_feedback() {
     f.in_flight_after = 34'000;
     f.lost = {{4, 1200, {}}, {5, 1200, {}}, {6, 1200, {}}};
     f.delivery = DeliverySample{.rate = mbps(20), .interval = 100ms};
-    f.rate = RateFeedback{.arrival_pps = 2000, .capacity_pps = 5000, .pair_gap = 200us, .pair_bytes = 1200};
+    f.line = LineEstimate{.pair_capacity = mbps(48), .newest_pair = mbps(48), .arrival_pps = 2000};
     return f;
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("policy: high tells its controller of a half and asks for twice what i
     CHECK(f.inner->heard.in_flight_before == 20'000);
     CHECK(f.inner->heard.lost.size() == 2);
     CHECK(f.inner->heard.delivery->rate == mbps(10));
-    CHECK(f.inner->heard.rate->arrival_pps == 1000);
-    CHECK(f.inner->heard.rate->capacity_pps == 5000);  // the line is what it is
+    CHECK(f.inner->heard.line->arrival_pps == 1000);
+    CHECK(f.inner->heard.line->pair_capacity == mbps(48));  // the line is what it is
     f.outer->set_max_rate(mbps(30));
     CHECK(f.inner->cap == mbps(15));
 }

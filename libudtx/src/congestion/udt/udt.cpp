@@ -84,17 +84,16 @@ double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss) {
 
 // The receiver reports with every ACK, UDT4's only with the full one of each SYN: the weights 7/8 are per SYN.
 void Udt::update_estimates(const CongestionFeedback& feedback) {
-    if (!feedback.rate) return;
-    const RateFeedback& rate = *feedback.rate;
-    if (rate.pair_gap > Duration::zero()) newest_pair_ = Rate::from_bytes(rate.pair_bytes, rate.pair_gap);
+    if (!feedback.line) return;
+    const LineEstimate& line = *feedback.line;
+    if (!line.newest_pair.is_zero()) newest_pair_ = line.newest_pair;
     if (estimates_time_ && feedback.now - *estimates_time_ < kSynInterval) return;
     estimates_time_ = feedback.now;
-    if (rate.arrival_pps > 0.0)
-        arrival_pps_ = arrival_pps_ > 0.0 ? (7.0 * arrival_pps_ + rate.arrival_pps) / 8.0 : rate.arrival_pps;
+    if (line.arrival_pps > 0.0)
+        arrival_pps_ = arrival_pps_ > 0.0 ? (7.0 * arrival_pps_ + line.arrival_pps) / 8.0 : line.arrival_pps;
     const Rate mtr = Rate::bytes_per_second(mtr_pps_ * datagram_bytes_);
-    const MtrSample sample{.now = feedback.now,
-                           .filtered = Rate::bytes_per_second(rate.capacity_pps * rate.pair_bytes),
-                           .raw = std::exchange(newest_pair_, Rate())};
+    const MtrSample sample{
+        .now = feedback.now, .filtered = line.pair_capacity, .raw = std::exchange(newest_pair_, Rate())};
     mtr_pps_ = mtr_filter_->update(mtr, sample).bytes_per_second() / datagram_bytes_;
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "wire/frame.hpp"
+
 namespace udtx::congestion {
 
 namespace {
-constexpr PacketNumber kApart = 8;  // numbers from one sample to the next (recovery::ArrivalSamples)
-constexpr double kFaster = 1.25;    // than the line: within this it may be the line's rate that is wrong
+constexpr double kFaster = 1.25;  // than the line: within this it may be the line's rate that is wrong
 constexpr Duration kSpan = std::chrono::milliseconds(250);
 constexpr Duration kLife = std::chrono::seconds(10);  // of jitter that shows no more, as long as a base delay's
 
@@ -47,7 +48,8 @@ double UdtxJitter::longest_clump(const CongestionFeedback& feedback, double line
 // That came since the sample before; none where some may have been lost: those took no time on the line.
 double UdtxJitter::packets_between(const CongestionFeedback& feedback, PacketNumber number) const {
     const PacketNumber packets = number - previous_->number;
-    if (packets < kApart || packets > std::max<PacketNumber>(kApart, feedback.acked_packets)) return 0.0;
+    if (packets < wire::kArrivalEvery || packets > std::max<PacketNumber>(wire::kArrivalEvery, feedback.acked_packets))
+        return 0.0;
     const bool lost = std::any_of(feedback.lost.begin(), feedback.lost.end(), [&](const CongestionLost& packet) {
         return packet.number > previous_->number && packet.number < number;
     });

@@ -18,8 +18,6 @@ constexpr double kCrossCheck = 1.0;       // of what was delivered: MTR cannot b
 constexpr double kDeliveryTime = 10e-3;   // s: the highest of rates over less would be that of late timers and ACKs
 constexpr double kUsualTime = 1.0;        // s, time constant of what is delivered on average,
 constexpr double kUsualRtts = 2.0;        // and so many round trips at least
-constexpr double kLeastTrain = 8.0;       // packets
-constexpr double kTrainTime = 1e-3;       // s
 constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
@@ -30,9 +28,9 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
     const double most = deliveries_.value(feedback.now).value_or(0.0);
-    if (feedback.rate && feedback.rate->line_pps > 0.0) {
-        told_ = std::min(feedback.rate->line_pps * feedback.rate->pair_bytes, kMostMtr);
-        open_ = feedback.rate->line_is_least;
+    if (feedback.line && !feedback.line->capacity.is_zero()) {
+        told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);
+        open_ = feedback.line->only_least;
         const double estimate = open_ ? std::max(told_, kOpen * most) : told_;
         if (mtr_ <= 0.0 || (open_ && estimate > mtr_)) {
             mtr_ = estimate;
@@ -61,12 +59,6 @@ void UdtxMtr::count(const CongestionFeedback& feedback) {
     const double time = std::max(kUsualTime, kUsualRtts * to_seconds(feedback.smoothed_rtt));
     const double passed = std::max(0.0, to_seconds(feedback.now - updated_));
     usual_ = usual_ * std::exp(-passed / time) + static_cast<double>(feedback.acked_bytes) / time;
-}
-
-std::uint32_t UdtxMtr::probe_packets(double packet_time) {
-    if (packet_time <= 0.0) return kTrainPackets;
-    const double fit = kTrainTime / packet_time;
-    return fit < kLeastTrain ? 2U : static_cast<std::uint32_t>(std::min(fit, double{kTrainPackets}));
 }
 
 // One is no better than another: the mean of the times that a byte takes.

@@ -12,7 +12,6 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    static constexpr std::uint32_t kTrainPackets = 16;  ///< at most
     /// `degree`: CD, 0..1. `jitter`: the way stretches and clumps trains and pairs.
     void on_feedback(const CongestionFeedback& feedback, double degree, bool jitter = false);
 
@@ -27,9 +26,6 @@ class UdtxMtr {
     [[nodiscard]] bool open() const noexcept { return open_; }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
-    /// Packets of the next probe of a line on which one lasts `packet_time` (s; 0: unknown): a train where it lasts no
-    /// longer than 1 ms, else a pair.
-    [[nodiscard]] static std::uint32_t probe_packets(double packet_time);
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// What was delivered on average, of a second or two round trips with the queue; bytes/s.

@@ -97,7 +97,8 @@ TEST_CASE("cd: within the controller the newest pair of a SYN counts, even of an
     feedback.now = Instant(1s);
     const auto report = [&](Duration later, Duration gap) {
         feedback.now += later;
-        feedback.rate = RateFeedback{.capacity_pps = 5000, .pair_gap = gap, .pair_bytes = 1000};
+        feedback.line =
+            LineEstimate{.pair_capacity = Rate::bytes_per_second(5e6), .newest_pair = Rate::from_bytes(1000, gap)};
         cd.on_feedback(feedback);
         return cd.report();
     };

@@ -35,7 +35,8 @@ struct Driver {
         CongestionFeedback f = base(advance);
         f.acked_packets = packets;
         f.acked_bytes = packets * 1472ULL;
-        if (arrival > 0.0 || capacity > 0.0) f.rate = RateFeedback{arrival, capacity, 0ns, 1472};
+        if (arrival > 0.0 || capacity > 0.0)
+            f.line = LineEstimate{.pair_capacity = Rate::bytes_per_second(capacity * 1472), .arrival_pps = arrival};
         udt.on_feedback(f);
     }
     void loss(PacketNumber first, PacketNumber sent_so_far) {

@@ -67,7 +67,7 @@ class SlowEnds {
         f.rtt_sample = kRtt;
         f.smoothed_rtt = kRtt;
         f.arrivals.push_back({f.largest_acked, now_ - kRtt, kRtt / 2 + queue});
-        f.rate = RateFeedback{.pair_bytes = kPacket, .line_pps = 1e6, .line_is_least = open};
+        f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e6 * kPacket), .only_least = open};
         // As short round trips are measured: 500 MB/s on the average, now and then far more
         f.delivery = DeliverySample{Rate::bytes_per_second(steps_ % 4 == 0 ? 1250e6 : 250e6), 1ms, false};
         while (!gone_.empty() && gone_.front().number < f.largest_acked) {

@@ -13,7 +13,7 @@ namespace {
 CongestionFeedback told(Duration at, double pps, double delivered = 0.0, Duration interval = 50ms) {
     CongestionFeedback f;
     f.now = Instant(1h) + at;
-    f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = pps};
+    f.line = LineEstimate{.capacity = Rate::bytes_per_second(1000 * pps)};
     if (delivered > 0.0) f.delivery = DeliverySample{Rate::bytes_per_second(delivered), interval, false};
     return f;
 }
@@ -50,7 +50,7 @@ TEST_CASE("udtx MTR: trains that arrive as fast as they left bound nothing") {
     UdtxMtr mtr;
     const auto as_they_left = [](Duration at, double delivered) {
         CongestionFeedback f = told(at, 40'000, delivered);
-        f.rate->line_is_least = true;
+        f.line->only_least = true;
         return f;
     };
     mtr.on_feedback(as_they_left(0ms, 0.0), 0.0);

@@ -206,7 +206,7 @@ TEST_CASE("udtx: what a peer may claim at the most makes no rate that the pacer 
     for (int i = 1; i < 100; ++i) {
         CongestionFeedback f = arrival(10ms * i, static_cast<PacketNumber>(i), 25ms);
         f.acked_bytes = 1000;
-        f.rate = RateFeedback{.pair_bytes = 65535, .line_pps = 0x1p62};
+        f.line = LineEstimate{.capacity = Rate::bytes_per_second(65535 * 0x1p62)};
         udtx.on_feedback(f);
         REQUIRE(udtx.window() <= CongestionOptions().max_window);
         if (i > 1) REQUIRE(udtx.pacing_rate().bytes_per_second() < 1e13);
@@ -290,7 +290,7 @@ class LossyUdtx {
         f.acked_bytes = 100'000;
         f.largest_acked = number_;
         f.largest_sent = number_ + 500;
-        f.rate = RateFeedback{.pair_bytes = 1000, .line_pps = 10'000};
+        f.line = LineEstimate{.capacity = Rate::bytes_per_second(1e7)};
         f.delivery = DeliverySample{Rate::bytes_per_second(10e6), 50ms, false};
         for (PacketNumber lost = 0; losses && lost < 5; ++lost) f.lost.push_back({number_ - 50 + lost, 1000, f.now});
         number_ += 100;

@@ -1,11 +1,11 @@
-// How fast trains pass. What the receiver makes of them is in packet_pair_test.cpp.
-#include "recovery/train_meter.hpp"
+// How fast trains pass. What the receiver makes of them is in line_meter_test.cpp.
+#include "probing/train_meter.hpp"
 
 #include "test/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace udtx;
-using namespace udtx::recovery;
+using namespace udtx::probing;
 
 namespace {
 
@@ -33,9 +33,9 @@ TEST_CASE("train meter: the shortest train that another one confirms") {
 TEST_CASE("train meter: pairs are none, and old ones are forgotten") {
     TrainMeter meter;
     pass(meter, 0ms, 2, 4us);
-    pass(meter, 1ms, TrainMeter::kMinTrain - 1, 4us);
+    pass(meter, 1ms, kLeastTrainPackets - 1, 4us);
     CHECK(meter.time_of_byte(kStart + 2ms) == 0.0);
-    pass(meter, 2ms, TrainMeter::kMinTrain, 4us);
+    pass(meter, 2ms, kLeastTrainPackets, 4us);
     CHECK(meter.time_of_byte(kStart + 3ms) == Approx(4.0));
     CHECK(meter.time_of_byte(kStart + 3s) == 0.0);
 }

@@ -1,20 +1,18 @@
-#include "recovery/train_meter.hpp"
+#include "probing/train_meter.hpp"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
-namespace udtx::recovery {
+namespace udtx::probing {
 
 namespace {
-
-constexpr double kAgree = 1.1;  // as much as stamps blur a train
 
 // The shortest that another one confirms. Reorders `values`.
 double shortest_agreed(std::span<double> values) {
     std::sort(values.begin(), values.end());
-    const auto confirmed = std::adjacent_find(values.begin(), values.end(),
-                                              [](double shorter, double longer) { return longer <= kAgree * shorter; });
+    const auto confirmed = std::adjacent_find(
+        values.begin(), values.end(), [](double shorter, double longer) { return longer <= kTrainsAgree * shorter; });
     return confirmed != values.end() ? *(confirmed + 1) : values[values.size() / 2];
 }
 
@@ -34,12 +32,12 @@ void TrainMeter::on_next(Instant time, std::uint32_t bytes, bool spoilt) {
 
 void TrainMeter::finish() {
     const std::uint32_t packets = std::exchange(train_.packets, 0);
-    if (packets < kMinTrain) return;  // mostly a single packet
+    if (packets < kLeastTrainPackets) return;  // mostly a single packet
     const Train& train = train_;
     if (train.spoilt) return;
     const Duration length = train.last - train.first;
     if (length < min_gap_ * (packets - 1)) return;
-    if (train.last - last_ > kLife) count_ = 0;
+    if (train.last - last_ > kTrainLife) count_ = 0;
     times_[count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
     ++count_;
     last_ = train.last;
@@ -47,6 +45,6 @@ void TrainMeter::finish() {
     agreed_ = shortest_agreed(std::span(sorted.data(), std::min(count_, kTrains)));
 }
 
-double TrainMeter::time_of_byte(Instant now) const { return count_ > 0 && now - last_ <= kLife ? agreed_ : 0.0; }
+double TrainMeter::time_of_byte(Instant now) const { return count_ > 0 && now - last_ <= kTrainLife ? agreed_ : 0.0; }
 
-}  // namespace udtx::recovery
+}  // namespace udtx::probing

@@ -1,24 +1,21 @@
 // How fast trains of packets pass: at the receiver the line's speed, at the sender its own, which the line's shows only
 // if it is less.
 //
-// k >= 8 packets of a train give (t_k - t_1) / (bytes of all but the first). A scheduler that puts us aside in the
-// middle and cross traffic only ever lengthen a train, so that the shortest that two agree on counts.
+// k >= kLeastTrainPackets packets of a train give (t_k - t_1) / (bytes of all but the first). A scheduler that puts us
+// aside in the middle and cross traffic only ever lengthen a train, so that the shortest that two agree on counts.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "probing/constants.hpp"
 #include "udtx/time.hpp"
 
-namespace udtx::recovery {
+namespace udtx::probing {
 
 class TrainMeter {
   public:
-    static constexpr std::size_t kTrains = 6;  ///< the newest
-    static constexpr std::uint32_t kMinTrain = 8;
-    static constexpr Duration kLife = std::chrono::seconds(2);  ///< of them, without newer ones
-
     /// Trains with packets closer than `min_gap` on the average do not count: times are not told as finely.
     explicit TrainMeter(Duration min_gap = Duration(1)) : min_gap_(min_gap) {}
 
@@ -48,4 +45,4 @@ class TrainMeter {
     Instant last_;
 };
 
-}  // namespace udtx::recovery
+}  // namespace udtx::probing

@@ -1,0 +1,49 @@
+#include "probing/line_meter.hpp"
+
+namespace udtx::probing {
+
+void LineMeter::on_arrival(const Arrival& arrival) {
+    count_train(arrival);
+    if (arrival.pair_second) count_pair(arrival);
+    speed_.on_arrival(arrival.time);
+    previous_ = arrival;
+}
+
+void LineMeter::count_pair(const Arrival& second) {
+    if (!previous_ || second.bytes == 0 || second.coalesced || previous_->coalesced) return;
+    if (previous_->number + 1 != second.number || previous_->pair_second) return;
+    pairs_.on_pair(second.time, second.time - previous_->time, second.bytes);
+}
+
+void LineMeter::count_train(const Arrival& arrival) {
+    if (arrival.pair_second && trains_.under_way())
+        trains_.on_next(arrival.time, arrival.bytes, arrival.coalesced);
+    else
+        trains_.on_first(arrival.time, arrival.coalesced);
+}
+
+LineReport LineMeter::take_report() {
+    if (trains_.packets() >= kLeastTrainPackets) trains_.finish();
+    LineReport report;
+    report.arrival_pps = speed_.packets_per_second();
+    report.pair_gap = pairs_.take_newest_gap();
+    report.pair_bytes = pairs_.newest_bytes();
+    if (!previous_ || report.pair_bytes == 0) return report;
+    report.capacity_pps = 1e9 / (pairs_.filtered_time_of_byte() * report.pair_bytes);
+    const double train = trains_.time_of_byte(previous_->time);
+    const double line = train > 0.0 ? train : pairs_.time_of_byte(previous_->time);
+    report.line_pps = 1e9 / (line * report.pair_bytes);
+    return report;
+}
+
+wire::RateFeedbackFrame to_frame(const LineReport& report) {
+    wire::RateFeedbackFrame frame;
+    frame.pair_bytes = report.pair_bytes;
+    frame.arrival_pps = static_cast<std::uint64_t>(report.arrival_pps);
+    frame.capacity_pps = static_cast<std::uint64_t>(report.capacity_pps);
+    frame.pair_gap_ns = static_cast<std::uint64_t>(report.pair_gap.count());
+    frame.line_pps = static_cast<std::uint64_t>(report.line_pps);
+    return frame;
+}
+
+}  // namespace udtx::probing

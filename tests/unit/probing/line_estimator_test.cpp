@@ -1,0 +1,80 @@
+// What the sender makes of a report of its receiver.
+#include "probing/line_estimator.hpp"
+
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::probing;
+
+namespace {
+
+constexpr Instant kStart = Instant(1h);
+
+wire::RateFeedbackFrame report() {
+    wire::RateFeedbackFrame frame;
+    frame.pair_bytes = 1000;
+    frame.arrival_pps = 2'000;
+    frame.capacity_pps = 5'000;
+    frame.pair_gap_ns = 250'000;
+    frame.line_pps = 10'000;
+    return frame;
+}
+
+/// Trains that left with so much time a packet of 1,000 bytes.
+TrainMeter departures(Duration gap) {
+    TrainMeter meter;
+    meter.on_first(kStart);
+    for (int i = 1; i < 16; ++i) meter.on_next(kStart + i * gap, 1000);
+    meter.finish();
+    return meter;
+}
+
+}  // namespace
+
+TEST_CASE("line estimate: what is reported, in bytes") {
+    LineEstimator estimator;
+    const LineEstimate line = estimator.on_report(kStart, report(), TrainMeter());
+    CHECK(line.capacity == Rate::bytes_per_second(10e6));
+    CHECK(line.evidence == LineEvidence::pairs);
+    CHECK(!line.only_least);
+    CHECK(line.pair_capacity == Rate::bytes_per_second(5e6));
+    CHECK(line.newest_pair == Rate::from_bytes(1000, 250us));
+    CHECK(line.arrival_pps == 2'000);
+    CHECK(line.age == 0ms);
+}
+
+TEST_CASE("line estimate: nothing known") {
+    LineEstimator estimator;
+    const LineEstimate line = estimator.on_report(kStart, {}, departures(1us));
+    CHECK(line.capacity.is_zero());
+    CHECK(line.evidence == LineEvidence::none);
+    CHECK(!line.only_least);
+    CHECK(line.newest_pair.is_zero());
+}
+
+TEST_CASE("line estimate: trains that arrive as fast as they leave tell only of the sender") {
+    LineEstimator estimator;
+    // They arrive 100 us apart.
+    const LineEstimate slower = estimator.on_report(kStart + 10ms, report(), departures(79us));
+    CHECK(slower.evidence == LineEvidence::trains);
+    CHECK(!slower.only_least);
+    CHECK(estimator.on_report(kStart + 10ms, report(), departures(81us)).only_least);
+    // Old ones say nothing.
+    const LineEstimate later = estimator.on_report(kStart + 5s, report(), departures(81us));
+    CHECK(later.evidence == LineEvidence::pairs);
+    CHECK(!later.only_least);
+}
+
+TEST_CASE("line estimate: the newest pair is told once, kept for figures, and grows old") {
+    LineEstimator estimator;
+    (void)estimator.on_report(kStart, report(), TrainMeter());
+    wire::RateFeedbackFrame without = report();
+    without.pair_gap_ns = 0;
+    const LineEstimate line = estimator.on_report(kStart + 30ms, without, TrainMeter());
+    CHECK(line.newest_pair.is_zero());
+    CHECK(line.age == 30ms);
+    CHECK(estimator.last().newest_pair == Rate::from_bytes(1000, 250us));
+    CHECK(estimator.last().capacity == line.capacity);
+    CHECK(estimator.on_report(kStart + 40ms, report(), TrainMeter()).age == 0ms);
+}
