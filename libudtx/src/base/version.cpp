@@ -1,0 +1,7 @@
+#include "udtx/version.hpp"
+
+namespace udtx {
+
+const char* library_version() noexcept { return UDTX_VERSION_STRING; }
+
+}  // namespace udtx
