@@ -2,7 +2,7 @@ include(CMakePackageConfigHelpers)
 
 set(udtx_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/udtx)
 
-install(TARGETS udtx_core udtx EXPORT udtx-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS udtx_core udtx_transport udtx_transfer udtx EXPORT udtx-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/libudtx/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT udtx-targets NAMESPACE udtx:: DESTINATION ${udtx_package_dir})
 
