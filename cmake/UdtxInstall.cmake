@@ -1,23 +1,64 @@
+# Three components: `lib`, what a program that was linked with the shared library needs to run; `dev`, what building one
+# needs; `tools` (apps/CMakeLists.txt). What was not built is left out, and said.
 include(CMakePackageConfigHelpers)
 
 set(udtx_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/udtx)
+if(BUILD_SHARED_LIBS)
+    set(udtx_libraries udtx)
+    set(udtx_license_components lib dev)
+    set(udtx_library_file ${CMAKE_SHARED_LIBRARY_PREFIX}udtx${CMAKE_SHARED_LIBRARY_SUFFIX})
+    set(udtx_targets_file udtx-targets.cmake)
+else()
+    set(udtx_libraries udtx_core udtx_transport udtx_transfer)
+    set(udtx_license_components dev)
+    # The package knows which part it looks for.
+    set(udtx_library_file ${CMAKE_STATIC_LIBRARY_PREFIX}udtx_\${part}${CMAKE_STATIC_LIBRARY_SUFFIX})
+    set(udtx_targets_file udtx-\${part}-targets.cmake)
+    set(udtx_transport_needs Threads OpenSSL)
+    if(IPSec_MB_FOUND)
+        list(APPEND udtx_transport_needs IPSec_MB)
+    endif()
+    set(udtx_transfer_needs libxxhash)
+endif()
 
-install(TARGETS udtx_core udtx_transport udtx_transfer udtx EXPORT udtx-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/libudtx/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
-install(EXPORT udtx-targets NAMESPACE udtx:: DESTINATION ${udtx_package_dir})
+foreach(library IN LISTS udtx_libraries)
+    string(REPLACE _ - targets ${library}-targets)
+    install(TARGETS ${library} EXPORT ${targets}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev OPTIONAL
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib NAMELINK_COMPONENT dev OPTIONAL)
+    install(EXPORT ${targets} NAMESPACE udtx:: DESTINATION ${udtx_package_dir} COMPONENT dev)
+    install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${library}>\")
+        message(NOTICE \"-- ${library} was not built: it is not installed\")\nendif()" COMPONENT dev)
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/libudtx/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+        FILES_MATCHING PATTERN "*.hpp")
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/udtx-config.cmake.in ${PROJECT_BINARY_DIR}/udtx-config.cmake
-                              INSTALL_DESTINATION ${udtx_package_dir})
+                              INSTALL_DESTINATION ${udtx_package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 # Until 1.0 a minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/udtx-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/udtx-config.cmake ${PROJECT_BINARY_DIR}/udtx-config-version.cmake
-        DESTINATION ${udtx_package_dir})
+              ${PROJECT_SOURCE_DIR}/cmake/FindIPSec_MB.cmake
+        DESTINATION ${udtx_package_dir} COMPONENT dev)
 
 # Relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH UDTX_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" UDTX_PC_PREFIX ${UDTX_PC_PREFIX})
-get_property(UDTX_PC_LIBS_PRIVATE GLOBAL PROPERTY UDTX_PC_LIBS_PRIVATE)
+if(BUILD_SHARED_LIBS)
+    set(UDTX_PC_CFLAGS -DUDTX_SHARED)
+    set(UDTX_PC_LIBS -ludtx)
+else()
+    # There are only archives: what they are built on is always linked, with --static and without.
+    set(UDTX_PC_REQUIRES "openssl >= 3.0, libxxhash")
+    set(UDTX_PC_LIBS "-ludtx_transfer -ludtx_transport -ludtx_core -pthread")
+    if(IPSec_MB_FOUND)
+        string(APPEND UDTX_PC_LIBS " -lIPSec_MB")
+    endif()
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/udtx.pc.in ${PROJECT_BINARY_DIR}/udtx.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/udtx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/udtx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(component IN LISTS udtx_license_components)
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+            DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
+endforeach()
