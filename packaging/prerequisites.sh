@@ -111,4 +111,6 @@ need_test_tools() {
     /usr/bin/python3 -c 'import fusepy' 2>/dev/null || /usr/bin/python3 -c 'import fuse' 2>/dev/null ||
         missing+=(python3-fusepy)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+    # Reads the public headers' comments: for developers, and large.
+    have_command doxygen || (apt_install doxygen) || say "no doxygen: the public headers' comments are not checked"
 }

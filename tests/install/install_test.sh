@@ -1,36 +1,46 @@
 #!/usr/bin/env bash
-# install_test.sh <build dir> <compiler> <cmake> <generator> <flags>: installs into a temporary prefix, moves that prefix,
-# and builds and runs a program against it by find_package and by pkg-config.
+# install_test.sh <build dir> <compiler> <cmake> <generator> <flags>: installs the archives into a temporary prefix,
+# moves that prefix, and builds and runs programs against it by find_package and by pkg-config.
 set -euo pipefail
 build=$1 compiler=$2 cmake=$3 generator=$4 flags=$5
-consumer=$(cd "$(dirname "$0")" && pwd)/consumer
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/common.sh"
 
-"$cmake" --install "$build" --prefix "$work/first" >"$work/log" || { cat "$work/log"; exit 1; }
+quietly "$cmake" --install "$build" --prefix "$work/first"
 mv "$work/first" "$work/prefix"
-if grep -rlF -e "$work" -e "$build" "$work/prefix" --include='*.cmake' --include='*.pc'; then
-    echo "the installed package names paths of the machine it was built on"
-    exit 1
-fi
+prefix=$work/prefix
+names_no_machine "$prefix" "$work" "$build"
 
 echo "-- every public header compiles on its own"
 while IFS= read -r header; do
-    echo "#include \"udtx/${header##*/}\"" |
-        "$compiler" -std=c++20 -Wall -Wextra -Werror -I "$work/prefix/include" -fsyntax-only -x c++ -
-done < <(find "$work/prefix/include/udtx" -name '*.hpp')
+    echo "#include \"${header#"$prefix/include/"}\"" |
+        "$compiler" -std=c++20 -Wall -Wextra -Werror -I "$prefix/include" -fsyntax-only -x c++ -
+done < <(find "$prefix/include/udtx" -name '*.hpp')
 
-echo "-- find_package"
-"$cmake" -G "$generator" -S "$consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" >"$work/log" || { cat "$work/log"; exit 1; }
-"$cmake" --build "$work/cmake" >"$work/log" || { cat "$work/log"; exit 1; }
-"$work/cmake/core_consumer"
-"$work/cmake/session_consumer"
+consume "$prefix" core -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
+[ ! -e "$work/cmake/session_consumer" ]
+PKG_CONFIG_LIBDIR=$work/none consume "$prefix" transport -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
+consume "$prefix" ''
+refused "udtx::transport needs OpenSSL" "$prefix" transport -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+PKG_CONFIG_LIBDIR=$work/none refused "udtx::transfer needs libxxhash" "$prefix" ''
+refused "has no part 'telepathy'" "$prefix" telepathy
+by_pkg_config "$prefix"
+by_pkg_config "$prefix" --static
 
-echo "-- pkg-config"
-pc=$(find "$work/prefix" -name udtx.pc)
-export PKG_CONFIG_PATH=${pc%/*}
-# Word splitting is what turns the answer into arguments.
-# shellcheck disable=SC2046,SC2086
-"$compiler" -std=c++20 $flags "$consumer/session_consumer.cpp" $(pkg-config --cflags --libs --static udtx) -o "$work/by_pkg_config"
-"$work/by_pkg_config"
+echo "-- components, and what was not built"
+for component in dev tools; do
+    quietly "$cmake" --install "$build" --prefix "$work/$component" --component $component
+done
+[ -e "$work/dev/include/udtx/session.hpp" ] && [ ! -e "$work/dev/bin" ]
+[ ! -e "$work/tools/include" ] && [ -z "$(find "$work/tools" -name '*.a')" ]
+rm "$(find "$prefix" -name libudtx_transfer.a)"
+consume "$prefix" core
+refused "libudtx_transfer.a was not built when udtx was installed" "$prefix" ''
+
+echo "-- an install of nothing but a configured build"
+quietly "$cmake" -G "$generator" -S "$consumer/../../.." -B "$work/unbuilt" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DUDTX_BUILD_TESTS=OFF
+quietly "$cmake" --install "$work/unbuilt" --prefix "$work/nothing"
+grep -q "udtx_core was not built" "$work/log"

@@ -1,0 +1,53 @@
+# What the tests of the installed package share. Sourced with compiler, cmake, generator, flags and work set.
+
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
+
+consumer=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/consumer
+
+configure() {  # configure <prefix> <components> [options of cmake...]: the consumer, in $work/cmake
+    local prefix=$1 parts=$2
+    shift 2
+    rm -rf "$work/cmake"
+    "$cmake" -G "$generator" -S "$consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DPARTS="$parts" \
+        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" "$@"
+}
+
+consume() {  # consume <prefix> <components> [options of cmake...]: builds and runs all programs that these make possible
+    echo "-- find_package, components: ${2:-all}"
+    quietly configure "$@"
+    quietly "$cmake" --build "$work/cmake"
+    for program in core session whole; do
+        [ ! -e "$work/cmake/${program}_consumer" ] || "$work/cmake/${program}_consumer"
+    done
+}
+
+refused() {  # refused <reason> <prefix> <components> [options of cmake...]
+    local reason=$1
+    shift
+    echo "-- not found: $reason"
+    if configure "$@" >"$work/log" 2>&1 || ! tr -s ' \n' ' ' <"$work/log" | grep -qF "$reason"; then
+        cat "$work/log"
+        exit 1
+    fi
+}
+
+names_no_machine() {  # names_no_machine <prefix> <path...>: the package can be moved to another machine
+    local prefix=$1
+    shift
+    if grep -rlF "${@/#/-e}" "$prefix" --include='*.cmake' --include='*.pc'; then
+        echo "the installed package names paths of the machine it was built on"
+        exit 1
+    fi
+}
+
+by_pkg_config() {  # by_pkg_config <prefix> [options of pkg-config]
+    local prefix=$1 pc
+    shift
+    echo "-- pkg-config $*"
+    pc=$(find "$prefix" -name udtx.pc)
+    # Word splitting is what turns the answer into arguments.
+    # shellcheck disable=SC2046,SC2086
+    "$compiler" -std=c++20 $flags "$consumer/session_consumer.cpp" -o "$work/by_pkg_config" \
+        $(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs "$@" udtx) -pthread
+    LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") "$work/by_pkg_config"
+}
