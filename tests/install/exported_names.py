@@ -2,7 +2,6 @@
 """exported_names.py <include/udtx> <shared library>: the library offers what public headers mark with UDTX_EXPORT.
 
 Every name that it offers must belong to such a class or be such a function; every such class and function has one.
-What templates of the standard library were made into is weak, and everybody has it: it does not count.
 """
 import pathlib
 import re
@@ -35,12 +34,10 @@ def marked(text):
 
 
 def offered(library):
-    """Demangled names that are defined in the library and not weak instances of other people's templates."""
+    """Demangled names that programs get from the library."""
     lines = subprocess.run(["nm", "-D", "-C", "--defined-only", library], check=True, capture_output=True, text=True)
     for line in lines.stdout.splitlines():
-        kind, name = re.match(r"^[0-9a-f]*\s+(\S)\s+(.*)$", line).groups()
-        if kind not in "WVu" or "udtx::" in name:
-            yield PREFIX.sub("", name)
+        yield PREFIX.sub("", re.match(r"^[0-9a-f]*\s+\S\s+(.*)$", line).group(1))
 
 
 def main():
