@@ -1,3 +1,5 @@
+#include "transfer/landing/commit_batch.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +16,6 @@
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/changed_directories.hpp"
-#include "transfer/landing/committer.hpp"
 
 namespace udtx::transfer {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "transfer/file/confined_dir.hpp"
-#include "transfer/landing/committer.hpp"
+#include "transfer/landing/commit_batch.hpp"
 #include "transfer/landing/entry_claims.hpp"
 #include "transfer/landing/name_set.hpp"
 #include "transfer/names.hpp"

@@ -11,7 +11,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
-#include "transfer/landing/committer.hpp"
+#include "transfer/landing/commit_batch.hpp"
 #include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/leftovers.hpp"
