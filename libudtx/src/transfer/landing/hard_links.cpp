@@ -1,0 +1,162 @@
+#include "transfer/landing/hard_links.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "transfer/file/attributes.hpp"
+#include "transfer/file/belongings.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// What a sender may have waiting, names and all.
+constexpr std::size_t kMaxHardLinkBytes = 64U << 20U;
+
+}  // namespace
+
+void HardLinks::add(const message::Entry& entry, const std::string& path) {
+    if (auto checked = check_path(split_path(entry.target)); !checked)
+        return tree_.fail(entry.index, path, checked.error());
+    bytes_ += sizeof entry + path.size() + entry.path.size() * sizeof(std::string) + entry.target.size();
+    if (bytes_ > kMaxHardLinkBytes) {
+        return tree_.fail(entry.index, path, {ErrorCode::refused, "there are too many hard links in one transfer"});
+    }
+    waiting_.push_back(entry);
+}
+
+bool HardLinks::go_on() {
+    if (copying_) {
+        copy_more();
+    } else if (!waiting_.empty()) {
+        const message::Entry entry = std::move(waiting_.front());
+        waiting_.pop_front();
+        make(entry);
+    }
+    return copying_ || !waiting_.empty();
+}
+
+void HardLinks::give_up() {
+    for (const message::Entry& entry : std::exchange(waiting_, {})) {
+        const std::string path = join_path(entry.path);
+        if (is_same_file(tree_.root, path, join_path(split_path(entry.target)))) {
+            tree_.note_unchanged(entry.type, path);
+        } else if (tree_.basis.must_stay(path)) {
+            tree_.callbacks.skipped(entry.type);
+        }
+    }
+}
+
+void HardLinks::drop_copy() {
+    if (copying_) copying_->file.remove(tree_.root);
+    copying_.reset();
+}
+
+void HardLinks::make(const message::Entry& entry) {
+    const std::string path = join_path(entry.path);
+    SplitName split = split_leaf(path);
+    const SplitName other = split_leaf(join_path(split_path(entry.target)));
+    if (is_same_file(tree_.root, path, join_path(split_path(entry.target))))
+        return tree_.note_unchanged(entry.type, path);
+    if (tree_.basis.must_stay(path)) return tree_.callbacks.skipped(entry.type);
+    int error = 0;
+    const UniqueFd parent = tree_.root.open_directory(split.directory, error);
+    const UniqueFd other_parent = parent ? tree_.root.open_directory(other.directory, error) : UniqueFd();
+    if (!other_parent) return tree_.fail(entry.index, path, io_error("cannot make link", path, error));
+    struct stat st = {};
+    const bool file = ::fstatat(other_parent.get(), other.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!file || !S_ISREG(st.st_mode)) {
+        return tree_.fail(entry.index, path, io_error("cannot make link", path, file ? EPERM : ENOENT));
+    }
+    const FileId is = FileId::of(st);
+    if (!tree_.own_files.has(path_in(other.directory, other.leaf), is)) {
+        return tree_.fail(
+            entry.index, path,
+            {ErrorCode::file_io, "cannot make link '" + escape_name(path) + "': '" + escape_name(entry.target) +
+                                     "', which it is another name of, did not arrive"});
+    }
+    std::string temporary = temp_name(tree_.unique_of_link(entry.index, path));
+    const auto linked = tree_.lent.with(split.directory, [&] {
+        return tree_.make_link(path, parent.get(), temporary, [&] {
+            return ::linkat(other_parent.get(), other.leaf.c_str(), parent.get(), temporary.c_str(), 0);
+        });
+    });
+    if (!linked) return begin_copy(entry, path, st, linked.error().system_error);
+    const auto way = tree_.make_way_for_link(path, parent.get(), temporary);
+    if (!way) return tree_.fail(entry.index, path, way.error());
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::hard_link;
+    commit.is = is;
+    commit.directory = std::move(split.directory);
+    commit.temporary = std::move(temporary);
+    commit.name = std::move(split.leaf);
+    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
+    tree_.submit(std::move(commit), *way);
+}
+
+void HardLinks::begin_copy(const message::Entry& entry, const std::string& path, const struct stat& of,
+                           int error_number) {
+    const auto size = static_cast<std::uint64_t>(of.st_size);
+    if (tree_.basis.is_same(path, size, mtime_of(of))) {
+        tree_.callbacks.unset(EntryType::file, Belonging::hard_link, path, error_number);
+        return tree_.note_unchanged(entry.type, path);
+    }
+    FileAttributes attributes;
+    attributes.mode = of.st_mode & mode_bits::kAll;
+    attributes.exact_mode = true;
+    attributes.set_mtime = true;
+    attributes.mtime = mtime_of(of);
+    if (tree_.options.owner) attributes.owner = Owner{of.st_uid, of.st_gid};
+    int error = 0;
+    UniqueFd from = tree_.root.open_at(join_path(split_path(entry.target)), O_RDONLY, 0, error);
+    if (!from) return tree_.fail(entry.index, path, io_error("cannot read for its other name", path, error));
+    const std::uint64_t unique = tree_.unique_of_link(entry.index, path);
+    auto file = tree_.create_temporary(path, unique, attributes);
+    if (!file) return tree_.fail(entry.index, path, file.error());
+    if (const auto room = tree_.find_room(*file, size); !room) {
+        file->remove(tree_.root);
+        return tree_.fail(entry.index, path, room.error());
+    }
+    copying_.emplace(Copy{entry.index, path, attributes, size, error_number, std::move(from), std::move(file).value()});
+}
+
+void HardLinks::copy_more() {
+    Copy& copy = *copying_;
+    Result<void> done;
+    if (copy.copied < copy.size) {
+        const Extent next{copy.copied, std::min(copy.size - copy.copied, kPieceBytes)};
+        done = copy.file.copy_from(copy.from.get(), next);
+        copy.copied += next.length;
+        if (done && copy.copied < copy.size) return;
+    }
+    std::vector<message::Attribute> extended;
+    static_cast<void>(read_attributes(copy.from.get(), extended));
+    const int failed = done && !extended.empty() ? copy.file.set_attributes(extended) : 0;
+    if (failed != 0) tree_.callbacks.unset(EntryType::file, Belonging::attributes, copy.path, failed);
+    if (done) done = copy.file.complete(copy.size, copy.attributes, tree_.unset_of(copy.path));
+    Copy over = std::move(*copying_);
+    copying_.reset();
+    Result<bool> way =
+        done ? tree_.make_way(over.path, [&] { return over.file.try_commit(tree_.root); }) : done.error();
+    if (!way) {
+        over.file.remove(tree_.root);
+        return tree_.fail(over.index, over.path, way.error());
+    }
+    tree_.callbacks.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
+    Commit commit = over.file.into_commit(over.index, over.size, true);
+    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
+    tree_.submit(std::move(commit), *way);
+}
+
+}  // namespace udtx::transfer

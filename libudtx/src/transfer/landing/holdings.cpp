@@ -1,0 +1,57 @@
+#include "transfer/landing/holdings.hpp"
+
+#include "transfer/landing/clear_way.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+bool Holdings::may_come(const message::Query& query, const std::string& path) {
+    auto free = tree_.claims.take(path);
+    if (!free && tree_.basis.is_same(path, query.size, query.mtime)) {
+        free = tree_.claims.take(path, EntryClaims::For::keeping);
+    }
+    if (!free) {
+        together_.insert(path_key(path));
+        tree_.fail(kNoEntry, path, free.error());
+        return false;
+    }
+    // What --delete has to take away first, it takes when the file has come.
+    if (tree_.eraser || tree_.basis.must_stay(path) || !tree_.basis.is_directory(path)) return true;
+    const auto way = clear_way(tree_.root, path, nullptr);
+    if (!way) tree_.fail(kNoEntry, path, way.error());
+    return way.ok();
+}
+
+bool Holdings::is_journaled(const message::Query& query, const std::string& path) {
+    if (!tree_.resume || tree_.basis.must_stay(path)) return false;
+    // What was put there meanwhile is not sent again for what an earlier run left of it.
+    const bool stands = tree_.resume->has_partial(path) && tree_.options.overwrite != Overwrite::always &&
+                        tree_.basis.is_same(path, query.size, query.mtime);
+    return !stands && tree_.resume->knows(path, query);
+}
+
+void Holdings::answer(const message::Query& query, const Reply& reply) {
+    if (!check_path(query.path)) return reply({query.number, Holding::nothing, 0, {}});
+    const std::string path = join_path(query.path);
+    if (tree_.eraser) tree_.eraser->keep(path, false);
+    if (!may_come(query, path)) return reply({query.number, Holding::blocked, 0, {}});
+    if (is_journaled(query, path)) {
+        // What came then is to stay: a name that reads otherwise must not have it for looking the same.
+        if (tree_.resume->knows_whole(path, query)) tree_.claims.note_kept(path);
+        return tree_.resume->answer(query, reply);
+    }
+    const auto has = tree_.basis.answer(query, reply);
+    if (has == Holding::same || has == Holding::exists) tree_.claims.note_kept(path);
+    if (has == Holding::same) tree_.note_unchanged(EntryType::file, path);
+    if (has == Holding::exists) tree_.callbacks.skipped(EntryType::file);
+}
+
+bool Holdings::go_on(const Reply& reply) {
+    return (tree_.resume && tree_.resume->go_on(reply)) || tree_.basis.go_on(reply);
+}
+
+bool Holdings::fell_together(const std::string& path) const {
+    return !together_.empty() && together_.count(path_key(path)) > 0;
+}
+
+}  // namespace udtx::transfer

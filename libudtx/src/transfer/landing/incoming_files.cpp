@@ -1,0 +1,445 @@
+#include "transfer/landing/incoming_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/names.hpp"
+#include "transfer/pieces/piece_map.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// What a sender may make us remember of files that it does not finish.
+constexpr std::uint64_t kMaxUnfinishedBytes = 64U << 20U;
+constexpr std::uint64_t kFileNodeBytes = 64;  // that a container adds to what it holds
+constexpr std::uint64_t kPieceBytesHeld = 160;
+
+// Disk that a file may hold beyond twice what has come of it.
+constexpr std::uint64_t kReservedAhead = 16U << 20U;
+
+FileAttributes attributes_of(const message::Entry& entry, const TreeWriterOptions& options) {
+    FileAttributes out;
+    out.mode = entry.mode & (options.preserve ? bits_to_set(options) : mode_bits::kPermissions);
+    out.exact_mode = options.preserve;
+    out.set_mtime = true;
+    out.mtime = entry.mtime;
+    return out;
+}
+
+}  // namespace
+
+IncomingFiles::IncomingFiles(TargetTree& tree, const Holdings& holdings)
+    : tree_(tree), holdings_(holdings), piece_hasher_(tree.options.hash) {}
+
+IncomingFiles::File* IncomingFiles::find(std::uint64_t index) {
+    const auto at = files_.find(index);
+    return at == files_.end() ? nullptr : &at->second;
+}
+
+void IncomingFiles::begin(const message::Entry& entry, const std::string& path) {
+    if (!tree_.under_way.begin(path)) {
+        return tree_.fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
+    }
+    File& file = files_
+                     .try_emplace(entry.index, File{path, attributes_of(entry, tree_.options), entry.size, entry.sparse,
+                                                    entry.whole, FileVerifier(tree_.options.hash, entry.size)})
+                     .first->second;
+    file.held = HeldBytes(held_);
+    static_cast<void>(too_much_unfinished(entry.index, file));
+}
+
+bool IncomingFiles::set_meta(const message::Meta& meta) {
+    File* file = find(meta.index);
+    if (file == nullptr) return false;
+    if (tree_.options.owner && meta.has_owner) file->attributes.owner = Owner{meta.user, meta.group};
+    if (meta.attributes.empty()) return true;
+    if (const auto opened = ensure_open(meta.index, *file); !opened) {
+        drop(meta.index, opened.error());
+        return true;
+    }
+    const int error = file->file->set_attributes(meta.attributes);
+    if (error != 0) tree_.callbacks.unset(EntryType::file, Belonging::attributes, file->path, error);
+    return true;
+}
+
+bool IncomingFiles::too_much_unfinished(std::uint64_t index, File& file) {
+    const std::uint64_t pieces = file.verifier.waiting() + file.unsynced.pieces.size();
+    file.held.set(sizeof(File) + 4 * kFileNodeBytes + 2 * file.path.size() + pieces * kPieceBytesHeld);
+    if (held_ <= kMaxUnfinishedBytes) return false;
+    drop(index, {ErrorCode::refused, "'" + escape_name(file.path) + "': the sender has begun more than it finishes"});
+    return true;
+}
+
+void IncomingFiles::write_piece(const WholePiece& piece) {
+    File* const found = find(piece.piece.file);
+    if (found == nullptr) return;  // failed before, or was begun for nothing
+    File& file = *found;
+    if (auto stored = store(piece.piece.file, file, piece); !stored) return drop(piece.piece.file, stored.error());
+    count_written(file, piece.piece);
+    if (too_much_unfinished(piece.piece.file, file)) return;
+    settle_if_complete(piece.piece.file, file);
+}
+
+void IncomingFiles::check_digests(const message::Digests& digests) {
+    const auto at = files_.find(digests.index);
+    if (at == files_.end()) return;
+    std::uint64_t ordinal = digests.first;
+    for (const Digest& digest : digests.digests) at->second.verifier.expected(ordinal++, digest);
+    if (too_much_unfinished(digests.index, at->second)) return;
+    settle_if_complete(digests.index, at->second);
+}
+
+void IncomingFiles::keep_pieces(std::uint64_t index, const Extent& extent, std::uint64_t first_ordinal) {
+    File* const found = find(index);
+    if (found == nullptr) return;
+    File& file = *found;
+    auto ready = ensure_open(index, file);
+    if (ready) ready = reserve(file, piece_length(extent.offset, extent.length));
+    if (!ready) return drop(index, ready.error());
+    std::uint64_t ordinal = first_ordinal;
+    for (std::uint64_t done = 0; done < extent.length; ++ordinal) {
+        const Extent piece{extent.offset + done, piece_length(extent.offset + done, extent.length - done)};
+        if (auto kept = keep_piece(file, piece, ordinal); !kept) return drop(index, kept.error());
+        done += piece.length;
+        file.arrived += piece.length;
+    }
+    if (too_much_unfinished(index, file)) return;
+    go_on(file);
+    tree_.callbacks.kept(extent.length);
+    settle_if_complete(index, file);
+}
+
+void IncomingFiles::make_hole(std::uint64_t index, const Extent& extent) {
+    File* const found = find(index);
+    if (found == nullptr) return;
+    File& file = *found;
+    file.holes = true;
+    // A new file has nothing there, unless an older version is going to be taken over.
+    const bool old = tree_.basis.knows(file.path) || (file.file && file.file->has_old_content()) ||
+                     (tree_.resume && tree_.resume->has_partial(file.path));
+    if (!old) return;
+    auto made = ensure_open(index, file);
+    if (made) made = file.file->clear(extent.offset, extent.length);
+    if (!made) drop(index, made.error());
+}
+
+std::optional<std::string> IncomingFiles::end(const message::FileEnd& end, std::uint64_t pieces) {
+    File* const file = find(end.index);
+    if (file == nullptr) return std::nullopt;
+    if (end.status == FileStatus::kept) return end_kept(end.index, *file);
+    const std::string& path = file->path;
+    // Counted when it was answered for.
+    const bool skipped = end.status == FileStatus::skipped;
+    if (skipped && (holdings_.fell_together(path) || tree_.basis.must_stay(path) || tree_.basis.is_directory(path))) {
+        forget(end.index);
+    } else if (end.status != FileStatus::ok) {
+        const char* why = end.status == FileStatus::changed ? "changed while it was read" : "could not be read";
+        drop(end.index, {ErrorCode::partial, "'" + escape_name(path) + "' " + why + " at the sender"});
+    } else {
+        go_on(*file);
+        file->end = end;
+        file->pieces = pieces;
+        settle_if_complete(end.index, *file);
+    }
+    return std::nullopt;
+}
+
+bool IncomingFiles::fail_next() {
+    if (files_.empty()) return false;
+    const auto& [index, file] = *files_.begin();
+    drop(index, {ErrorCode::protocol, "'" + escape_name(file.path) + "' is incomplete"});
+    return true;
+}
+
+void IncomingFiles::abandon() {
+    for (auto& [index, file] : files_) {
+        go_on(file);
+        if (file.file && !may_continue(file)) file.file->remove(tree_.root);
+    }
+}
+
+void IncomingFiles::clear() noexcept {
+    files_.clear();
+    open_files_ = {};
+}
+
+std::uint64_t IncomingFiles::missing_in_quota(std::uint64_t index, std::uint64_t piece) {
+    const File* const file = find(index);
+    if (!tree_.options.room.quota || file == nullptr) return 0;
+    if (file->looked_for_room && !is_sparse(*file)) return 0;
+    constexpr std::uint64_t kBlock = 4096;
+    const std::uint64_t bytes = ((is_sparse(*file) ? piece : file->size) + kBlock - 1) / kBlock * kBlock;
+    if (tree_.options.room.quota->is_known(bytes)) return 0;
+    if (tree_.options.occupied) tree_.flush();
+    return bytes;
+}
+
+std::string IncomingFiles::path_of(std::uint64_t index) const {
+    const auto at = files_.find(index);
+    return at == files_.end() ? std::string() : at->second.path;
+}
+
+Result<void> IncomingFiles::ensure_open(std::uint64_t index, File& file) {
+    if (file.file && file.file->is_open()) {
+        open_files_.touch(index);
+        return {};
+    }
+    limit_open_files();
+    open_files_.touch(index);
+    if (file.file) return file.file->reopen(tree_.root);
+    if (auto made = make_temporary(index, file); !made) return made;
+    return may_stand(file) ? Result<void>() : reserve(file, std::min(file.size, kPieceBytes));
+}
+
+Result<void> IncomingFiles::make_temporary(std::uint64_t index, File& file) {
+    const std::uint64_t unique = tree_.unique_of_file(index, file.path);
+    if (tree_.resume && tree_.resume->has_partial(file.path)) {
+        if (auto adopted = TempFile::adopt(tree_.root, file.path, unique)) {
+            // It is there already; to give it its name takes the right to write.
+            static_cast<void>(tree_.lent.lend(split_leaf(file.path).directory));
+            file.file.emplace(std::move(adopted).value());
+            return {};
+        }
+        tree_.resume->forget_partial(file.path);
+    }
+    auto created = tree_.create_temporary(file.path, unique, file.attributes);
+    if (!created) return created.error();
+    file.file.emplace(std::move(created).value());
+    return file.size > kPieceBytes ? file.file->try_name(tree_.root) : Result<void>();
+}
+
+void IncomingFiles::limit_open_files() {
+    // A sender may withhold the rest of any number of files.
+    const std::size_t most = descriptor_share();
+    while (open_files_.size() >= most) {
+        const std::uint64_t oldest = open_files_.oldest();
+        open_files_.forget(oldest);
+        File* const file = find(oldest);
+        if (file != nullptr && file->file) file->file->rest();
+    }
+}
+
+bool IncomingFiles::may_stand(const File& file) {
+    return tree_.basis.knows(file.path) || tree_.basis.must_stay(file.path) ||
+           tree_.basis.is_same(file.path, file.size, file.attributes.mtime);
+}
+
+Result<void> IncomingFiles::reserve(File& file, std::uint64_t piece) {
+    // What will be a hole is not known before.
+    if (is_sparse(file)) return tree_.options.room.any() ? tree_.find_room(*file.file, 0, piece) : Result<void>();
+    if (!std::exchange(file.looked_for_room, true) && (tree_.options.room.any() || file.size > kPieceBytes)) {
+        if (auto room = tree_.find_room(*file.file, file.size); !room) return room;
+    }
+    // A file of one piece finds out about the disk by writing it.
+    if (file.size <= kPieceBytes) return {};
+    // As much again as has come: what is only announced takes no disk.
+    if (file.reserved >= std::min(file.size, file.arrived + kReservedAhead / 2)) return {};
+    if (tree_.options.room.any()) {
+        if (auto room = tree_.find_room(*file.file, file.arrived); !room) return room;
+    }
+    file.reserved = std::min(file.size, 2 * file.arrived + kReservedAhead);
+    return file.file->reserve(file.reserved);
+}
+
+Result<void> IncomingFiles::store(std::uint64_t index, File& file, const WholePiece& piece) {
+    piece_hasher_.reset();
+    piece_hasher_.update(piece.data.bytes());
+    const Digest digest = piece_hasher_.finish();
+    file.verifier.computed(piece.piece.ordinal, piece.piece.file_offset, piece.piece.length, digest);
+    if (auto open = ensure_open(index, file); !open) return open;
+    if (piece.piece.ordinal > 0) {
+        if (auto reserved = reserve(file, piece.piece.length); !reserved) return reserved;
+    }
+    file.arrived += piece.piece.length;
+    const auto bytes = piece.data.bytes();
+    auto written = tree_.options.sparse ? file.file->write_sparse(piece.piece.file_offset, bytes)
+                                        : file.file->write(piece.piece.file_offset, bytes);
+    if (!written) return written;
+    if (file.whole && piece.piece.length == file.size) {
+        if (auto done = complete(file); !done) return done;
+        file.completed = true;
+    }
+    if (tree_.resume && file.size > kPieceBytes) {
+        tree_.resume->wrote(file.path, *file.file, file.unsynced,
+                            {piece.piece.file_offset, piece.piece.length, digest});
+    }
+    return {};
+}
+
+Result<void> IncomingFiles::keep_piece(File& file, const Extent& piece, std::uint64_t ordinal) {
+    auto digest = tree_.resume ? tree_.resume->proven(file.path, piece) : std::nullopt;
+    if (!digest) {
+        digest = tree_.basis.proven(file.path, piece);
+        if (!digest) {
+            return Error{ErrorCode::protocol, "'" + escape_name(file.path) + "': the sender left out a piece"};
+        }
+        if (auto copied = tree_.basis.copy(file.path, piece, *file.file); !copied) return copied;
+        if (tree_.resume)
+            tree_.resume->wrote(file.path, *file.file, file.unsynced, {piece.offset, piece.length, *digest});
+    }
+    file.verifier.computed(ordinal, piece.offset, piece.length, *digest);
+    return {};
+}
+
+void IncomingFiles::count_written(File& file, const Piece& piece) {
+    // The sender may have begun it before it knew that the file is here; then it stops after the first piece.
+    if (piece.ordinal == 0 && piece.length < file.size && !file.goes_on) {
+        file.first_written = piece.length;
+        return;
+    }
+    go_on(file);
+    written_ += piece.length;
+}
+
+void IncomingFiles::go_on(File& file) {
+    file.goes_on = true;
+    written_ += std::exchange(file.first_written, 0);
+}
+
+Result<void> IncomingFiles::complete(File& file) {
+    // Blocks are more than bytes, and not every file was looked at before.
+    if (tree_.options.room.quota) {
+        if (auto room = tree_.find_room(*file.file, 0); !room) return room;
+    }
+    bool timed = true;
+    auto done = file.file->complete(file.size, file.attributes, [&](Belonging what, int error_number) {
+        timed = timed && what != Belonging::time;
+        tree_.callbacks.unset(EntryType::file, what, file.path, error_number);
+    });
+    struct stat st = {};
+    if (done && timed && file.file->look(st) == 0) {
+        tree_.lost_times.look(st, file.path, file.attributes.mtime);
+        file.had = mtime_of(st);
+    }
+    return done;
+}
+
+void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
+    if (file.verifier.mismatch()) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': a piece arrived altered"});
+    }
+    if (!file.end || file.verifier.verified() != file.pieces) return;
+    if (file.verifier.finish() != file.end->digest) {
+        return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': the file's digest differs"});
+    }
+    if (!file.completed) {
+        auto done = ensure_open(index, file);
+        if (done) done = complete(file);
+        if (!done) return drop(index, done.error());
+    }
+    tree_.note_working_disk();
+    const auto way = tree_.make_way(file.path, [&] { return file.file->try_commit(tree_.root); });
+    if (!way) return drop(index, way.error());
+    commit(index, file, *way);
+}
+
+void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_directory) {
+    Commit commit = file.file->into_commit(index, file.size, file.holes || is_sparse(file));
+    commit.time = file.attributes.mtime;
+    commit.had = file.had;
+    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
+    // Where the holes of a file were, only the sender knows.
+    if (tree_.resume && !file.holes) {
+        commit.done = record::Done{path_key(file.path), file.size, file.attributes.mtime, file.end->digest};
+    }
+    if (tree_.resume) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;
+    open_files_.forget(index);
+    tree_.basis.forget(file.path);
+    files_.erase(index);
+    tree_.submit(std::move(commit), replaces_directory);
+}
+
+std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const File& file) {
+    const std::string path = file.path;
+    const bool resumed = tree_.resume && tree_.resume->proven_file(path, file.size);
+    const bool proven = resumed || tree_.basis.proven_file(path, file.size);
+    if (tree_.basis.must_stay(path)) {
+        // What is not to be overwritten keeps its mode, owner and attributes, too.
+        forget(index);
+        return std::nullopt;
+    }
+    // Counted when it was answered for.
+    if (!proven && tree_.basis.is_same(path, file.size, file.attributes.mtime)) {
+        forget(index);
+        return path;
+    }
+    const auto refreshed =
+        proven ? refresh(file)
+               : Result<void>(Error{ErrorCode::protocol, "'" + escape_name(path) + "': the sender left out the file"});
+    if (!refreshed) {
+        drop(index, refreshed.error());
+        return std::nullopt;
+    }
+    tree_.claims.note_kept(path);
+    SplitName split = split_leaf(path);
+    Commit commit;
+    commit.index = index;
+    commit.directory = std::move(split.directory);
+    commit.name = std::move(split.leaf);
+    commit.size = file.size;
+    commit.kept = true;
+    forget(index);
+    if (resumed) {
+        tree_.unsynced.note(commit.directory);
+        tree_.note_own(path);
+        tree_.callbacks.kept(commit.size);
+        tree_.callbacks.delivered(commit);
+    } else {
+        tree_.note_unchanged(EntryType::file, path);
+    }
+    return path;
+}
+
+Result<void> IncomingFiles::refresh(const File& file) {
+    int error = 0;
+    const UniqueFd fd = tree_.root.open_at(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, error);
+    if (!fd) return io_error("cannot look at", file.path, error);
+    const OnUnset unset = tree_.unset_of(file.path);
+    error = file.attributes.exact_mode ? set_mode(fd.get(), file.attributes.mode) : 0;
+    if (error != 0) unset(Belonging::mode, error);
+    error = set_file_time(fd.get(), file.attributes.mtime);
+    if (error != 0) {
+        unset(Belonging::time, error);
+    } else {
+        tree_.lost_times.look(fd.get(), file.path, file.attributes.mtime);
+    }
+    return {};
+}
+
+void IncomingFiles::forget(std::uint64_t index) {
+    auto node = files_.extract(index);
+    File& file = node.mapped();
+    // Begun before the sender knew.
+    if (file.file) file.file->remove(tree_.root);
+    open_files_.forget(index);
+    tree_.basis.forget(file.path);
+    tree_.under_way.end(file.path);
+}
+
+void IncomingFiles::drop(std::uint64_t index, const Error& error) {
+    open_files_.forget(index);
+    auto node = files_.extract(index);
+    File& file = node.mapped();
+    go_on(file);
+    // Room on the disk may be made until the next run; anything else would be found again.
+    const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
+    if (file.file && !leave) {
+        file.file->remove(tree_.root);
+        if (tree_.resume) tree_.resume->gone(file.path);
+    }
+    tree_.basis.forget(file.path);
+    tree_.under_way.end(file.path);
+    tree_.fail(index, file.path, error);
+}
+
+bool IncomingFiles::may_continue(File& file) {
+    return tree_.resume && file.file && tree_.resume->leave(file.path, *file.file, file.unsynced);
+}
+
+}  // namespace udtx::transfer

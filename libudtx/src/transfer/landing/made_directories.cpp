@@ -1,0 +1,157 @@
+#include "transfer/landing/made_directories.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "os/again.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/file/owner_rights.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// What a sender may make us remember of directories that are to be finished.
+constexpr std::uint64_t kMaxDirectoryBytes = 128U << 20U;
+
+}  // namespace
+
+std::uint32_t MadeDirectories::mode_of(const message::Entry& entry) const noexcept {
+    return entry.mode & (tree_.options.set_id ? mode_bits::kAll : mode_bits::kOfDirectory);
+}
+
+bool MadeDirectories::take_top(const message::Entry& entry) {
+    if (!tree_.options.preserve || !tree_.options.own_top) return false;
+    top_ = Made{{}, mode_of(entry), entry.mtime};
+    return true;
+}
+
+bool MadeDirectories::make(const message::Entry& entry, const std::string& path) {
+    SplitName split = split_leaf(path);
+    std::uint32_t final_mode = mode_of(entry);
+    std::uint32_t before = final_mode;
+    const auto made = tree_.lent.with(split.directory, [&]() -> Result<void> {
+        int error = 0;
+        const UniqueFd parent = tree_.root.open_directory(split.directory, error);
+        if (parent) error = make_or_open(parent.get(), split, entry, before);
+        return error == 0 ? Result<void>() : io_error("cannot make directory", path, error);
+    });
+    if (!made) {
+        if (made.error().system_error == EEXIST) {
+            tree_.fail(entry.index, path, falls_together(path));
+        } else if (tree_.stays(made.error().system_error)) {
+            tree_.callbacks.skipped(entry.type);
+        } else {
+            tree_.fail(entry.index, path, made.error());
+        }
+        return false;
+    }
+    if (!tree_.options.preserve) final_mode = tree_.lent.owed(path).value_or(before);
+    const bool barred = (final_mode & mode_bits::kOwner) != mode_bits::kOwner;
+    if (tree_.options.preserve || barred) remember({path, final_mode, entry.mtime});
+    Commit commit;
+    commit.index = entry.index;
+    commit.type = EntryType::directory;
+    commit.directory = std::move(split.directory);
+    commit.name = std::move(split.leaf);
+    tree_.submit(std::move(commit));
+    return true;
+}
+
+int MadeDirectories::make_or_open(int parent, const SplitName& split, const message::Entry& entry,
+                                  std::uint32_t& before) {
+    // The owner needs all rights until the tree below is written; finish_all() takes them away again.
+    const std::uint32_t wanted = entry.mode & mode_bits::kPermissions;
+    const std::string path = join_path(entry.path);
+    const auto make = [&] {
+        if (::mkdirat(parent, split.leaf.c_str(), static_cast<mode_t>(wanted | mode_bits::kOwner)) != 0) return errno;
+        if ((wanted & mode_bits::kOwner) != mode_bits::kOwner) tree_.lent.owe(path, wanted);
+        tree_.claims.note_made_directory(parent, split.directory, split.leaf);
+        return 0;
+    };
+    int error = make();
+    if (error != EEXIST) return error;
+    error = open_up_directory(parent, split.leaf, before, [&](std::uint32_t mode) { tree_.lent.owe(path, mode); });
+    if (error == 0) tree_.claims.take_directory(parent, split.directory, split.leaf);
+    if (!is_barrier(error)) return error;
+    if (!tree_.claims.take(parent, split.directory, split.leaf)) return EEXIST;
+    if (tree_.stays(error)) return error;
+    // Until the directory is there it stands aside.
+    const std::string aside = temp_name(tree_.unique_of_link(entry.index, path));
+    const auto rename = [&](const std::string& from, const std::string& to) {
+        return again([&] { return ::renameat(parent, from.c_str(), parent, to.c_str()); }) == 0 ? 0 : errno;
+    };
+    if (error = rename(split.leaf, aside); error != 0) return error;
+    before = entry.mode;
+    error = make();
+    if (error != 0) {
+        static_cast<void>(rename(aside, split.leaf));
+    } else {
+        ::unlinkat(parent, aside.c_str(), 0);
+    }
+    return error;
+}
+
+void MadeDirectories::remember(Made directory) {
+    bytes_ += sizeof directory + directory.path.size();
+    if (bytes_ <= kMaxDirectoryBytes) return made_.push_back(std::move(directory));
+    bytes_ -= sizeof directory + directory.path.size();
+    if (!tree_.options.preserve) return;
+    tree_.callbacks.unset(EntryType::directory, Belonging::mode, directory.path, ENOMEM);
+    tree_.callbacks.unset(EntryType::directory, Belonging::time, directory.path, ENOMEM);
+}
+
+bool MadeDirectories::finish_next() {
+    if (made_.empty()) return false;
+    const Made directory = std::move(made_.back());
+    made_.pop_back();
+    finish(directory);
+    tree_.lent.settled(directory.path);
+    return true;
+}
+
+void MadeDirectories::finish_all() {
+    tree_.basis.close();
+    // Deepest last-made first: setting a child's mode does not change its parent's time, but a closed parent would
+    // bar the way to the child.
+    while (finish_next()) {
+    }
+    // Those that were not sent, or that an earlier run opened up.
+    tree_.lent.give_back([this](const std::string& path, int error_number) {
+        tree_.callbacks.unset(EntryType::directory, Belonging::mode, path, error_number);
+    });
+}
+
+void MadeDirectories::finish_top() {
+    if (top_) finish(*top_);
+}
+
+void MadeDirectories::finish(const Made& directory) {
+    const auto unset = [&](Belonging what, int error_number) {
+        tree_.callbacks.unset(EntryType::directory, what, directory.path, error_number);
+    };
+    int error = 0;
+    struct stat st = {};
+    const UniqueFd fd = tree_.root.open_directory(directory.path, error);
+    if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
+    if (error != 0) return unset(Belonging::mode, error);
+    // Without preserve the umask has already been at work: only the owner's extra rights are to go.
+    const std::uint32_t wanted =
+        tree_.options.preserve ? directory.mode : st.st_mode & (directory.mode | ~mode_bits::kOwner) & mode_bits::kAll;
+    if (error = set_mode(fd.get(), wanted); error != 0) unset(Belonging::mode, error);
+    if (!tree_.options.preserve || mtime_of(st) == directory.mtime) return;
+    if (error = set_file_time(fd.get(), directory.mtime); error != 0) return unset(Belonging::time, error);
+    // One that has had what the disk makes of its time is as it was.
+    struct stat after = {};
+    const bool changed = ::fstat(fd.get(), &after) == 0 && mtime_of(st) != mtime_of(after);
+    if (changed) tree_.lost_times.look(after, directory.path, directory.mtime);
+}
+
+}  // namespace udtx::transfer

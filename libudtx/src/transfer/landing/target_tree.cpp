@@ -1,0 +1,173 @@
+#include "transfer/landing/target_tree.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "os/again.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/landing/clear_way.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+std::uint32_t bits_to_set(const TreeWriterOptions& options) {
+    if (!options.preserve) return 0;
+    return options.set_id ? mode_bits::kAll : mode_bits::kPermissions;
+}
+
+TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWriterCallbacks tell)
+    : root(std::move(root_directory)),
+      claims(root),
+      options(how),
+      callbacks(std::move(tell)),
+      basis(root, {options.hash, options.overwrite, options.by_digest, bits_to_set(options), false}, callbacks.checked),
+      own_files(claims),
+      lent(root, options.journal),
+      unsynced(root) {
+    if (options.root_mode) lent.owe("", *options.root_mode);
+    basis.on_mode_unset([this](const std::string& path, int error_number) {
+        callbacks.unset(EntryType::file, Belonging::mode, path, error_number);
+    });
+    if (options.erase) {
+        eraser.emplace(
+            root, false, claims,
+            EraseCallbacks{[this](const std::string& path) { note_erased(path); },
+                           [this](const std::string& path, const Error& error) { fail(kNoEntry, path, error); },
+                           [this] { return callbacks.checked(0); },
+                           [this](const std::string& directory) { return lent.lend(directory); }});
+    }
+    if (options.journal != nullptr) resume.emplace(root, options.hash, *options.journal, callbacks.checked);
+    committer_.emplace(root, claims, on_commit());
+}
+
+CommitCallbacks TargetTree::on_commit() {
+    CommitCallbacks out;
+    out.delivered = [this](const Commit& commit) {
+        if (commit.type == EntryType::file) under_way.end(commit.path());
+        if (commit.is && !commit.skipped) own_files.add(commit.path(), *commit.is);
+        if (resume && commit.done && !commit.skipped) resume->delivered(*commit.done);
+        commits_.succeeded();
+        commit.skipped ? callbacks.skipped(commit.type) : callbacks.delivered(commit);
+    };
+    out.failed = [this](const Commit& commit, const Error& error) {
+        if (commit.type == EntryType::file) under_way.end(commit.path());
+        callbacks.failed(commit.index, commit.path(), error);
+        if (const auto fatal = commits_.failed(error)) callbacks.fatal(*fatal);
+    };
+    out.unsynced = [this, told = false](const std::string& warning) mutable {
+        if (!std::exchange(told, true)) callbacks.noted(warning);
+    };
+    if (resume) out.batch_over = [this] { resume->flush_delivered(); };
+    return out;
+}
+
+void TargetTree::fail(std::uint64_t index, const std::string& path, const Error& error) {
+    failed_here_ = failed_here_ || error.code != ErrorCode::partial;
+    callbacks.failed(index, path, error);
+    if (const auto fatal = disk_.failed(error)) callbacks.fatal(*fatal);
+}
+
+OnUnset TargetTree::unset_of(const std::string& path) {
+    return
+        [this, &path](Belonging what, int error_number) { callbacks.unset(EntryType::file, what, path, error_number); };
+}
+
+void TargetTree::note_unchanged(EntryType type, const std::string& path) {
+    unsynced.note(split_leaf(path).directory);
+    if (type == EntryType::file) note_own(path);
+    callbacks.unchanged(type);
+}
+
+void TargetTree::note_own(const std::string& path) {
+    struct stat st = {};
+    if (basis.look(path, st)) own_files.add(path, FileId::of(st));
+}
+
+void TargetTree::note_erased(const std::string& path) {
+    unsynced.note(split_leaf(path.substr(0, path.find_last_not_of('/') + 1)).directory);
+    callbacks.erased(path);
+}
+
+bool TargetTree::stays(int error_number) const {
+    return options.overwrite == Overwrite::never && is_barrier(error_number);
+}
+
+Result<bool> TargetTree::make_way(const std::string& path, const std::function<Result<void>()>& ready) {
+    if (!options.occupied || options.overwrite == Overwrite::never || !basis.is_directory(path)) return false;
+    if (auto free = claims.take(path); !free) return free.error();
+    if (auto is_ready = ready(); !is_ready) return is_ready.error();
+    // What else is pending is not to come between.
+    committer_->flush();
+    // What bars the way is the directory that is to go, or the one it is in.
+    const auto clear = [&] { return clear_way(root, path, eraser ? &*eraser : nullptr); };
+    const auto cleared = lent.with(path, clear);
+    return cleared ? Result<bool>(true) : cleared.error();
+}
+
+Result<bool> TargetTree::make_way_for_link(const std::string& path, int parent, const std::string& temporary) {
+    auto way = make_way(path, [&]() -> Result<void> {
+        const int error = try_rename(parent, temporary, "." + temporary);
+        return error == 0 ? Result<void>() : io_error("cannot make link", path, error);
+    });
+    if (!way) remove_from(parent, temporary);
+    return way;
+}
+
+void TargetTree::submit(Commit commit, bool replaces_directory) {
+    commit.replaces_directory = replaces_directory;
+    committer_->submit(std::move(commit));
+    if (replaces_directory) committer_->flush();
+}
+
+Result<TempFile> TargetTree::create_temporary(const std::string& path, std::uint64_t unique,
+                                              const FileAttributes& attributes) {
+    // With a journal the name is ours alone: what stands there was left by a killed run.
+    const auto existing = resume ? TempFile::Existing::replace : TempFile::Existing::refuse;
+    return lent.with(split_leaf(path).directory,
+                     [&] { return TempFile::create(root, path, unique, attributes, existing); });
+}
+
+Result<void> TargetTree::find_room(TempFile& file, std::uint64_t bytes, std::uint64_t more) {
+    auto room = file.find_room(bytes, options.room, more);
+    // What has been replaced meanwhile makes room on the disk; in a quota only a look at it finds that out.
+    if (room || !options.occupied || room.error().system_error == EDQUOT) return room;
+    committer_->flush();
+    return file.find_room(bytes, options.room, more);
+}
+
+std::uint64_t TargetTree::unique_of_file(std::uint64_t index, const std::string& path) const {
+    return resume ? resume->unique_for(path) : options.unique + index;
+}
+
+std::uint64_t TargetTree::unique_of_link(std::uint64_t index, const std::string& path) const {
+    return unique_of_file(index, path + '/');  // no path of a file ends so
+}
+
+Result<void> TargetTree::make_link(const std::string& path, int parent, const std::string& temporary,
+                                   const std::function<int()>& make) const {
+    if (again(make) == 0) return {};
+    // With a journal the name is ours alone: what stands there was left by a killed run.
+    const bool left = errno == EEXIST && resume && ::unlinkat(parent, temporary.c_str(), 0) == 0;
+    return left && again(make) == 0 ? Result<void>() : io_error("cannot make link", path, errno);
+}
+
+void TargetTree::sync_names() {
+    if (std::exchange(names_synced_, true)) return;
+    if (const int error = unsynced.sync_all(); error != 0) fail(kNoEntry, ".", io_error("cannot sync", ".", error));
+}
+
+void TargetTree::tell_lost_times() {
+    if (const std::string text = lost_times.take(); !text.empty()) callbacks.noted(text);
+}
+
+void TargetTree::close_journal(bool complete) {
+    if (!resume || std::exchange(journal_closed_, true)) return;
+    resume->close(complete && !failed_here_);
+}
+
+}  // namespace udtx::transfer
