@@ -10,7 +10,9 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/job/report_pace.hpp"
-#include "transfer/landing/receive_worker.hpp"
+#include "transfer/landing/dry_landing.hpp"
+#include "transfer/landing/stream_landing.hpp"
+#include "transfer/landing/tree_landing.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -412,7 +414,7 @@ Result<bool> ReceiveJob::measure_quota(const DiskSlice& slice) {
 
 std::unique_ptr<Landing> ReceiveJob::make_landing() {
     const message::Offer& offer = *offer_;
-    const WorkerLinks links{queue_, feedback_, report_};
+    const LandingLinks links{queue_, feedback_, report_};
     const TreeRights rights{
         options_.resume, options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
         options_.room,   options_.keep_base, options_.allow_set_id};

@@ -1,10 +1,9 @@
-// The receiver's disk work: does what the protocol thread asks for, operation by operation.
+// Where what is received goes, as the protocol thread asks for it, operation by operation.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job_report.hpp"
@@ -12,15 +11,29 @@
 #include "transfer/landing/disk_quota.hpp"
 #include "transfer/landing/receive_feedback.hpp"
 #include "transfer/landing/receive_ops.hpp"
-#include "transfer/stop_event.hpp"
 
 namespace udtx::transfer {
 
-/// What a landing shares with its job; all of it outlives the landing.
-struct WorkerLinks {
+/// What a landing shares with its job, which outlives it: what it finds is reported here and told to the sender.
+struct LandingLinks {
     const ReceiveQueue& queue;  ///< that it was closed
     ReceiveFeedback& feedback;
     JobReport& report;
+
+    void answer(message::Answer answer) const;
+    void erased(const std::string& path) const;
+    /// Warns the users of both ends.
+    void note(const std::string& text) const;
+    void failed(std::uint64_t index, const std::string& path, const Error& error) const;
+    void unchanged(EntryType type) const;
+    void skipped(EntryType type) const;
+    /// Bytes that were there were read. False: there is no time for more.
+    bool checked(std::uint64_t bytes) const;
+    /// The protocol thread is to look: DELIVERED may have grown, or there is room for more.
+    void wake() const;
+    void confirm(const message::Confirm& confirm) const;
+    /// Nothing more can be taken.
+    void fatal(const Error& error) const;
 };
 
 /// Where a transfer lands. One thread at a time, and none of its calls waits for the sender. Destroyed, it has cleaned
@@ -50,37 +63,22 @@ struct TreeRights {
     RoomLimits room{};          ///< of the disk
     bool keep_base = false;     ///< mode, owner and time of the base itself stay
     bool allow_set_id = false;  ///< set-user-ID and set-group-ID bits of files are kept where the sender says so
+
+    [[nodiscard]] bool keeps_set_id(const message::Offer& offer) const noexcept {
+        return offer.preserve && offer.set_id && allow_set_id;
+    }
+    [[nodiscard]] BasisOptions basis_options(const message::Offer& offer) const;
 };
 
-/// Writes a tree below `base` as the offer says.
-[[nodiscard]] std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer,
-                                                 const TreeRights& rights, const WorkerLinks& links);
-/// Answers for a tree and writes nothing. `base`: null if there is no such directory.
-[[nodiscard]] std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer,
-                                                    const TreeRights& rights, const WorkerLinks& links);
-/// Writes a stream to the file that the offer names; refuses it if something stands there that is to stay.
-[[nodiscard]] std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer,
-                                                 const TreeRights& rights, const WorkerLinks& links);
-/// Drops a stream.
-[[nodiscard]] std::unique_ptr<Landing> land_probe(const WorkerLinks& links);
-/// Writes a stream to a descriptor; waits for whoever reads it, until `stop`.
-[[nodiscard]] std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
-                                                 const WorkerLinks& links);
+/// A file, or another name of one.
+[[nodiscard]] constexpr bool has_content(EntryType type) noexcept {
+    return type == EntryType::file || type == EntryType::hard_link;
+}
 /// For names of temporary files.
 [[nodiscard]] std::uint64_t random_number();
 /// Something besides our own files is in it.
 [[nodiscard]] bool holds_anything(const ConfinedDir& directory);
 [[nodiscard]] bool holds_anything(const std::vector<std::string>& names);
-[[nodiscard]] BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights);
-void count_unchanged(JobReport& report, EntryType type);
-void count_skipped(JobReport& report, EntryType type);
-/// Hands an answer, or the name of a deleted entry, to the protocol thread.
-void hand_over(const WorkerLinks& links, message::Answer answer);
-void hand_over_erased(const WorkerLinks& links, const std::string& path);
-/// Warns the users of both ends.
-void note(const WorkerLinks& links, const std::string& text);
-/// Notes what was not delivered, and has the sender told.
-void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error);
 /// What the receiver has at the end, for CONFIRM.
 [[nodiscard]] message::Totals totals_of(const JobReport& report);
 

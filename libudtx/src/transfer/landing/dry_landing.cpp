@@ -1,3 +1,5 @@
+#include "transfer/landing/dry_landing.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "transfer/landing/basis_files.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/landing/eraser.hpp"
-#include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -25,23 +26,20 @@ namespace {
 /// Says what would become of each file; touches nothing.
 class DryLanding final : public Landing {
   public:
-    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, const WorkerLinks& links)
+    DryLanding(ConfinedDir root, const message::Offer& offer, const TreeRights& rights, const LandingLinks& links)
         : root_(std::move(root)),
           links_(links),
           erase_(offer.erase),
           preserve_(offer.preserve),
-          set_id_(offer.preserve && offer.set_id && rights.allow_set_id),
+          set_id_(rights.keeps_set_id(offer)),
           owner_(offer.owner && ::geteuid() == 0),
           counts_(!rights.plan_told),
           hash_(offer.hash),
-          basis_(root_, basis_options(offer, rights),
-                 [&links = links_](std::uint64_t bytes) {
-                     links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
-                     return !links.queue.closed();
-                 }),
+          basis_(root_, rights.basis_options(offer),
+                 [&links = links_](std::uint64_t bytes) { return links.checked(bytes); }),
           claims_(root_),
           eraser_(root_, true, claims_,
-                  {[&links = links_](const std::string& path) { hand_over_erased(links, path); },
+                  {[&links = links_](const std::string& path) { links.erased(path); },
                    [&links = links_](const std::string& path, const Error& error) {
                        links.report.warn("'" + escape_name(path) + "': " + error.message);
                    },
@@ -53,7 +51,7 @@ class DryLanding final : public Landing {
         if (!hashed_) return false;
         const bool any = basis_.go_on([this](message::Answer answer) {
             answer.changes = hashed_->second;
-            hand_over(links_, std::move(answer));
+            links_.answer(std::move(answer));
         });
         if (!any) basis_.forget(std::exchange(hashed_, std::nullopt)->first);
         return any;
@@ -70,7 +68,7 @@ class DryLanding final : public Landing {
         const EntryType type = of_entry ? latest_->type : EntryType::file;
         const std::uint8_t changes = changes_of(type, path, o.query);
         const auto say = [&](Holding has) {
-            hand_over(links_, {o.query.number, has, 0, {}, changes});
+            links_.answer({o.query.number, has, 0, {}, changes});
             return has;
         };
         std::optional<Holding> has;
@@ -83,13 +81,13 @@ class DryLanding final : public Landing {
         } else {
             has = basis_.answer(o.query, [this, changes](message::Answer answer) {
                 answer.changes = changes;
-                hand_over(links_, std::move(answer));
+                links_.answer(std::move(answer));
             });
         }
         if (has == Holding::same || has == Holding::exists) claims_.note_kept(path);
         const bool is_directory = type == EntryType::directory;
-        if (has == Holding::same && counts_ && !is_directory) count_unchanged(links_.report, type);
-        if (has == Holding::exists && counts_) count_skipped(links_.report, type);
+        if (has == Holding::same && counts_ && !is_directory) links_.unchanged(type);
+        if (has == Holding::exists && counts_) links_.skipped(type);
         if (!has) hashed_.emplace(path, changes);
     }
     void operator()(const op::Unsent& o) {
@@ -97,13 +95,13 @@ class DryLanding final : public Landing {
         for (const std::string& path : o.unsent.paths) eraser_.keep_unsent(path);
     }
     void operator()(const op::Rules& o) {
-        if (auto added = eraser_.add(o.rules); !added) fatal(added.error());
+        if (auto added = eraser_.add(o.rules); !added) links_.fatal(added.error());
     }
     void operator()(const op::Finish& o) {
         if (erase_ && (o.finish.unsent != 0 || links_.report.outcome().failed_count != 0)) {
             links_.report.warn("--delete: nothing would be deleted, since not everything would arrive");
         } else if (erase_) {
-            if (auto begun = eraser_.begin(); !begun) return fatal(begun.error());
+            if (auto begun = eraser_.begin(); !begun) return links_.fatal(begun.error());
         }
         finish_ = true;
     }
@@ -116,7 +114,7 @@ class DryLanding final : public Landing {
         if (erase_ && eraser_.go_on()) return true;
         finish_ = false;
         const message::Confirm confirm{totals_of(links_.report), RootDigest(hash_).finish()};
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+        links_.confirm(confirm);
         return false;
     }
     /// What is there of a directory or a link.
@@ -138,7 +136,7 @@ class DryLanding final : public Landing {
         auto free = claims_.take(path);
         const bool same = !free && !of_entry && basis_.is_same(path, query.size, query.mtime);
         if (same) free = claims_.take(path, EntryClaims::For::keeping);
-        if (!free) hand_over_failure(links_, kNoEntry, path, free.error());
+        if (!free) links_.failed(kNoEntry, path, free.error());
         return !free;
     }
     /// In what that which stands there is not what the sender has, as far as a run would change it.
@@ -174,15 +172,12 @@ class DryLanding final : public Landing {
     bool is_blocked(const std::string& path) {
         if (basis_.must_stay(path) || !basis_.is_directory(path)) return false;
         const auto way = clear_way(root_, path, erase_ ? &eraser_ : nullptr);
-        if (!way) hand_over_failure(links_, kNoEntry, path, way.error());
+        if (!way) links_.failed(kNoEntry, path, way.error());
         return !way;
-    }
-    void fatal(const Error& error) {
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
     }
 
     const ConfinedDir root_;
-    const WorkerLinks links_;
+    const LandingLinks links_;
     std::optional<std::pair<std::string, std::uint8_t>> hashed_;  // what is being hashed for an answer
     std::optional<message::Entry> latest_;                        // a directory or a link, which is asked about at once
     bool erase_;
@@ -200,22 +195,22 @@ class DryLanding final : public Landing {
 /// Nothing is there: no answers, and nothing to delete.
 class EmptyDryLanding final : public Landing {
   public:
-    EmptyDryLanding(const message::Offer& offer, const WorkerLinks& links) : hash_(offer.hash), links_(links) {}
+    EmptyDryLanding(const message::Offer& offer, const LandingLinks& links) : hash_(offer.hash), links_(links) {}
     void take(ReceiveOp op) override {
         if (!std::holds_alternative<op::Finish>(op)) return;
         const message::Confirm confirm{{}, RootDigest(hash_).finish()};
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.confirm = confirm; });
+        links_.confirm(confirm);
     }
 
   private:
     HashAlgorithm hash_;
-    const WorkerLinks links_;
+    const LandingLinks links_;
 };
 
 }  // namespace
 
 std::unique_ptr<Landing> land_nowhere(const ConfinedDir* base, const message::Offer& offer, const TreeRights& rights,
-                                      const WorkerLinks& links) {
+                                      const LandingLinks& links) {
     auto root = base == nullptr ? Result<ConfinedDir>(Error{ErrorCode::file_io, "no such directory"})
                                 : base->subdirectory(join_path(offer.destination));
     const bool active = root.ok() && holds_anything(*root);

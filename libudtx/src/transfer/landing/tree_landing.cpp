@@ -1,18 +1,16 @@
+#include "transfer/landing/tree_landing.hpp"
+
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
-#include <random>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include "transfer/close_codes.hpp"
 #include "transfer/file/belongings.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
-#include "transfer/landing/receive_worker.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
@@ -23,56 +21,49 @@ namespace udtx::transfer {
 
 namespace {
 
-bool is_file(EntryType type) { return type == EntryType::file || type == EntryType::hard_link; }
-
 /// Counts for the final confirmation, kept on two threads: hence in the report and the feedback, under their locks.
-TreeWriterCallbacks callbacks_for(const WorkerLinks& links) {
+TreeWriterCallbacks callbacks_for(const LandingLinks& links) {
     TreeWriterCallbacks out;
     out.delivered = [&links](const Commit& commit) {
         links.report.edit([&](Progress& progress, Outcome& outcome) {
             if (commit.type == EntryType::directory) ++outcome.directories;
             if (commit.type == EntryType::symlink) ++outcome.links;
-            if (!is_file(commit.type)) return;
+            if (!has_content(commit.type)) return;
             ++outcome.files;
             outcome.bytes += commit.size;
             if (commit.kept) ++outcome.kept_files;
             if (commit.kept) outcome.kept_file_bytes += commit.size;
             ++progress.files_done;
         });
-        links.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
+        links.wake();
     };
     out.failed = [&links](std::uint64_t index, const std::string& path, const Error& error) {
-        hand_over_failure(links, index, path, error);
+        links.failed(index, path, error);
     };
     out.kept = [&links](std::uint64_t bytes) {
         links.report.edit([&](Progress&, Outcome& outcome) { outcome.kept_bytes += bytes; });
     };
-    out.unchanged = [&links](EntryType type) { count_unchanged(links.report, type); };
-    out.skipped = [&links](EntryType type) { count_skipped(links.report, type); };
-    out.erased = [&links](const std::string& path) { hand_over_erased(links, path); };
-    out.noted = [&links](const std::string& text) { note(links, text); };
-    out.checked = [&links](std::uint64_t bytes) {
-        links.report.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += bytes; });
-        return !links.queue.closed();
-    };
+    out.unchanged = [&links](EntryType type) { links.unchanged(type); };
+    out.skipped = [&links](EntryType type) { links.skipped(type); };
+    out.erased = [&links](const std::string& path) { links.erased(path); };
+    out.noted = [&links](const std::string& text) { links.note(text); };
+    out.checked = [&links](std::uint64_t bytes) { return links.checked(bytes); };
     out.unset = [&links](EntryType type, Belonging what, const std::string& path, int error_number) {
         Unset unset{what,
-                    is_file(type) ? 1U : 0U,
+                    has_content(type) ? 1U : 0U,
                     type == EntryType::directory ? 1U : 0U,
                     type == EntryType::symlink ? 1U : 0U,
                     path.empty() ? "." : path,
                     std::generic_category().message(error_number)};
         links.report.lacks(unset);
     };
-    out.fatal = [&links](const Error& error) {
-        links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
-    };
+    out.fatal = [&links](const Error& error) { links.fatal(error); };
     return out;
 }
 
 class TreeLanding final : public Landing {
   public:
-    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const WorkerLinks& links)
+    TreeLanding(const ConfinedDir& base, message::Offer offer, const TreeRights& rights, const LandingLinks& links)
         : base_(base), offer_(std::move(offer)), rights_(rights), links_(links) {}
     ~TreeLanding() override {
         if (!writer_) {
@@ -148,7 +139,7 @@ class TreeLanding final : public Landing {
     bool has_looked() {
         const auto over = look_->go_on(base_);
         if (over && !*over) return false;
-        if (!over && !std::exchange(look_failed_, true)) note(links_, over.error().message);
+        if (!over && !std::exchange(look_failed_, true)) links_.note(over.error().message);
         look_.reset();
         return looked_ = true;
     }
@@ -176,17 +167,15 @@ class TreeLanding final : public Landing {
         tell_written();
         const bool same = *root == std::exchange(finish_, std::nullopt)->root;
         const message::Confirm confirm{totals_of(links_.report), *root};
-        links_.feedback.edit([&](ReceiveFeedback::News& news) {
-            if (same) {
-                news.confirm = confirm;
-            } else {
-                news.fatal = Error{ErrorCode::integrity, "the root digests of the two ends differ"};
-            }
-        });
+        if (same) {
+            links_.confirm(confirm);
+        } else {
+            links_.fatal({ErrorCode::integrity, "the root digests of the two ends differ"});
+        }
         return false;
     }
     void tell(message::Answer answer) {
-        if (answering_) hand_over(links_, std::move(answer));
+        if (answering_) links_.answer(std::move(answer));
     }
     void tell_written() {
         links_.report.edit([this](Progress& progress, Outcome& outcome) {
@@ -207,7 +196,7 @@ class TreeLanding final : public Landing {
     const ConfinedDir& base_;
     const message::Offer offer_;
     const TreeRights rights_;
-    const WorkerLinks links_;
+    const LandingLinks links_;
     bool opened_ = false;
     bool answering_ = false;
     std::optional<op::WritePiece> waiting_;  // for the look at the disk
@@ -224,79 +213,9 @@ class TreeLanding final : public Landing {
     std::optional<TreeWriter> writer_;        // none: it could not begin
 };
 
-bool keeps_set_id(const message::Offer& offer, const TreeRights& rights) {
-    return offer.preserve && offer.set_id && rights.allow_set_id;
-}
-
 void say(std::string& notes, const std::string& note) { notes += (notes.empty() ? "" : "; ") + note; }
 
 }  // namespace
-
-std::uint64_t random_number() {
-    std::random_device device;
-    return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
-
-bool holds_anything(const ConfinedDir& directory) {
-    int error = 0;
-    // Where nobody can look there may be something.
-    return holds_anything(names_in(directory.fd(), error)) || error != 0;
-}
-
-bool holds_anything(const std::vector<std::string>& names) {
-    return !std::all_of(names.begin(), names.end(), [](const std::string& name) { return is_transfer_file(name); });
-}
-
-BasisOptions basis_options(const message::Offer& offer, const TreeRights& rights) {
-    const std::uint32_t bits = !offer.preserve               ? 0
-                               : keeps_set_id(offer, rights) ? mode_bits::kAll
-                                                             : mode_bits::kPermissions;
-    return {offer.hash, std::min(offer.overwrite, rights.overwrite), offer.by_digest, bits, offer.dry_run};
-}
-
-void count_unchanged(JobReport& report, EntryType type) {
-    report.edit([type](Progress& progress, Outcome& outcome) {
-        ++outcome.unchanged;
-        if (is_file(type)) ++progress.files_done;
-    });
-}
-
-void count_skipped(JobReport& report, EntryType type) {
-    report.edit([type](Progress& progress, Outcome& outcome) {
-        ++outcome.skipped;
-        if (is_file(type)) ++progress.files_done;
-    });
-}
-
-void hand_over(const WorkerLinks& links, message::Answer answer) {
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.answers.push_back(std::move(answer)); });
-}
-
-void note(const WorkerLinks& links, const std::string& text) {
-    links.report.warn(text);
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.notes.push_back(text); });
-}
-
-void hand_over_erased(const WorkerLinks& links, const std::string& path) {
-    links.report.edit([](Progress&, Outcome& outcome) { ++outcome.erased; });
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.erased.push_back(path); });
-}
-
-void hand_over_failure(const WorkerLinks& links, std::uint64_t index, const std::string& path, const Error& error) {
-    links.report.fail({path, error.code, error.message});
-    // What failed at the sender is known there.
-    if (error.code == ErrorCode::partial) return;
-    links.feedback.edit([&](ReceiveFeedback::News& news) {
-        const auto code = static_cast<std::uint64_t>(close_code_for(error.code));
-        news.failed.push_back({index, code, path, error.message});
-    });
-}
-
-message::Totals totals_of(const JobReport& report) {
-    const Outcome outcome = report.outcome();
-    return {outcome.files,        outcome.directories, outcome.links,   outcome.bytes,  outcome.sent_bytes,
-            outcome.failed_count, outcome.unchanged,   outcome.skipped, outcome.erased, report.progress().files_done};
-}
 
 bool TreeLanding::begun() {
     if (writer_) return !look_ || has_looked();
@@ -309,7 +228,7 @@ bool TreeLanding::begun() {
             mark_in_use(*root_);
             open_journal();
         } else {
-            links_.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = root.error(); });
+            links_.fatal(root.error());
         }
     }
     if (!root_) return true;
@@ -332,16 +251,14 @@ void TreeLanding::open_journal() {
     } else if (!rights_.resume) {
         notes_ = "no resume: the receiver runs with --no-resume";
     } else {
-        opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&feedback = links_.feedback] {
-            feedback.edit([](ReceiveFeedback::News& news) {
-                news.fatal = Error{ErrorCode::refused, "the same transfer was begun anew"};
-            });
+        opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&links = links_] {
+            links.fatal({ErrorCode::refused, "the same transfer was begun anew"});
         });
     }
 }
 
 void TreeLanding::begin() {
-    const BasisOptions basis = basis_options(offer_, rights_);
+    const BasisOptions basis = rights_.basis_options(offer_);
     const bool owner = offer_.owner && ::geteuid() == 0;
     if (offer_.owner && !owner) say(notes_, "owner and group are left: the receiver does not run as root");
     if (offer_.set_id && !rights_.allow_set_id) {
@@ -371,7 +288,7 @@ void TreeLanding::begin() {
                                     owner,
                                     offer_.erase,
                                     occupied,
-                                    keeps_set_id(offer_, rights_),
+                                    rights_.keeps_set_id(offer_),
                                     rights_.room,
                                     !rights_.keep_base || !offer_.destination.empty(),
                                     root_mode_};
@@ -383,7 +300,7 @@ void TreeLanding::begin() {
 }
 
 std::unique_ptr<Landing> land_tree(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                                   const WorkerLinks& links) {
+                                   const LandingLinks& links) {
     return std::make_unique<TreeLanding>(base, offer, rights, links);
 }
 

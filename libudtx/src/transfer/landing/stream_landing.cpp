@@ -1,3 +1,5 @@
+#include "transfer/landing/stream_landing.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -12,7 +14,6 @@
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/commit_batch.hpp"
-#include "transfer/landing/receive_worker.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/leftovers.hpp"
 
@@ -20,14 +21,10 @@ namespace udtx::transfer {
 
 namespace {
 
-void report_fatal(const WorkerLinks& links, const Error& error) {
-    links.feedback.edit([&](ReceiveFeedback::News& news) { news.fatal = error; });
-}
-
 /// Size and digest of a stream as it passes.
 class StreamCheck {
   public:
-    explicit StreamCheck(const WorkerLinks& links, HashAlgorithm hash) : links_(links), hasher_(hash) {}
+    explicit StreamCheck(const LandingLinks& links, HashAlgorithm hash) : links_(links), hasher_(hash) {}
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     void passed(std::span<const std::byte> data) {
@@ -37,7 +34,7 @@ class StreamCheck {
             progress.bytes_done = bytes_;
             outcome.sent_bytes = bytes_;
         });
-        links_.feedback.edit([](ReceiveFeedback::News&) {});  // for DELIVERED
+        links_.wake();
     }
     Result<Digest> compare(const message::Finish& finish) {
         const Digest digest = hasher_.finish();
@@ -50,13 +47,11 @@ class StreamCheck {
             outcome.files = progress.files_done = files;
             outcome.bytes = bytes_;
         });
-        links_.feedback.edit([&](ReceiveFeedback::News& news) {
-            news.confirm = message::Confirm{{files, 0, 0, bytes_, bytes_, 0}, digest};
-        });
+        links_.confirm({{files, 0, 0, bytes_, bytes_, 0}, digest});
     }
 
   private:
-    const WorkerLinks& links_;
+    const LandingLinks& links_;
     Hasher hasher_;
     std::uint64_t bytes_ = 0;
 };
@@ -86,19 +81,17 @@ Error stays(const std::string& name) {
 
 class ProbeLanding final : public Landing {
   public:
-    explicit ProbeLanding(const WorkerLinks& links) : links_(links) {}
-    void take(ReceiveOp /*op*/) override {
-        links_.feedback.edit([](ReceiveFeedback::News&) {});  // room for more
-    }
+    explicit ProbeLanding(const LandingLinks& links) : links_(links) {}
+    void take(ReceiveOp /*op*/) override { links_.wake(); }
 
   private:
-    const WorkerLinks links_;
+    const LandingLinks links_;
 };
 
 /// Takes a stream's bytes until one of them cannot be written.
 class StreamLanding : public Landing {
   public:
-    StreamLanding(const WorkerLinks& links, HashAlgorithm hash) : links_(links), check_(links_, hash) {}
+    StreamLanding(const LandingLinks& links, HashAlgorithm hash) : links_(links), check_(links_, hash) {}
     void take(ReceiveOp op) final {
         if (over_) return;
         if (const auto* bytes = std::get_if<op::StreamBytes>(&op)) {
@@ -118,9 +111,9 @@ class StreamLanding : public Landing {
     virtual void complete(const Digest& digest) = 0;
     void fail(const Error& error) {
         over_ = true;
-        report_fatal(links_, error);
+        links_.fatal(error);
     }
-    const WorkerLinks links_;
+    const LandingLinks links_;
     StreamCheck check_;
 
   private:
@@ -129,7 +122,7 @@ class StreamLanding : public Landing {
 
 class PipeLanding final : public StreamLanding {
   public:
-    PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const WorkerLinks& links)
+    PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const LandingLinks& links)
         : StreamLanding(links, offer.hash), fd_(fd), stop_(stop) {
         struct stat st = {};
         may_block_ = ::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode);
@@ -157,7 +150,7 @@ class PipeLanding final : public StreamLanding {
 class FileLanding final : public StreamLanding {
   public:
     FileLanding(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                const WorkerLinks& links)
+                const LandingLinks& links)
         : StreamLanding(links, offer.hash), name_(offer.destination.back()), room_(rights.room) {
         if (const auto begun = begin(base, offer, rights); !begun) fail(begun.error());
     }
@@ -173,7 +166,7 @@ class FileLanding final : public StreamLanding {
         if (!root) return root.error();
         root_ = std::move(root).value();
         mark_in_use(*root_);
-        keep_existing_ = basis_options(offer, rights).overwrite == Overwrite::never;
+        keep_existing_ = rights.basis_options(offer).overwrite == Overwrite::never;
         // A pipe can be read but once: that it is not wanted is said before it is.
         const Occupant there = occupant_of(*root_, name_);
         if (there == Occupant::directory) return is_directory(name_);
@@ -197,10 +190,10 @@ class FileLanding final : public StreamLanding {
         batch.back().keep_existing = keep_existing_;
         CommitCallbacks callbacks;
         callbacks.delivered = [&](const Commit& commit) {
-            commit.skipped ? report_fatal(links_, stays(name_)) : check_.confirm(digest, 1);
+            commit.skipped ? links_.fatal(stays(name_)) : check_.confirm(digest, 1);
         };
-        callbacks.failed = [&](const Commit&, const Error& error) { report_fatal(links_, error); };
-        callbacks.unsynced = [&](const std::string& warning) { note(links_, warning); };
+        callbacks.failed = [&](const Commit&, const Error& error) { links_.fatal(error); };
+        callbacks.unsynced = [&](const std::string& warning) { links_.note(warning); };
         const BriefRights rights_to(root_->fd());
         EntryClaims claims(*root_);
         commit_batch(*root_, claims, batch, callbacks);
@@ -215,15 +208,15 @@ class FileLanding final : public StreamLanding {
 
 }  // namespace
 
-std::unique_ptr<Landing> land_probe(const WorkerLinks& links) { return std::make_unique<ProbeLanding>(links); }
+std::unique_ptr<Landing> land_probe(const LandingLinks& links) { return std::make_unique<ProbeLanding>(links); }
 
 std::unique_ptr<Landing> land_pipe(int fd, const message::Offer& offer, const StopEvent& stop,
-                                   const WorkerLinks& links) {
+                                   const LandingLinks& links) {
     return std::make_unique<PipeLanding>(fd, offer, stop, links);
 }
 
 std::unique_ptr<Landing> land_file(const ConfinedDir& base, const message::Offer& offer, const TreeRights& rights,
-                                   const WorkerLinks& links) {
+                                   const LandingLinks& links) {
     return std::make_unique<FileLanding>(base, offer, rights, links);
 }
 
