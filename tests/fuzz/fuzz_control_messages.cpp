@@ -4,7 +4,8 @@
 
 #include "fuzz/require.hpp"
 #include "transfer/job/pull_request.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/filter_rules.hpp"
 

@@ -16,6 +16,7 @@
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/send_job.hpp"
 #include "transfer/job/served_job.hpp"
+#include "transfer/message/message_writer.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {44, "whatever names a receiver asks for, nothing from outside of the directory is sent"}};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "transfer/file_digest.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace udtx::fuzz {
 

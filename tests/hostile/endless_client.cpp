@@ -16,7 +16,8 @@
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/file_digest.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "peer_messages.hpp"
+#include "transfer/message/message_writer.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::hostile {

@@ -17,6 +17,8 @@
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "receiver_lies.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
+#include "transfer/message/message_reader.hpp"
 
 namespace {
 

@@ -7,6 +7,8 @@
 
 #include "lies.hpp"
 #include "push_lies.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace udtx::hostile {
 

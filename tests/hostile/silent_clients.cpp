@@ -26,7 +26,7 @@
 #include "common/transport.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace {
 

@@ -1,4 +1,5 @@
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 
 #include <string>
 

@@ -1,4 +1,6 @@
 #include "transfer/job/pull_request.hpp"
+#include "transfer/message/message_reader.hpp"
+#include "transfer/message/message_writer.hpp"
 
 #include <string_view>
 #include <utility>

@@ -10,6 +10,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/report_pace.hpp"
+#include "transfer/message/message_writer.hpp"
 
 namespace udtx::transfer {
 

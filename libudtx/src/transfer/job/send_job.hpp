@@ -12,7 +12,7 @@
 #include "transfer/checksum.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/job/job.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_reader.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/outgoing.hpp"
 #include "transfer/source/pipe_reader.hpp"

@@ -15,6 +15,7 @@
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/job/send_job.hpp"
+#include "transfer/message/message_reader.hpp"
 #include "transfer/pieces/early_data.hpp"
 #include "udtx/rate.hpp"
 

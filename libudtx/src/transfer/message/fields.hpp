@@ -1,4 +1,4 @@
-// Fields of messages and records, read one after the other.
+// Fields of messages and records, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +76,15 @@ class Fields {
 /// As Fields::time() reads it.
 [[nodiscard]] inline bool put_time(wire::Writer& out, const FileTime& time) {
     return out.u64(static_cast<std::uint64_t>(time.seconds)) && out.varint(time.nanoseconds);
+}
+
+/// What Fields::path() reads. False: there is no room.
+inline bool put_path(wire::Writer& out, const std::vector<std::string>& path) {
+    bool ok = out.varint(path.size());
+    for (const std::string& component : path) {
+        ok = ok && out.varint(component.size()) && out.bytes(std::as_bytes(std::span(component)));
+    }
+    return ok;
 }
 
 }  // namespace udtx::transfer

@@ -317,36 +317,4 @@ using Message =
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
                  message::Names, message::Note, message::Found, message::Unset, message::Unsent>;
 
-/// Appends length-prefixed messages to one block of bytes.
-class MessageWriter {
-  public:
-    MessageWriter();
-    /// Text beyond kMaxTextBytes is cut; every other bound is the caller's to keep.
-    void put(const Message& message);
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return out_; }
-    [[nodiscard]] bool empty() const noexcept { return out_.empty(); }
-    void clear() noexcept { out_.clear(); }
-
-  private:
-    std::vector<std::byte> scratch_;
-    std::vector<std::byte> out_;
-};
-
-/// Takes the control stream's bytes in any cut. Holds at most one incomplete message beyond what was fed.
-class MessageReader {
-  public:
-    void feed(std::span<const std::byte> bytes);
-    /// nullopt: more bytes are needed. malformed: the stream cannot be read on.
-    [[nodiscard]] Result<std::optional<Message>> next();
-    /// Of the message that next() would give, whole or not; nullopt: more bytes are needed.
-    [[nodiscard]] std::optional<std::uint8_t> next_type() const;
-
-  private:
-    std::vector<std::byte> buffer_;
-    std::size_t at_ = 0;
-};
-
-/// One message without its length prefix.
-[[nodiscard]] Result<Message> parse_message(std::span<const std::byte> body);
-
 }  // namespace udtx::transfer

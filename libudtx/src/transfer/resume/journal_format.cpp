@@ -40,13 +40,6 @@ bool put(Writer& out, const record::Header& r) {
     return put_type(out, RecordType::header) && out.varint(r.version) && out.u64(r.transfer) &&
            out.u8(static_cast<std::uint8_t>(r.hash));
 }
-bool put_path(Writer& out, const std::vector<std::string>& path) {
-    bool ok = out.varint(path.size());
-    for (const std::string& part : path) {
-        ok = ok && out.varint(part.size()) && out.bytes(std::as_bytes(std::span(part)));
-    }
-    return ok;
-}
 bool put(Writer& out, const record::Partial& r) {
     return put_type(out, RecordType::partial) && out.varint(r.number) && put_path(out, r.path);
 }

@@ -9,7 +9,7 @@
 #include "base/chunk.hpp"
 #include "transfer/bounded_queue.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_writer.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 
 namespace udtx::transfer {

@@ -1,4 +1,4 @@
-#include "transfer/message/messages.hpp"
+#include "transfer/message/message_writer.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -20,12 +20,6 @@ std::span<const std::byte> as_bytes_of(const std::string& text, std::size_t limi
 bool put_bytes(Writer& out, std::span<const std::byte> bytes) { return out.varint(bytes.size()) && out.bytes(bytes); }
 
 bool put_text(Writer& out, const std::string& text) { return put_bytes(out, as_bytes_of(text, kMaxTextBytes)); }
-
-bool put_path(Writer& out, const std::vector<std::string>& path) {
-    bool ok = out.varint(path.size());
-    for (const std::string& component : path) ok = ok && put_bytes(out, as_bytes_of(component, component.size()));
-    return ok;
-}
 
 bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
@@ -232,32 +226,6 @@ void MessageWriter::put(const Message& message) {
     const auto tail = body.written();
     out_.insert(out_.end(), head.begin(), head.end());
     out_.insert(out_.end(), tail.begin(), tail.end());
-}
-
-void MessageReader::feed(std::span<const std::byte> bytes) {
-    if (at_ > 0) {
-        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
-        at_ = 0;
-    }
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-}
-
-Result<std::optional<Message>> MessageReader::next() {
-    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
-    const auto length = in.varint();
-    if (!length) return std::optional<Message>();
-    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
-    const auto body = in.bytes(static_cast<std::size_t>(*length));
-    if (!body) return std::optional<Message>();
-    auto parsed = parse_message(*body);
-    if (!parsed) return parsed.error();
-    at_ += in.position();
-    return std::optional<Message>(std::move(parsed).value());
-}
-
-std::optional<std::uint8_t> MessageReader::next_type() const {
-    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
-    return in.varint() ? in.u8() : std::nullopt;
 }
 
 }  // namespace udtx::transfer

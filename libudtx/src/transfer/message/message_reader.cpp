@@ -1,9 +1,11 @@
+#include "transfer/message/message_reader.hpp"
+
 #include <limits>
 #include <utility>
 
 #include "transfer/message/fields.hpp"
 #include "transfer/message/message_types.hpp"
-#include "transfer/message/messages.hpp"
+#include "wire/cursor.hpp"
 
 namespace udtx::transfer {
 
@@ -383,6 +385,32 @@ Result<Message> parse_message(std::span<const std::byte> body) {
     if (!message) return Error{ErrorCode::malformed, "unknown control message"};
     if (!in.complete()) return Error{ErrorCode::malformed, "malformed control message"};
     return std::move(*message);
+}
+
+void MessageReader::feed(std::span<const std::byte> bytes) {
+    if (at_ > 0) {
+        buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(at_));
+        at_ = 0;
+    }
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+Result<std::optional<Message>> MessageReader::next() {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    const auto length = in.varint();
+    if (!length) return std::optional<Message>();
+    if (*length == 0 || *length > kMaxMessageBytes) return Error{ErrorCode::malformed, "control message too large"};
+    const auto body = in.bytes(static_cast<std::size_t>(*length));
+    if (!body) return std::optional<Message>();
+    auto parsed = parse_message(*body);
+    if (!parsed) return parsed.error();
+    at_ += in.position();
+    return std::optional<Message>(std::move(parsed).value());
+}
+
+std::optional<std::uint8_t> MessageReader::next_type() const {
+    wire::Reader in(std::span<const std::byte>(buffer_).subspan(at_));
+    return in.varint() ? in.u8() : std::nullopt;
 }
 
 }  // namespace udtx::transfer

@@ -1,0 +1,27 @@
+// Messages of the control stream as bytes; docs/transfer-protocol.md has the format.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "transfer/message/messages.hpp"
+
+namespace udtx::transfer {
+
+/// Appends length-prefixed messages to one block of bytes.
+class MessageWriter {
+  public:
+    MessageWriter();
+    /// Text beyond kMaxTextBytes is cut; every other bound is the caller's to keep.
+    void put(const Message& message);
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return out_; }
+    [[nodiscard]] bool empty() const noexcept { return out_.empty(); }
+    void clear() noexcept { out_.clear(); }
+
+  private:
+    std::vector<std::byte> scratch_;
+    std::vector<std::byte> out_;
+};
+
+}  // namespace udtx::transfer
