@@ -7,10 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
-#include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
@@ -26,16 +24,10 @@ namespace {
 constexpr std::size_t kDigestsPerMessage = 64;
 // Small files are gathered up to so many bytes before the protocol thread is woken.
 constexpr std::size_t kEagerBytes = 256U << 10U;
-// Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
-constexpr std::size_t kAskAhead = 16384;
+// Pieces compared in one go, so that others get their turn.
+constexpr std::size_t kKeptAtOnce = 16;
 // On a short path the receiver has spoken by then, and nothing is sent in vain.
 constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
-
-/// It has special bits that the receiver is not to set. Of a directory all but set-user-ID are kept.
-bool loses_bits(const ScannedEntry& entry, bool set_id) {
-    if (set_id || entry.type == EntryType::hard_link || entry.type == EntryType::symlink) return false;
-    return (entry.mode & (entry.type == EntryType::directory ? mode_bits::kSetUser : mode_bits::kSpecial)) != 0;
-}
 
 bool same_version(const struct stat& a, const struct stat& b) {
     // Of one descriptor: an inode number that changes meanwhile, as FUSE may have it, says nothing.
@@ -48,10 +40,12 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
                            OutgoingQueue& out, LateWaker& waker, JobReport& report, ResumeAnswers& answers)
     : roots_(roots),
       options_(std::move(options)),
-      scanned_(scanned),
       report_(report),
       answers_(answers),
       packer_(out, waker),
+      announcer_(roots_, options_, packer_, report_),
+      plan_(options_, packer_, report_),
+      inquiries_(options_, scanned, packer_, announcer_, answers_),
       piece_hasher_(options_.hash),
       root_(options_.hash) {}
 
@@ -61,7 +55,7 @@ DiskStep SourceReader::step() {
     const DiskSlice slice;
     if (!std::exchange(begun_, true)) {
         for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
-        take_decision();
+        inquiries_.take_decision();
         if (options_.tops) send_top();
     }
     for (;;) {
@@ -89,25 +83,22 @@ SourceReader::Wait SourceReader::go_on() {
 }
 
 SourceReader::Wait SourceReader::take_next() {
-    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskEarly);
-    if (waiting_.empty()) {
-        if (!scanned_.over()) {
+    candidate_ = inquiries_.next();
+    if (!candidate_) {
+        if (!inquiries_.over()) {
             packer_.flush();
             return DiskStep::rest();
         }
         finish();
         return DiskStep::over();
     }
-    candidate_ = std::move(waiting_.front());
-    waiting_.pop_front();
-    waiting_bytes_ -= candidate_->entry.size;
     met_ = std::chrono::steady_clock::now();
     meet(candidate_->entry);
     return std::nullopt;
 }
 
 void SourceReader::meet(const ScannedEntry& entry) {
-    if (options_.preserve && loses_bits(entry, options_.set_id)) special_bits_.add(entry.path);
+    announcer_.meet(entry);
     if (entry.type != EntryType::file || !sent_earlier(entry)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;
@@ -118,7 +109,7 @@ void SourceReader::meet(const ScannedEntry& entry) {
 SourceReader::Wait SourceReader::wait_to_send() {
     const Candidate& next = *candidate_;
     if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
-    if (knows_answer(next.query)) return std::nullopt;
+    if (inquiries_.knows_answer(next.query)) return std::nullopt;
     if (!may_begin(next)) return DiskStep::rest();
     const auto waited = std::chrono::steady_clock::now() - met_;
     if (waited >= kBeforeBeginning) return std::nullopt;
@@ -129,21 +120,21 @@ void SourceReader::send(Candidate candidate) {
     ScannedEntry& entry = candidate.entry;
     if (entry.type == EntryType::hard_link && !options_.dry_run) return send_hard_link(std::move(entry));
     if (entry.type != EntryType::file && !options_.dry_run) return send_unread(entry);
-    if (!decided_) return begin_file(std::move(entry), {}, candidate.query);
+    if (!inquiries_.decided()) return begin_file(std::move(entry), {}, candidate.query);
     RemoteHolding holding =
-        active_ ? answers_.take(*candidate.query) : RemoteHolding{Holding::nothing, {}, change::kNew};
-    if (entry.type != EntryType::file) return plan_unread(entry, holding);
+        inquiries_.active() ? answers_.take(*candidate.query) : RemoteHolding{Holding::nothing, {}, change::kNew};
+    if (entry.type != EntryType::file) return plan_.add_unread(entry, holding);
     const bool same = holding.has == Holding::same;
     if (same || holding.has == Holding::exists) note_standing(entry);
-    const bool told = options_.announce_all || options_.owner || options_.attributes || answers_.announce_all();
+    const bool told = options_.announce_all || announcer_.tells_meta() || answers_.announce_all();
     if (same && !options_.dry_run && told) {
         return send_kept(entry, holding.has);
     }
-    if (holding.has == Holding::blocked || holding.has == Holding::exists) note_unreplaced(entry);
+    if (holding.has == Holding::blocked || holding.has == Holding::exists) unreplaced_.add(entry);
     if (holding.has == Holding::blocked) return count_unsent(entry);
     if (same || holding.has == Holding::exists) {
         count_unsent(entry);
-        return plan(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry, holding.changes);
+        return plan_.add(same ? PlannedEntry::Kind::unchanged : PlannedEntry::Kind::skip, entry, holding.changes);
     }
     if (options_.dry_run) return plan_file(std::move(entry), std::move(holding));
     if (holding.has == Holding::file) return send_kept(entry, holding.has);
@@ -164,23 +155,12 @@ void SourceReader::note_standing(const ScannedEntry& entry) {
     });
 }
 
-void SourceReader::announce_unread(const ScannedEntry& entry) {
-    message::Entry m;
-    m.index = next_index_++;
-    m.type = entry.type;
-    m.path = split_path(entry.path);
-    m.mode = entry.mode;
-    m.mtime = entry.mtime;
-    m.target = entry.target;
-    packer_.message(std::move(m));
-}
-
 void SourceReader::send_unread(const ScannedEntry& entry) {
-    announce_unread(entry);
-    if (entry.type != EntryType::directory || !(options_.owner || options_.attributes)) return;
+    announcer_.announce(entry);
+    if (entry.type != EntryType::directory || !announcer_.tells_meta()) return;
     int ignored = 0;
     const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
-    if (fd) send_meta(entry, fd.get(), Others::go);
+    if (fd) announcer_.send_meta(entry, fd.get(), EntryAnnouncer::Others::go);
 }
 
 /// The first of the sources that have no name of their own gives the destination what belongs to it.
@@ -198,73 +178,14 @@ void SourceReader::send_top() {
     send_unread(entry);
 }
 
-void SourceReader::note_unreplaced(const ScannedEntry& entry) {
-    if (entry.linked) unreplaced_.try_emplace(path_key(entry.path));
-}
-
 void SourceReader::send_hard_link(ScannedEntry entry) {
-    for (;;) {
-        const auto first = unreplaced_.find(path_key(entry.target));
-        if (first == unreplaced_.end()) return send_unread(entry);
-        if (first->second.empty()) {
-            first->second = entry.path;
-            break;
-        }
-        entry.target = first->second;
-    }
+    if (unreplaced_.lead(entry)) return send_unread(entry);
     entry.type = EntryType::file;
     entry.target.clear();
     // As any file, it is asked about first.
-    const std::uint64_t query = ask(entry);
+    const std::uint64_t query = inquiries_.ask(entry);
     met_ = std::chrono::steady_clock::now();
     candidate_ = {std::move(entry), query};
-}
-
-void SourceReader::send_meta(const ScannedEntry& entry, int fd, Others others) {
-    message::Meta m;
-    m.index = next_index_ - 1;
-    m.has_owner = options_.owner;
-    m.has_attributes = options_.attributes;
-    m.user = entry.user;
-    m.group = entry.group;
-    if (options_.attributes) {
-        OtherAttributes others_of;
-        const AttributesLeft left = read_attributes(fd, m.attributes, &others_of);
-        if (others_of.capability) capabilities_.add(entry.path);
-        if (others_of.access_list) access_lists_.add(entry.path);
-        if (left.too_many) {
-            report_.warn("'" + escape_name(entry.path) +
-                         "': not all of its extended attributes are sent: they are too many or too large");
-        }
-        if (left.error_number != 0) {
-            const bool directory = entry.type == EntryType::directory;
-            report_.lacks({Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path,
-                           "cannot be read: " + std::generic_category().message(left.error_number)});
-        }
-        m.has_attributes = left.none();
-    }
-    const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
-    if (m.has_owner || news) packer_.message(std::move(m));
-}
-
-void SourceReader::plan(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8_t changes) {
-    if (!options_.dry_run) return;
-    using Kind = PlannedEntry::Kind;
-    report_.edit([&](Progress& progress, Outcome& outcome) {
-        const bool directory = entry.type == EntryType::directory;
-        if (directory && kind != Kind::skip) ++outcome.directories;
-        if (kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
-        if (kind == Kind::make && entry.type == EntryType::hard_link) ++outcome.files;
-        if (kind == Kind::unchanged && !directory) ++outcome.unchanged;
-        if (kind == Kind::skip) ++outcome.skipped;
-        if (entry.type == EntryType::file || entry.type == EntryType::hard_link) ++progress.files_done;
-        if (kind != Kind::send && kind != Kind::update) return;
-        ++outcome.files;
-        outcome.bytes += entry.size;
-    });
-    PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
-    if (options_.planned) options_.planned(planned);
-    if (options_.tell_plan) packer_.message(message::Plan{std::move(planned)});
 }
 
 void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query) {
@@ -286,15 +207,13 @@ void SourceReader::announce(OpenFile& file) {
     const bool sparse = may_have_holes(file.before);
     const auto size = static_cast<std::uint64_t>(file.before.st_size);
     message::Entry m;
-    m.index = file.index = next_index_++;
-    m.path = split_path(file.entry.path);
     m.mode = static_cast<std::uint32_t>(file.before.st_mode) & mode_bits::kAll;
     m.mtime = mtime_of(file.before);
     m.size = size;
     m.sparse = sparse;
     m.whole = file.whole;
-    packer_.message(std::move(m));
-    if (options_.owner || options_.attributes) send_meta(file.entry, file.fd.get(), Others::none);
+    file.index = announcer_.announce(std::move(m), file.entry.path);
+    if (announcer_.tells_meta()) announcer_.send_meta(file.entry, file.fd.get(), EntryAnnouncer::Others::none);
     report_.edit([&](Progress& progress, Outcome&) { progress.current_name = file.entry.path; });
     if (!sparse && size > kPieceBytes) ::posix_fadvise(file.fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     file.cursor.emplace(file.fd.get(), size, sparse);
@@ -318,15 +237,15 @@ void SourceReader::end_file(FileStatus status) {
             note_standing(file.entry);
         }
     } else if (status == FileStatus::skipped) {
-        note_unreplaced(file.entry);
+        unreplaced_.add(file.entry);
         if (file.holding.has == Holding::exists) note_standing(file.entry);
     } else {
-        note_unreplaced(file.entry);
+        unreplaced_.add(file.entry);
         fail(file.entry.path, status, file.error);
     }
     packer_.message(end);
-    const bool told = options_.owner || options_.attributes;
-    if (status == FileStatus::kept && told) send_meta(file.entry, file.fd.get(), Others::go);
+    const bool told = announcer_.tells_meta();
+    if (status == FileStatus::kept && told) announcer_.send_meta(file.entry, file.fd.get(), EntryAnnouncer::Others::go);
     if (packer_.stopped()) return;  // the rest still belongs to the whole
     const bool ends_early = status == FileStatus::kept || status == FileStatus::skipped;
     const std::uint64_t counts = ends_early && file.sent <= kPieceBytes ? 0 : file.sent;
@@ -335,13 +254,10 @@ void SourceReader::end_file(FileStatus status) {
 
 void SourceReader::announce_unreadable(const ScannedEntry& entry, int error_number) {
     message::Entry m;
-    m.index = next_index_++;
-    m.path = split_path(entry.path);
     m.whole = true;
-    packer_.message(m);
-    packer_.message(message::FileEnd{m.index, FileStatus::unreadable, {}});
-    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
-    note_unreplaced(entry);
+    packer_.message(message::FileEnd{announcer_.announce(std::move(m), entry.path), FileStatus::unreadable, {}});
+    count_unsent(entry);
+    unreplaced_.add(entry);
     fail(entry.path, FileStatus::unreadable, error_number);
 }
 
@@ -361,7 +277,7 @@ SourceReader::Wait SourceReader::send_more(OpenFile& file) {
 }
 
 SourceReader::Wait SourceReader::await_holding(OpenFile& file) {
-    if (!knows_answer(file.query)) {
+    if (!inquiries_.knows_answer(file.query)) {
         packer_.flush();
         return DiskStep::rest();
     }
@@ -458,35 +374,184 @@ void SourceReader::flush_digests(OpenFile& file) {
     file.first_unsent_digest += count;
 }
 
+void SourceReader::count_unsent(const ScannedEntry& entry) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total -= entry.data_bytes; });
+}
+
+void SourceReader::send_kept(const ScannedEntry& entry, Holding has) {
+    message::Entry m;
+    m.mode = entry.mode;
+    m.mtime = entry.mtime;
+    m.size = entry.size;
+    packer_.message(message::FileEnd{announcer_.announce(std::move(m), entry.path), FileStatus::kept, {}});
+    if (announcer_.tells_meta()) {
+        int ignored = 0;
+        const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, ignored);
+        if (fd) announcer_.send_meta(entry, fd.get(), EntryAnnouncer::Others::go);
+    }
+    count_unsent(entry);
+    if (has != Holding::file) return;
+    count_kept(entry.size, 0);
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.kept_files;
+        outcome.kept_file_bytes += entry.size;
+    });
+}
+
+void SourceReader::count_kept(std::uint64_t bytes, std::uint64_t counted) {
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.bytes_kept += bytes - counted;
+        outcome.kept_bytes += bytes;
+    });
+}
+
+bool SourceReader::may_be_same(const OpenFile& file) {
+    return file.holding.has == Holding::all_pieces &&
+           static_cast<std::uint64_t>(file.before.st_size) == file.entry.size;
+}
+
+void SourceReader::compare_more(OpenFile& file) {
+    const auto size = static_cast<std::uint64_t>(file.before.st_size);
+    if (file.same_until >= size) return end_comparing(file, true);
+    const std::uint64_t length = piece_length(file.same_until, size - file.same_until);
+    const auto there = file.holding.pieces.find(file.same_until);
+    const bool same = there != file.holding.pieces.end() && there->second.length == length &&
+                      digest_of_source(file, file.same_until, length) == there->second.digest;
+    if (!same) return end_comparing(file, false);
+    file.same_until += length;
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += length; });
+}
+
+void SourceReader::end_comparing(OpenFile& file, bool same) {
+    const auto why = std::exchange(file.compare, OpenFile::Compare::not_now);
+    if (why == OpenFile::Compare::after_first_piece) {
+        if (same) return end_file(FileStatus::kept);
+        return forget_compared(file);
+    }
+    if (why == OpenFile::Compare::before_entry && !same) return announce(file);
+    const std::unique_ptr<OpenFile> closed = std::move(file_);
+    if (why == OpenFile::Compare::before_entry) {
+        note_standing(closed->entry);
+        return send_kept(closed->entry, Holding::all_pieces);
+    }
+    std::uint8_t changes = closed->holding.changes;
+    if (!same) {
+        changes |= change::kContent;
+        return plan_.add_changed(closed->entry, changes);
+    }
+    count_unsent(closed->entry);
+    plan_.add(PlannedEntry::Kind::unchanged, closed->entry, changes);
+}
+
+void SourceReader::forget_compared(OpenFile& file) {
+    // What was sent before is not kept.
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= std::min(file.same_until, file.sent); });
+}
+
+void SourceReader::plan_file(ScannedEntry entry, RemoteHolding holding) {
+    std::uint8_t changes = holding.changes;
+    if (holding.has == Holding::all_pieces) {
+        int error = 0;
+        UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, error);
+        struct stat st = {};
+        if (fd && ::fstat(fd.get(), &st) == 0) {
+            FileDigest digest(options_.hash, entry.size);
+            file_.reset(
+                new OpenFile{std::move(entry), std::move(fd), st, false, std::move(digest), std::move(holding)});
+            file_->compare = OpenFile::Compare::for_plan;
+            return may_be_same(*file_) ? void() : end_comparing(*file_, false);
+        }
+        changes |= change::kContent;
+    }
+    plan_.add_changed(entry, changes);
+}
+
+bool SourceReader::may_begin(const Candidate& candidate) const {
+    return !inquiries_.decided() && candidate.query && !options_.dry_run && candidate.entry.size > kPieceBytes;
+}
+
+FileStatus SourceReader::learn_holding(OpenFile& file) {
+    const std::uint64_t query = *std::exchange(file.query, std::nullopt);
+    if (!inquiries_.active()) return FileStatus::ok;
+    file.holding = answers_.take(query);
+    const Holding has = file.holding.has;
+    if (has == Holding::exists || has == Holding::blocked) return FileStatus::skipped;
+    if (has == Holding::same || has == Holding::file) return FileStatus::kept;
+    if (may_be_same(file)) {
+        file.compare = OpenFile::Compare::after_first_piece;
+    } else {
+        forget_compared(file);
+    }
+    return FileStatus::ok;
+}
+
+void SourceReader::send_range(OpenFile& file) {
+    Extent& range = file.range;
+    const std::uint64_t kept = send_kept_run(file, range);
+    const std::uint64_t first = file.query ? piece_length(range.offset, range.length) : range.length;
+    const std::uint64_t fresh = kept > 0 ? 0 : fresh_run(file, {range.offset, first});
+    if (fresh > 0) {
+        packer_.message(message::Extents{file.index, {{range.offset, fresh}}});
+        will_send(file, {range.offset, fresh});
+    }
+    range.offset += kept + fresh;
+    range.length -= kept + fresh;
+}
+
+std::uint64_t SourceReader::fresh_run(const OpenFile& file, const Extent& range) const {
+    if (file.holding.pieces.empty()) return range.length;
+    std::uint64_t length = piece_length(range.offset, range.length);
+    while (length < range.length && file.holding.pieces.count(range.offset + length) == 0) {
+        length += piece_length(range.offset + length, range.length - length);
+    }
+    return length;
+}
+
+std::uint64_t SourceReader::send_kept_run(OpenFile& file, const Extent& range) {
+    std::vector<ProvenPiece> run;
+    std::uint64_t done = 0;
+    while (done < range.length && run.size() < kKeptAtOnce) {
+        const std::uint64_t offset = range.offset + done;
+        const std::uint64_t length = piece_length(offset, range.length - done);
+        const auto there = file.holding.pieces.find(offset);
+        if (there == file.holding.pieces.end()) break;
+        const bool same = there->second.length == length &&
+                          (offset < file.same_until || digest_of_source(file, offset, length) == there->second.digest);
+        if (same) run.push_back(there->second);
+        file.holding.pieces.erase(there);
+        if (!same) break;
+        done += length;
+    }
+    if (run.empty()) return 0;
+    packer_.message(message::Kept{file.index, {{range.offset, done}}});
+    for (const ProvenPiece& piece : run) {
+        file.digest.add(piece.offset, piece.length, piece.digest);
+        add_digest(file, piece.digest);
+    }
+    count_kept(done, std::min(done, file.same_until - std::min(file.same_until, range.offset)));
+    return done;
+}
+
+Digest SourceReader::digest_of_source(const OpenFile& file, std::uint64_t offset, std::uint64_t length) {
+    if (!block_) block_ = make_page_block(kPieceBytes);
+    const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
+    std::size_t count = 0;
+    // A piece that cannot be read is met once more when it is to be sent.
+    if (read_all_at(file.fd.get(), room, offset, count) != 0 || count != length) return {};
+    piece_hasher_.reset();
+    piece_hasher_.update(room);
+    return piece_hasher_.finish();
+}
+
 void SourceReader::finish() {
-    flush_unsent();
-    warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
-    warn_of(capabilities_, "capabilities are never kept");
-    warn_of(access_lists_, "access control lists are never kept");
-    if (options_.tell_warnings) tell_warnings();
+    inquiries_.flush_unsent();
+    announcer_.tell_left_out();
     message::Finish m;
-    m.entries = next_index_;
+    m.entries = announcer_.count();
     m.data_bytes = data_bytes_;
     m.unsent = report_.unannounced();
     m.root = root_.finish();
     packer_.finish(m);
-}
-
-void SourceReader::tell_warnings() {
-    const Outcome outcome = report_.outcome();
-    for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
-    std::vector<std::string> texts = outcome.warnings;
-    std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
-    // Both count against what a receiver takes.
-    const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size());
-    if (texts.size() > room) texts.resize(room);
-    for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
-}
-
-void SourceReader::warn_of(const LeftOut& left, const char* what) const {
-    if (left.count == 0) return;
-    report_.warn(what + (": " + std::to_string(left.count)) + (left.count == 1 ? " entry has" : " entries have") +
-                 " one, first '" + escape_name(left.first) + "'");
 }
 
 void SourceReader::fail(const std::string& path, FileStatus status, int error_number) {

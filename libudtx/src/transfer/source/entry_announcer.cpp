@@ -1,0 +1,111 @@
+#include "transfer/source/entry_announcer.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "transfer/file/attributes.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+/// It has special bits that the receiver is not to set. Of a directory all but set-user-ID are kept.
+bool loses_bits(const ScannedEntry& entry, bool set_id) {
+    if (set_id || entry.type == EntryType::hard_link || entry.type == EntryType::symlink) return false;
+    return (entry.mode & (entry.type == EntryType::directory ? mode_bits::kSetUser : mode_bits::kSpecial)) != 0;
+}
+
+}  // namespace
+
+std::uint64_t EntryAnnouncer::announce(message::Entry m, const std::string& path) {
+    m.index = next_index_++;
+    m.path = split_path(path);
+    packer_.message(std::move(m));
+    return next_index_ - 1;
+}
+
+void EntryAnnouncer::announce(const ScannedEntry& entry) {
+    message::Entry m;
+    m.type = entry.type;
+    m.mode = entry.mode;
+    m.mtime = entry.mtime;
+    m.target = entry.target;
+    announce(std::move(m), entry.path);
+}
+
+void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others) {
+    message::Meta m;
+    m.index = next_index_ - 1;
+    m.has_owner = options_.owner;
+    m.has_attributes = options_.attributes;
+    m.user = entry.user;
+    m.group = entry.group;
+    if (options_.attributes) {
+        OtherAttributes others_of;
+        const AttributesLeft left = read_attributes(fd, m.attributes, &others_of);
+        if (others_of.capability) capabilities_.add(entry.path);
+        if (others_of.access_list) access_lists_.add(entry.path);
+        if (left.too_many) {
+            report_.warn("'" + escape_name(entry.path) +
+                         "': not all of its extended attributes are sent: they are too many or too large");
+        }
+        if (left.error_number != 0) {
+            const bool directory = entry.type == EntryType::directory;
+            report_.lacks({Belonging::attributes, directory ? 0U : 1U, directory ? 1U : 0U, 0, entry.path,
+                           "cannot be read: " + std::generic_category().message(left.error_number)});
+        }
+        m.has_attributes = left.none();
+    }
+    const bool news = !m.attributes.empty() || (options_.attributes && others == Others::go);
+    if (m.has_owner || news) packer_.message(std::move(m));
+}
+
+void EntryAnnouncer::add_belongings(const ScannedEntry& entry, message::Query& query) const {
+    const bool directory = entry.type == EntryType::directory;
+    if (!directory && entry.type != EntryType::file) return;
+    query.has_owner = options_.owner;
+    query.user = entry.user;
+    query.group = entry.group;
+    if (!options_.attributes) return;
+    int ignored = 0;
+    const UniqueFd fd =
+        roots_[entry.root].directory.open_at(entry.path, directory ? O_RDONLY | O_DIRECTORY : O_RDONLY, 0, ignored);
+    std::vector<message::Attribute> attributes;
+    query.has_attributes = fd && read_attributes(fd.get(), attributes).none();
+    query.attributes = attributes_key(std::move(attributes));
+}
+
+void EntryAnnouncer::meet(const ScannedEntry& entry) {
+    if (options_.preserve && loses_bits(entry, options_.set_id)) special_bits_.add(entry.path);
+}
+
+void EntryAnnouncer::tell_left_out() {
+    warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
+    warn_of(capabilities_, "capabilities are never kept");
+    warn_of(access_lists_, "access control lists are never kept");
+    if (options_.tell_warnings) tell_warnings();
+}
+
+void EntryAnnouncer::tell_warnings() {
+    const Outcome outcome = report_.outcome();
+    for (const Unset& unset : outcome.unset) packer_.message(message::Unset{unset});
+    std::vector<std::string> texts = outcome.warnings;
+    std::erase_if(texts, [](const std::string& text) { return text.starts_with("receiver: "); });
+    // Both count against what a receiver takes.
+    const std::size_t room = kMaxNotes - std::min(kMaxNotes, outcome.unset.size());
+    if (texts.size() > room) texts.resize(room);
+    for (std::string& text : texts) packer_.message(message::Note{std::move(text)});
+}
+
+void EntryAnnouncer::warn_of(const LeftOut& left, const char* what) const {
+    if (left.count == 0) return;
+    report_.warn(what + (": " + std::to_string(left.count)) + (left.count == 1 ? " entry has" : " entries have") +
+                 " one, first '" + escape_name(left.first) + "'");
+}
+
+}  // namespace udtx::transfer
