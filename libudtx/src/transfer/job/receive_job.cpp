@@ -10,9 +10,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/job/report_pace.hpp"
-#include "transfer/landing/dry_landing.hpp"
-#include "transfer/landing/stream_landing.hpp"
-#include "transfer/landing/tree_landing.hpp"
+#include "transfer/message/message_writer.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -23,11 +21,7 @@ constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
 /// So many bytes of ours the sender need not have taken before it gets more of the lists that it makes us answer with.
 constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
-constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
-
-std::uint64_t thousandths(Duration part, Duration whole) {
-    return static_cast<std::uint64_t>(std::clamp(to_seconds(part) / to_seconds(whole), 0.0, 1.0) * 1000.0);
-}
+constexpr std::size_t kStreamBlock = 256U << 10U;
 
 }  // namespace
 
@@ -43,22 +37,17 @@ Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, D
 }
 
 ReceiveJob::ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, DoneCallback done)
-    : options_(std::move(options)), base_(std::move(base)), done_(std::move(done)) {
+    : options_(std::move(options)),
+      base_(std::move(base)),
+      done_(std::move(done)),
+      landing_(options_, waker_, report_),
+      announcements_(options_, base_, landing_.queue(), landing_.feedback(), report_) {
     report_.edit([](Progress&, Outcome& outcome) { outcome.exact = true; });
 }
 
 ReceiveJob::~ReceiveJob() {
     waker_.set(nullptr);
     set_status(Error{ErrorCode::interrupted, "the job was given up"});
-    stop_work();
-    if (task_) task_->end();
-    // What it had no time for.
-    landing_.reset();
-}
-
-void ReceiveJob::stop_work() {
-    if (stop_) stop_->stop();
-    queue_.cancel();
 }
 
 void ReceiveJob::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
@@ -102,22 +91,11 @@ void ReceiveJob::on_stream(Instant now, proto::Connection& connection, StreamId 
     advance(now, connection);
 }
 
-void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    if (ended_ || winding_up_) return;
-    if (!data_) data_ = id;
-    if (*data_ != id) return;
-    assembler_.on_bytes(offset, bytes);
-    const bool any = hand_over_pieces();
-    arriving_ = assembler_.held();
-    // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
-    if (finish_ && (any || assembler_.has_unannounced())) waker_.wake();
-}
-
 UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
     int error = ENOENT;
     UniqueFd fd;
-    if (base_ && offer_) {
-        std::vector<std::string> whole = offer_->destination;
+    if (base_ && announcements_.offer()) {
+        std::vector<std::string> whole = announcements_.offer()->destination;
         whole.push_back(path);
         fd = base_->open_at(join_path(whole), O_RDONLY, 0, error);
     }
@@ -127,7 +105,8 @@ UniqueFd ReceiveJob::open_delivered(const std::string& path) const {
 
 void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     const bool some = !ended_ && takes_answers(connection);
-    ReceiveFeedback::News news = feedback_.take(some ? ReceiveFeedback::Lists::some : ReceiveFeedback::Lists::none);
+    ReceiveFeedback::News news =
+        landing_.feedback().take(some ? ReceiveFeedback::Lists::some : ReceiveFeedback::Lists::none);
     worker_idle_ = worker_idle_ || news.worker_idle;
     if (ended_) return;
     if (news.released_bytes > 0 && data_) connection.release_placed(*data_, news.released_bytes);
@@ -142,33 +121,22 @@ void ReceiveJob::on_wake(Instant now, proto::Connection& connection) {
     if (winding_up_) return say_stopped(now, connection);
     if (news.confirm) return confirm(now, connection, *news.confirm);
     if (now >= next_delivered_) {
-        if (const message::Totals so_far = totals(); so_far != told_) {
+        if (const message::Totals so_far = totals_of(report_); so_far != told_) {
             next_delivered_ = now + report_pace(connection, kDeliveredInterval);
             told_ = so_far;
             send(now, connection, message::Delivered{so_far});
         }
     }
-    tell_load(now, connection);
+    if (!ended_ && now >= next_load_) {
+        next_load_ = now + report_pace(connection, kLoadInterval);
+        if (const auto load = load_.look(now, landing_.busy())) send(now, connection, *load);
+    }
     if (news.more) waker_.wake();
     advance(now, connection);
 }
 
 bool ReceiveJob::takes_answers(proto::Connection& connection) const {
     return control_ && connection.write_capacity(*control_, kMaxAnswersAhead) > 0;
-}
-
-void ReceiveJob::tell_load(Instant now, proto::Connection& connection) {
-    if (!thread_time_) thread_time_.emplace();
-    if (ended_ || now < next_load_) return;
-    next_load_ = now + report_pace(connection, kLoadInterval);
-    const LoadMark mark{now, work_.busy(), thread_time_->needed()};
-    if (load_mark_) {
-        const Duration time = now - load_mark_->at;
-        send(now, connection,
-             message::Load{thousandths(mark.worked - load_mark_->worked, time),
-                           thousandths(mark.needed - load_mark_->needed, time)});
-    }
-    load_mark_ = mark;
 }
 
 void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
@@ -209,36 +177,17 @@ void ReceiveJob::tell_unset(Instant now, proto::Connection& connection) {
     MessageWriter out;
     for (const Unset& unset : report_.outcome().unset) out.put(message::Unset{unset});
     if (!out.empty()) send(now, connection, out);
-    for (const Unset& unset : std::exchange(sender_lacks_, {})) report_.lacks(unset);
-}
-
-std::vector<message::FileFailed> ReceiveJob::fail_absent(AskedFor::Questions questions) {
-    std::vector<message::FileFailed> failed;
-    if (!options_.pull || !finish_) return failed;
-    for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
-        if (absent.may_be_link) {
-            report_.warn("'" + escape_name(absent.name) + "' did not come: it may be a link, and those are left out");
-            continue;
-        }
-        constexpr const char* kWhy = "it was asked for, and the sender did not send it";
-        report_.fail({absent.name, ErrorCode::partial, kWhy});
-        // One that could not read something knows what.
-        if (++absent_ > finish_->unsent) {
-            failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});
-        }
-    }
-    return failed;
+    for (const Unset& unset : announcements_.take_sender_lacks()) report_.lacks(unset);
 }
 
 void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Confirm message) {
-    for (message::FileFailed& failed : fail_absent(AskedFor::Questions::over)) {
+    for (message::FileFailed& failed : announcements_.fail_absent(AskedFor::Questions::over)) {
         send(now, connection, std::move(failed));
         ++message.totals.failures;
     }
-    const std::uint64_t unsent = finish_ ? finish_->unsent - std::min(finish_->unsent, absent_) : 0;
-    if (unsent > 0) {
-        report_.warn("the sender could not read " + std::to_string(unsent) + " of its entries, and cannot name them");
-        report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unsent; });
+    if (const std::uint64_t unnamed = announcements_.unnamed(); unnamed > 0) {
+        report_.warn("the sender could not read " + std::to_string(unnamed) + " of its entries, and cannot name them");
+        report_.edit([&](Progress&, Outcome& outcome) { outcome.failed_count += unnamed; });
     }
     confirm_sent_ = true;
     tell_unset(now, connection);
@@ -246,17 +195,76 @@ void ReceiveJob::confirm(Instant now, proto::Connection& connection, message::Co
     report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::verify; });
     send(now, connection, message);
     if (!options_.confirms_last) return;
-    queue_.cancel();
+    landing_.queue().cancel();
     settle_if_over(true, false);
+}
+
+void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (ended_ || winding_up_) return;
+    if (!data_) data_ = id;
+    if (*data_ != id) return;
+    // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
+    if (announcements_.take_placed(offset, bytes) && announcements_.finished()) waker_.wake();
 }
 
 void ReceiveJob::advance(Instant now, proto::Connection& connection) {
     if (!ended_ && control_) read_control(now, connection);
     if (!ended_ && !winding_up_ && data_ && data_->kind() == StreamKind::ordered) read_data(now, connection);
     if (ended_ || winding_up_) return;
-    hand_over_pieces();
-    arriving_ = assembler_.held();
-    if (auto finished = finish_if_complete(); !finished) end(now, connection, finished.error());
+    if (auto handed = announcements_.hand_over(); !handed) end(now, connection, handed.error());
+}
+
+void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
+    std::array<std::byte, 16384> block{};
+    for (;;) {
+        for (;;) {
+            // A sender that does not take our answers is not asked for more.
+            if (announcements_.too_far_ahead() || !takes_answers(connection)) return;
+            auto next = incoming_.next();
+            if (!next) return end(now, connection, next.error());
+            if (!next->has_value()) break;
+            if (auto taken = announcements_.take(**next); !taken) return give_answer(now, connection, taken.error());
+            if (announcements_.offer()) go_along(now, connection);
+            if (ended_ || winding_up_) return;
+        }
+        const auto got = connection.read(*control_, block);
+        if (got.bytes == 0) return;
+        incoming_.feed(std::span(block).first(got.bytes));
+    }
+}
+
+void ReceiveJob::go_along(Instant now, proto::Connection& connection) {
+    if (!landing_.started()) {
+        probe_ = announcements_.offer()->mode == TransferMode::probe;
+        worker_idle_ = false;
+        worker_over_ = false;  // no other thread looks at it yet
+        landing_.start(base_ ? &*base_ : nullptr, *announcements_.offer(), [this] { settle_if_over(false, true); });
+    }
+    if (!std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
+    if (cap_) set_cap(now, connection, *cap_);
+}
+
+void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
+    // Whoever breaks the protocol gets no more of it.
+    if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
+    end(now, connection, error);
+}
+
+void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
+    while (announcements_.takes_stream()) {
+        if (announcements_.offer()->mode == TransferMode::tree) {
+            return end(now, connection, broken("the data of a tree came on an ordered stream"));
+        }
+        Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
+        const auto got = connection.read(*data_, chunk.writable());
+        if (got.bytes < kStreamBlock / 2) {
+            chunk = Chunk::copy_of(chunk.bytes().first(got.bytes));
+        } else {
+            chunk.truncate(got.bytes);
+        }
+        announcements_.take_stream(std::move(chunk), got.end);
+        if (got.bytes == 0) return;
+    }
 }
 
 void ReceiveJob::send(Instant now, proto::Connection& connection, const Message& message) {
@@ -270,8 +278,6 @@ void ReceiveJob::send(Instant now, proto::Connection& connection, const MessageW
         end(now, connection, written.error());
     }
 }
-
-message::Totals ReceiveJob::totals() { return totals_of(report_); }
 
 void ReceiveJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
     const Error cause{code, reason};
@@ -293,7 +299,7 @@ void ReceiveJob::wind_up(Instant now, proto::Connection& connection, const Error
     if (ended_ || winding_up_) return;
     if (!control_) return end(now, connection, cause);
     winding_up_ = cause;
-    stop_work();
+    landing_.stop();
     discard(connection);
     say_stopped(now, connection);
 }
@@ -310,11 +316,11 @@ void ReceiveJob::discard(proto::Connection& connection) {
 void ReceiveJob::say_stopped(Instant now, proto::Connection& connection) {
     if (!worker_idle_ || std::exchange(stopped_sent_, true)) return;
     // Of the lists what is left; it is less than one turn brings.
-    ReceiveFeedback::News last = feedback_.take(ReceiveFeedback::Lists::all);
+    ReceiveFeedback::News last = landing_.feedback().take(ReceiveFeedback::Lists::all);
     pass_on(now, connection, last);
     tell_unset(now, connection);
     const auto code = static_cast<std::uint64_t>(close_code_for(winding_up_->code));
-    send(now, connection, message::Stopped{code, winding_up_->message, totals()});
+    send(now, connection, message::Stopped{code, winding_up_->message, totals_of(report_)});
 }
 
 void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& error) {
@@ -323,7 +329,7 @@ void ReceiveJob::end(Instant now, proto::Connection& connection, const Error& er
     set_status(error);
     connection.close(now, static_cast<std::uint64_t>(close_code_for(error.code)), error.message);
     // Clean up at once rather than when the connection has drained.
-    stop_work();
+    landing_.stop();
 }
 
 void ReceiveJob::on_closed(const proto::CloseReason& reason) {
@@ -334,7 +340,7 @@ void ReceiveJob::on_closed(const proto::CloseReason& reason) {
     if (probe_ && reason.orderly()) set_status({});
     set_status(Error{code, reason.orderly() ? "the sender ended before everything was confirmed"
                                             : who + escape_line(reason.message)});
-    stop_work();
+    landing_.stop();
     settle_if_over(true, false);
 }
 
@@ -355,91 +361,6 @@ void ReceiveJob::settle_if_over(bool connection_over, bool worker_over) {
         });
     }
     if (done_) done_();
-}
-
-void ReceiveJob::start_worker() {
-    if (options_.to_stream) stop_.emplace();
-    task_.emplace(
-        disk_pools().work, [this] { return work(); }, [this](Error error) { return keep_trouble(std::move(error)); });
-    const auto wake = [this] { task_->wake(); };
-    queue_.call(wake, nullptr);
-    feedback_.call(wake);
-    worker_idle_ = false;
-    worker_over_ = false;  // no other thread looks at it yet
-    task_->wake();
-}
-
-DiskStep ReceiveJob::work() {
-    const DiskSlice slice;
-    if (trouble_) tell_trouble();
-    // The protocol thread closes the queue when nothing more is to be done.
-    while (!queue_.over()) {
-        if (trouble_) {
-            if (!queue_.try_pop()) return DiskStep::rest();
-            continue;
-        }
-        if (!landing_) {
-            const auto measured = measure_quota(slice);
-            if (!measured) return keep_trouble(measured.error());
-            if (!*measured) return DiskStep::rest_for(kBeforeAnotherTry);
-            landing_ = make_landing();
-        }
-        if (!landing_->begun()) return DiskStep::rest_for(kBeforeAnotherTry);
-        if (!feedback_.has_room()) return DiskStep::rest();
-        const WorkClock::Shift shift(work_);
-        if (!landing_->go_on()) {
-            auto next = queue_.try_pop();
-            if (!next) return queue_.over() ? DiskStep::again() : DiskStep::rest();
-            landing_->take(std::move(*next));
-        }
-        landed_ = landing_->held();
-        if (slice.over()) return DiskStep::again();
-    }
-    landing_.reset();
-    look_.reset();
-    landed_ = 0;
-    feedback_.edit([](ReceiveFeedback::News& news) { news.worker_idle = true; });
-    settle_if_over(false, true);
-    return DiskStep::over();
-}
-
-Result<bool> ReceiveJob::measure_quota(const DiskSlice& slice) {
-    const bool writes = base_ && !options_.to_stream && !offer_->dry_run && offer_->mode != TransferMode::probe;
-    if (!writes || !options_.room.quota) return true;
-    if (!look_) look_.emplace(options_.room.quota);
-    const auto over = look_->go_on(*base_, slice);
-    if (over && *over) look_.reset();
-    return over;
-}
-
-std::unique_ptr<Landing> ReceiveJob::make_landing() {
-    const message::Offer& offer = *offer_;
-    const LandingLinks links{queue_, feedback_, report_};
-    const TreeRights rights{
-        options_.resume, options_.overwrite, options_.receipt != nullptr, static_cast<bool>(options_.planned),
-        options_.room,   options_.keep_base, options_.allow_set_id};
-    if (offer.mode == TransferMode::probe) return land_probe(links);
-    if (offer.dry_run) return land_nowhere(base_ ? &*base_ : nullptr, offer, rights, links);
-    if (offer.mode == TransferMode::tree) return land_tree(*base_, offer, rights, links);
-    if (options_.to_stream) return land_pipe(options_.stream_fd, offer, *stop_, links);
-    return land_file(*base_, offer, rights, links);
-}
-
-DiskStep ReceiveJob::keep_trouble(Error error) noexcept {
-    if (!trouble_) {
-        trouble_ = std::move(error);
-        return DiskStep::again();
-    }
-    // Even to tell of it took more than there was.
-    return DiskStep::rest_for(kBeforeAnotherTry);
-}
-
-void ReceiveJob::tell_trouble() {
-    landing_.reset();
-    look_.reset();
-    if (trouble_told_) return;
-    feedback_.edit([this](ReceiveFeedback::News& news) { news.fatal = *trouble_; });
-    trouble_told_ = true;
 }
 
 }  // namespace udtx::transfer

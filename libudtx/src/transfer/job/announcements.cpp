@@ -1,12 +1,13 @@
-// The receiver's reading of the control stream and of an ordered data stream.
+#include "transfer/job/announcements.hpp"
+
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <memory>
 #include <utility>
 
+#include "transfer/close_codes.hpp"
 #include "transfer/job/receive_job.hpp"
 #include "transfer/names.hpp"
+#include "transfer/source/dry_plan.hpp"
 
 namespace udtx::transfer {
 
@@ -20,7 +21,6 @@ constexpr std::uint64_t kMaxKeptBytes = kMaxListItems * kPieceBytes;
 constexpr std::size_t kMaxQueuedOps = 65536;
 // Of pieces, of which the stream's window allows the half, and of names and what belongs to them.
 constexpr std::size_t kMaxQueuedBytes = 128U << 20U;
-constexpr std::size_t kStreamBlock = 256U << 10U;
 constexpr std::size_t kMaxQueuedStreamBytes = 16U << 20U;
 
 /// What an operation with that name takes in the queue.
@@ -40,33 +40,37 @@ Result<void> check_name(const std::vector<std::string>& path) {
 
 }  // namespace
 
-bool ReceiveJob::too_far_ahead() const {
+Announcements::Announcements(ReceiveOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
+                             ReceiveFeedback& feedback, JobReport& report)
+    : options_(options), base_(base), rename_(options.rename), queue_(queue), feedback_(feedback), report_(report) {}
+
+Result<void> Announcements::take(const Message& message) {
+    auto handled = handle(message);
+    if (handled) note(message);
+    return handled;
+}
+
+bool Announcements::take_placed(std::uint64_t offset, std::span<const std::byte> bytes) {
+    assembler_.on_bytes(offset, bytes);
+    const bool any = hand_over_pieces();
+    held_ = assembler_.held();
+    return any || assembler_.has_unannounced();
+}
+
+bool Announcements::takes_stream() const { return !data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes; }
+
+void Announcements::take_stream(Chunk bytes, bool end) {
+    data_ended_ = end;
+    const std::size_t size = bytes.bytes().size();
+    if (size > 0) queue_.push(op::StreamBytes{std::move(bytes)}, size);
+}
+
+bool Announcements::too_far_ahead() const {
     return assembler_.map().open_extents() >= kMaxOpenExtents || assembler_.map().open_bytes() >= kMaxOpenBytes ||
            queue_.size() >= kMaxQueuedOps || queue_.cost() >= kMaxQueuedBytes;
 }
 
-void ReceiveJob::read_control(Instant now, proto::Connection& connection) {
-    std::array<std::byte, 16384> block{};
-    for (;;) {
-        for (;;) {
-            // A sender that does not take our answers is not asked for more.
-            if (too_far_ahead() || !takes_answers(connection)) return;
-            auto next = incoming_.next();
-            if (!next) return end(now, connection, next.error());
-            if (!next->has_value()) break;
-            if (auto handled = handle(**next); !handled) return give_answer(now, connection, handled.error());
-            note(**next);
-            if (offer_ && !std::exchange(accepted_sent_, true)) send(now, connection, message::Accept{});
-            if (offer_ && cap_) set_cap(now, connection, *cap_);
-            if (ended_ || winding_up_) return;
-        }
-        const auto got = connection.read(*control_, block);
-        if (got.bytes == 0) return;
-        incoming_.feed(std::span(block).first(got.bytes));
-    }
-}
-
-void ReceiveJob::note(const Message& message) {
+void Announcements::note(const Message& message) {
     if (options_.receipt == nullptr) return;
     const auto* entry = std::get_if<message::Entry>(&message);
     if (entry == nullptr) return options_.receipt->note(message);
@@ -76,31 +80,7 @@ void ReceiveJob::note(const Message& message) {
     options_.receipt->note(here);
 }
 
-void ReceiveJob::give_answer(Instant now, proto::Connection& connection, const Error& error) {
-    // Whoever breaks the protocol gets no more of it.
-    if (error.code == ErrorCode::refused || error.code == ErrorCode::file_io) return fail(now, connection, error);
-    end(now, connection, error);
-}
-
-void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
-    while (!data_ended_ && offer_ && queue_.cost() < kMaxQueuedStreamBytes) {
-        if (offer_->mode == TransferMode::tree) {
-            return end(now, connection, broken("the data of a tree came on an ordered stream"));
-        }
-        Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
-        const auto got = connection.read(*data_, chunk.writable());
-        data_ended_ = got.end;
-        if (got.bytes == 0) return;
-        if (got.bytes < kStreamBlock / 2) {
-            chunk = Chunk::copy_of(chunk.bytes().first(got.bytes));
-        } else {
-            chunk.truncate(got.bytes);
-        }
-        queue_.push(op::StreamBytes{std::move(chunk)}, got.bytes);
-    }
-}
-
-Result<void> ReceiveJob::handle(const Message& message) {
+Result<void> Announcements::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
     if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
     if (!offer_) return broken("the sender did not begin with an offer");
@@ -123,54 +103,42 @@ Result<void> ReceiveJob::handle(const Message& message) {
     return broken("the sender sent a receiver's message");
 }
 
-Result<void> ReceiveJob::handle(const message::Sources& m) {
+Result<void> Announcements::handle(const message::Sources& m) {
     if (!options_.pull || offer_) return broken("the sender answered a request that was not made");
     if (placed_) return broken("the sender answered a request twice");
     if (auto checked = options_.pull->asked.check(m); !checked) return checked;
     const auto place = options_.pull->place(m);
     if (!place) return place.error();
-    options_.rename = place->rename;
-    options_.directory = place->directory;
+    rename_ = place->rename;
     placed_ = true;
-    if (options_.to_stream || options_.directory.empty()) return {};
-    auto opened = ConfinedDir::open(options_.directory);
+    if (options_.to_stream || place->directory.empty()) return {};
+    auto opened = ConfinedDir::open(place->directory);
     if (!opened) return opened.error();
     base_ = std::move(opened).value();
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Plan& m) {
+Result<void> Announcements::handle(const message::Plan& m) {
     if (!offer_->dry_run || !options_.planned) return broken("a plan that was not asked for");
-    using Kind = PlannedEntry::Kind;
     PlannedEntry entry = m.entry;
     if (auto checked = check_entry(entry.type, split_path(entry.path), entry.target); !checked) return checked;
     entry.path = join_path(renamed(split_path(entry.path)));
-    const bool hard_link = entry.type == EntryType::hard_link;
-    const bool directory = entry.type == EntryType::directory;
-    if (hard_link) entry.target = join_path(renamed(split_path(entry.target)));
+    if (entry.type == EntryType::hard_link) entry.target = join_path(renamed(split_path(entry.target)));
     report_.edit([&](Progress& progress, Outcome& outcome) {
-        if (directory && entry.kind != Kind::skip) ++outcome.directories;
-        if (entry.kind == Kind::make && entry.type == EntryType::symlink) ++outcome.links;
-        if (entry.kind == Kind::make && hard_link) ++outcome.files;
-        if (entry.kind == Kind::unchanged && !directory) ++outcome.unchanged;
-        if (entry.kind == Kind::skip) ++outcome.skipped;
-        if (entry.type == EntryType::file || hard_link) ++progress.files_done;
+        count_planned(entry, progress, outcome);
         progress.files_total = std::max(progress.files_total, progress.files_done);
-        if (entry.kind != Kind::send && entry.kind != Kind::update) return;
-        ++outcome.files;
-        outcome.bytes += entry.size;
     });
     options_.planned(entry);
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Note& m) {
+Result<void> Announcements::handle(const message::Note& m) {
     if (++notes_ > kMaxNotes) return broken("too many notes");
     report_.warn("sender: " + escape_line(m.text));
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Unset& m) {
+Result<void> Announcements::handle(const message::Unset& m) {
     // Who brings things reports for itself.
     if (!options_.pull) return broken("the sender sent a receiver's message");
     if (++notes_ > kMaxNotes) return broken("too many notes");
@@ -178,14 +146,14 @@ Result<void> ReceiveJob::handle(const message::Unset& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Found& m) {
+Result<void> Announcements::handle(const message::Found& m) {
     if (offer_->dry_run) return broken("totals of a dry run");
     found_ = m;
     tell_totals();
     return {};
 }
 
-void ReceiveJob::tell_totals() {
+void Announcements::tell_totals() {
     report_.edit([this](Progress& progress, Outcome&) {
         progress.files_total = std::max({progress.files_total, announced_.files, found_.files});
         progress.bytes_total = std::max(announced_.bytes, found_.bytes);
@@ -193,7 +161,7 @@ void ReceiveJob::tell_totals() {
     });
 }
 
-Result<void> ReceiveJob::handle(const message::Offer& m) {
+Result<void> Announcements::check_offer(const message::Offer& m) const {
     if (offer_) return broken("the sender made two offers");
     if (m.version != kTransferVersion) {
         return broken("the sender speaks another version of the transfer protocol: install the same version");
@@ -219,23 +187,27 @@ Result<void> ReceiveJob::handle(const message::Offer& m) {
     if (m.erase && !options_.allow_erase) {
         return Error{ErrorCode::refused, "--delete is not allowed here: the receiver has to run with --allow-delete"};
     }
+    return {};
+}
+
+Result<void> Announcements::handle(const message::Offer& m) {
+    if (auto checked = check_offer(m); !checked) return checked;
     offer_ = m;
     // Another key's transfer of that number is another one.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
-    probe_ = m.mode == TransferMode::probe;
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
         outcome.dry_run = m.dry_run;
         if (m.mode == TransferMode::stream) progress.files_total = 1;
     });
-    start_worker();
     if (options_.pull && m.erase) {
         for (message::Rules& rules : options_.pull->asked.rules()) queue_rules(std::move(rules));
     }
     return {};
 }
 
-Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target) {
+Result<void> Announcements::check_entry(EntryType type, const std::vector<std::string>& path,
+                                        const std::string& target) {
     if (path.empty() && type == EntryType::directory && next_index_ == 0) {
         const bool asked = offer_->preserve && (!options_.pull || options_.pull->asked.for_contents());
         return asked ? Result<void>() : broken("what belongs to the destination, unasked");
@@ -249,7 +221,7 @@ Result<void> ReceiveJob::check_entry(EntryType type, const std::vector<std::stri
     return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
 }
 
-Result<void> ReceiveJob::handle(const message::Entry& m) {
+Result<void> Announcements::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
     if (auto checked = check_entry(m.type, m.path, m.target); !checked) return checked;
@@ -270,7 +242,7 @@ Result<void> ReceiveJob::handle(const message::Entry& m) {
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }
 
-Result<void> ReceiveJob::handle(const message::Extents& m) {
+Result<void> Announcements::handle(const message::Extents& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("data for no open file");
     for (const Extent& extent : m.extents) {
         if (auto announced = announce(extent); !announced) return announced;
@@ -278,7 +250,7 @@ Result<void> ReceiveJob::handle(const message::Extents& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Kept& m) {
+Result<void> Announcements::handle(const message::Kept& m) {
     if (!current_ || m.index != current_->index || current_->whole) return broken("kept data of no open file");
     for (const Extent& extent : m.extents) {
         if (auto placed = place(extent, kMaxKeptBytes); !placed) return placed;
@@ -288,7 +260,7 @@ Result<void> ReceiveJob::handle(const message::Kept& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Query& m) {
+Result<void> Announcements::handle(const message::Query& m) {
     if (auto checked = check_name(m.path); !checked) return checked;
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
@@ -300,7 +272,7 @@ Result<void> ReceiveJob::handle(const message::Query& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Meta& m) {
+Result<void> Announcements::handle(const message::Meta& m) {
     if (m.index + 1 != next_index_) return broken("attributes of another entry than the latest");
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
@@ -313,7 +285,7 @@ Result<void> ReceiveJob::handle(const message::Meta& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Rules& m) {
+Result<void> Announcements::handle(const message::Rules& m) {
     if (!offer_->erase) return broken("rules of a deletion that was not offered");
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
@@ -325,13 +297,13 @@ Result<void> ReceiveJob::handle(const message::Rules& m) {
     return {};
 }
 
-void ReceiveJob::queue_rules(message::Rules m) {
+void Announcements::queue_rules(message::Rules m) {
     std::size_t cost = sizeof m;
     for (const auto& rule : m.rules) cost += sizeof rule + rule.pattern.size();
     queue_.push(op::Rules{std::move(m)}, cost);
 }
 
-Result<void> ReceiveJob::handle(const message::Unsent& m) {
+Result<void> Announcements::handle(const message::Unsent& m) {
     if (!offer_->erase) return broken("names for a deletion that was not offered");
     message::Unsent unsent;
     std::size_t cost = sizeof m;
@@ -345,7 +317,7 @@ Result<void> ReceiveJob::handle(const message::Unsent& m) {
     return {};
 }
 
-Result<void> ReceiveJob::place(const Extent& extent, std::uint64_t longest) {
+Result<void> Announcements::place(const Extent& extent, std::uint64_t longest) {
     const bool fits = extent.length > 0 && extent.length <= longest && extent.offset >= current_->announced_to &&
                       extent.offset <= current_->size && extent.length <= current_->size - extent.offset;
     if (!fits) return broken("an extent outside of its file");
@@ -354,17 +326,17 @@ Result<void> ReceiveJob::place(const Extent& extent, std::uint64_t longest) {
     return {};
 }
 
-std::vector<std::string> ReceiveJob::renamed(std::vector<std::string> path) const {
-    if (!options_.rename.empty() && !path.empty()) path.front() = options_.rename;
+std::vector<std::string> Announcements::renamed(std::vector<std::string> path) const {
+    if (!rename_.empty() && !path.empty()) path.front() = rename_;
     return path;
 }
 
-void ReceiveJob::note_hole(std::uint64_t end) {
+void Announcements::note_hole(std::uint64_t end) {
     const std::uint64_t begin = current_->announced_to;
     if (end > begin) queue_.push(op::Hole{current_->index, {begin, end - begin}}, sizeof(ReceiveOp));
 }
 
-Result<void> ReceiveJob::announce(const Extent& extent) {
+Result<void> Announcements::announce(const Extent& extent) {
     if (auto placed = place(extent, kMaxExtentBytes); !placed) return placed;
     if (!assembler_.announce(extent)) return broken("an extent outside of its file");
     current_->announced += extent.length;
@@ -373,7 +345,7 @@ Result<void> ReceiveJob::announce(const Extent& extent) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Digests& m) {
+Result<void> Announcements::handle(const message::Digests& m) {
     const std::uint64_t announced = assembler_.map().latest_file_pieces();
     const bool fits =
         current_ && m.index == current_->index && m.first <= announced && m.digests.size() <= announced - m.first;
@@ -386,7 +358,7 @@ Result<void> ReceiveJob::handle(const message::Digests& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::FileEnd& m) {
+Result<void> Announcements::handle(const message::FileEnd& m) {
     if (!current_ || m.index != current_->index) return broken("the end of no open file");
     if (m.status == FileStatus::ok) note_hole(current_->size);
     queue_.push(op::EndFile{m, assembler_.map().latest_file_pieces()}, sizeof(ReceiveOp));
@@ -399,7 +371,7 @@ Result<void> ReceiveJob::handle(const message::FileEnd& m) {
     return {};
 }
 
-Result<void> ReceiveJob::handle(const message::Finish& m) {
+Result<void> Announcements::handle(const message::Finish& m) {
     if (current_) return broken("FINISH inside of a file");
     if (m.entries != next_index_) return broken("FINISH counts other entries than were announced");
     const bool tree = offer_->mode == TransferMode::tree;
@@ -416,7 +388,7 @@ Result<void> ReceiveJob::handle(const message::Finish& m) {
     return {};
 }
 
-bool ReceiveJob::hand_over_pieces() {
+bool Announcements::hand_over_pieces() {
     const bool any = !assembler_.whole().empty();
     for (WholePiece& piece : assembler_.whole()) {
         const auto cost = static_cast<std::size_t>(piece.piece.length);
@@ -426,7 +398,9 @@ bool ReceiveJob::hand_over_pieces() {
     return any;
 }
 
-Result<void> ReceiveJob::finish_if_complete() {
+Result<void> Announcements::hand_over() {
+    hand_over_pieces();
+    held_ = assembler_.held();
     if (!finish_ || finish_queued_) return {};
     if (offer_->mode == TransferMode::tree) {
         if (assembler_.has_unannounced()) return broken("more data than was announced");
@@ -438,5 +412,29 @@ Result<void> ReceiveJob::finish_if_complete() {
     queue_.push(op::Finish{*finish_}, 0);
     return {};
 }
+
+std::vector<message::FileFailed> Announcements::fail_absent(AskedFor::Questions questions) {
+    std::vector<message::FileFailed> failed;
+    if (!options_.pull || !finish_) return failed;
+    for (AskedFor::Absent& absent : options_.pull->asked.take_absent(questions)) {
+        if (absent.may_be_link) {
+            report_.warn("'" + escape_name(absent.name) + "' did not come: it may be a link, and those are left out");
+            continue;
+        }
+        constexpr const char* kWhy = "it was asked for, and the sender did not send it";
+        report_.fail({absent.name, ErrorCode::partial, kWhy});
+        // One that could not read something knows what.
+        if (++absent_ > finish_->unsent) {
+            failed.push_back({kNoEntry, static_cast<std::uint64_t>(CloseCode::file_io), std::move(absent.name), kWhy});
+        }
+    }
+    return failed;
+}
+
+std::uint64_t Announcements::unnamed() const {
+    return finish_ ? finish_->unsent - std::min(finish_->unsent, absent_) : 0;
+}
+
+std::vector<Unset> Announcements::take_sender_lacks() { return std::exchange(sender_lacks_, {}); }
 
 }  // namespace udtx::transfer
