@@ -1,0 +1,89 @@
+#include "transfer/landing/made_directories.hpp"
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "target_tree_rig.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+struct stat status_of(const fs::path& path) {
+    struct stat out = {};
+    REQUIRE(::stat(path.c_str(), &out) == 0);
+    return out;
+}
+
+TreeWriterOptions preserving() {
+    TreeWriterOptions out;
+    out.preserve = true;
+    return out;
+}
+
+bool make_directory(TargetTreeRig& rig, MadeDirectories& directories, const std::string& path) {
+    return directories.make(rig.entry(EntryType::directory, path), path);
+}
+
+}  // namespace
+
+TEST_CASE("a directory is its owner's to write in until it is finished, and those in it are finished before it") {
+    TargetTreeRig rig(preserving());
+    MadeDirectories directories(*rig.tree);
+    rig.mode = 0500;
+    REQUIRE(make_directory(rig, directories, "outer"));
+    REQUIRE(make_directory(rig, directories, "outer/inner"));
+    CHECK((status_of(rig.temp / "outer").st_mode & 0777) == 0700);
+    CHECK(directories.held() > 0);
+
+    REQUIRE(directories.finish_next());
+    CHECK((status_of(rig.temp / "outer/inner").st_mode & 0777) == 0500);
+    CHECK((status_of(rig.temp / "outer").st_mode & 0777) == 0700);
+    REQUIRE(directories.finish_next());
+    CHECK((status_of(rig.temp / "outer").st_mode & 0777) == 0500);
+    CHECK(status_of(rig.temp / "outer").st_mtime == 1'000'000'000);
+    CHECK_FALSE(directories.finish_next());
+    fs::permissions(rig.temp / "outer", fs::perms::owner_all);
+    fs::permissions(rig.temp / "outer/inner", fs::perms::owner_all);
+}
+
+TEST_CASE("a directory takes the place of a file, and of nothing where that is to stay") {
+    TreeWriterOptions options;
+    SECTION("it may be replaced") {
+        TargetTreeRig rig(options);
+        MadeDirectories directories(*rig.tree);
+        write_file(rig.temp / "name", "a file");
+        write_file(rig.temp / "name2", "a file");
+        CHECK(make_directory(rig, directories, "name"));
+        CHECK(fs::is_directory(rig.temp / "name"));
+        CHECK(read_file(rig.temp / "name2") == "a file");
+    }
+    SECTION("it stays") {
+        options.overwrite = Overwrite::never;
+        TargetTreeRig rig(options);
+        MadeDirectories directories(*rig.tree);
+        write_file(rig.temp / "name", "a file");
+        CHECK_FALSE(make_directory(rig, directories, "name"));
+        CHECK(read_file(rig.temp / "name") == "a file");
+        CHECK(rig.skipped == 1);
+        CHECK(rig.failed.empty());
+    }
+}
+
+TEST_CASE("the destination itself gets what belongs to a source only where it may") {
+    TreeWriterOptions options = preserving();
+    options.own_top = GENERATE(false, true);
+    TargetTreeRig rig(options);
+    MadeDirectories directories(*rig.tree);
+    rig.mode = 0750;
+    const auto before = status_of(rig.temp.path()).st_mtime;
+    CHECK(directories.take_top(rig.entry(EntryType::directory, "")) == options.own_top);
+    directories.finish_all();
+    directories.finish_top();
+    CHECK(status_of(rig.temp.path()).st_mtime == (options.own_top ? 1'000'000'000 : before));
+}
