@@ -10,7 +10,9 @@
 
 namespace udtx {
 
+/// IP address and UDP port; a value, equal if all of it is. Family::none: no address.
 struct Address {
+    /// Which IP, if any.
     enum class Family : std::uint8_t { none, v4, v6 };
 
     Family family = Family::none;

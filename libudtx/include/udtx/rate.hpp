@@ -8,6 +8,7 @@
 
 namespace udtx {
 
+/// A data rate; infinite: no limit. Without a value: zero.
 class Rate {
   public:
     constexpr Rate() noexcept = default;

@@ -48,6 +48,7 @@ inline constexpr std::size_t kSendHolds = 5;
 /// By SendHold.
 using HoldTimes = std::array<Duration, kSendHolds>;
 
+/// Figures of one path since it was opened.
 struct PathStats {
     PathId id;
     PathState state = PathState::active;
@@ -80,6 +81,7 @@ struct PathStats {
     Duration blocked{};  ///< time in which it carried nothing but probes: suspended, or left out by the scheduler
 };
 
+/// Figures of one connection since it began, and of each of its paths.
 struct ConnectionStats {
     std::vector<PathStats> paths;
     std::uint64_t stream_bytes_sent = 0;      ///< stream payload, first transmissions

@@ -11,6 +11,7 @@ namespace udtx {
 
 using Duration = std::chrono::nanoseconds;
 
+/// Names the type of a time, as std::chrono wants it, and has no time to tell.
 struct CoreClock {
     using rep = std::int64_t;
     using period = std::nano;
