@@ -9,11 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/process.hpp"
 #include "common/text.hpp"
-
-#ifndef UDTX_VERSION
-#error "UDTX_VERSION is set by the build"
-#endif
 
 namespace udtx::apps {
 namespace {
@@ -118,7 +115,7 @@ void use_house_style(CLI::App& app) {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.allow_extras();
     app.set_help_flag("-h,--help", "Print this text and exit");
-    app.set_version_flag("--version", app.get_name() + " " + UDTX_VERSION, "Print the version and exit");
+    app.set_version_flag("--version", app.get_name() + " " + program_version(), "Print the version and exit");
     app.get_formatter()->column_width(34);
 }
 

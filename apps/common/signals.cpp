@@ -37,7 +37,7 @@ void restore_ignored(sigset_t& defaults) noexcept {
     for (const int signal : kIgnored) sigaddset(&defaults, signal);
 }
 
-SignalWatch::SignalWatch() {
+SignalWaiter::SignalWaiter() {
     std::array<int, 2> ends{};
     if (::pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
     read_end_ = ends[0];
@@ -60,14 +60,14 @@ SignalWatch::SignalWatch() {
     for (const int signal : kIgnored) std::signal(signal, SIG_IGN);
 }
 
-SignalWatch::~SignalWatch() {
+SignalWaiter::~SignalWaiter() {
     for (const int signal : kSignals) std::signal(signal, SIG_DFL);
     g_pipe = -1;
     ::close(read_end_);
     ::close(write_end_);
 }
 
-std::optional<int> SignalWatch::wait(std::chrono::milliseconds timeout) {
+std::optional<int> SignalWaiter::wait(std::chrono::milliseconds timeout) {
     pollfd entry{read_end_, POLLIN, 0};
     if (::poll(&entry, 1, static_cast<int>(timeout.count())) <= 0) return std::nullopt;
     unsigned char byte = 0;
@@ -75,7 +75,7 @@ std::optional<int> SignalWatch::wait(std::chrono::milliseconds timeout) {
     return static_cast<int>(byte);
 }
 
-void SignalWatch::wake() {
+void SignalWaiter::wake() {
     const unsigned char byte = 0;
     [[maybe_unused]] const ssize_t n = again([&] { return ::write(write_end_, &byte, 1); });
 }

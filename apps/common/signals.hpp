@@ -12,12 +12,15 @@ namespace udtx::apps {
 
 /// One object a process, made before any thread. SIGPIPE and SIGXFSZ are ignored from then on: a closed pipe and a file
 /// that is too long are errors of write(). So are SIGUSR1 and SIGUSR2.
-class SignalWatch {
+class SignalWaiter {
   public:
-    SignalWatch();
-    ~SignalWatch();
-    SignalWatch(const SignalWatch&) = delete;
-    SignalWatch& operator=(const SignalWatch&) = delete;
+    /// So often whoever waits for something else as well looks whether it has come.
+    static constexpr std::chrono::milliseconds kTurn{100};
+
+    SignalWaiter();
+    ~SignalWaiter();
+    SignalWaiter(const SignalWaiter&) = delete;
+    SignalWaiter& operator=(const SignalWaiter&) = delete;
 
     /// The next signal, or nothing after `timeout` or wake().
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds timeout);
@@ -49,7 +52,7 @@ class Interruption {
     Instant first_{};
 };
 
-/// Adds those that a SignalWatch ignores: a child is to have them as we had.
+/// Adds those that a SignalWaiter ignores: a child is to have them as we had.
 void restore_ignored(sigset_t& defaults) noexcept;
 
 [[nodiscard]] const char* signal_name(int signal) noexcept;

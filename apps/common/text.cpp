@@ -164,4 +164,10 @@ std::optional<std::string> nearest(std::string_view typed, std::span<const std::
     return *best;
 }
 
+std::string quoted_for_shell(const std::string& word) {
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
 }  // namespace udtx::apps

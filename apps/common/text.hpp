@@ -29,5 +29,7 @@ struct LinePart {
 [[nodiscard]] std::string fit_parts(std::vector<LinePart> parts, std::size_t columns);
 /// The flag that the user probably meant, if any is near enough.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
+/// As one word of a shell, whatever is in it.
+[[nodiscard]] std::string quoted_for_shell(const std::string& word);
 
 }  // namespace udtx::apps

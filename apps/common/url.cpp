@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kScheme = "udtx://";
 
-Error bad(std::string_view text, std::string_view why) {
+Error no_url(std::string_view text, std::string_view why) {
     return {ErrorCode::invalid_argument,
             "destination '" + std::string(text) +
                 "' is neither [user@]HOST:PATH nor udtx://HOST:PORT/[subdir]: " + std::string(why)};
@@ -49,33 +49,35 @@ std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
 bool looks_like_url(std::string_view text) noexcept { return text.starts_with(kScheme); }
 
 Result<Url> parse_url(std::string_view text) {
-    if (!looks_like_url(text)) return bad(text, "it must start with udtx://");
+    if (!looks_like_url(text)) return no_url(text, "it must start with udtx://");
     std::string_view rest = text.substr(kScheme.size());
     const std::size_t slash = rest.find('/');
     std::string_view where = rest.substr(0, slash);
     Url url;
     if (slash != std::string_view::npos) url.path = percent_decode(rest.substr(slash + 1));
-    if (url.path.find('\0') != std::string::npos) return bad(text, "the path holds a zero byte");
-    if (where.find('@') != std::string_view::npos) return bad(text, "no user name can be given, keys say who you are");
+    if (url.path.find('\0') != std::string::npos) return no_url(text, "the path holds a zero byte");
+    if (where.find('@') != std::string_view::npos)
+        return no_url(text, "no user name can be given, keys say who you are");
 
     std::optional<std::string_view> port;
     if (where.starts_with('[')) {
         const std::size_t close = where.find(']');
-        if (close == std::string_view::npos) return bad(text, "']' is missing after the IPv6 address");
+        if (close == std::string_view::npos) return no_url(text, "']' is missing after the IPv6 address");
         url.host = where.substr(1, close - 1);
         const std::string_view after = where.substr(close + 1);
-        if (!after.empty() && after.front() != ':') return bad(text, "after ']' comes :PORT or /");
+        if (!after.empty() && after.front() != ':') return no_url(text, "after ']' comes :PORT or /");
         if (!after.empty()) port = after.substr(1);
     } else {
         const std::size_t colon = where.find(':');
-        if (colon != where.rfind(':')) return bad(text, "write IPv6 addresses in brackets, as in udtx://[::1]:7011/");
+        if (colon != where.rfind(':'))
+            return no_url(text, "write IPv6 addresses in brackets, as in udtx://[::1]:7011/");
         url.host = where.substr(0, colon);
         if (colon != std::string_view::npos) port = where.substr(colon + 1);
     }
-    if (url.host.empty()) return bad(text, "the host is missing");
+    if (url.host.empty()) return no_url(text, "the host is missing");
     if (port) {
         const auto number = parse_port(*port);
-        if (!number) return bad(text, "the port must be a number from 1 to 65535");
+        if (!number) return no_url(text, "the port must be a number from 1 to 65535");
         url.port = *number;
         url.port_given = true;
     }

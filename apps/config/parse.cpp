@@ -7,10 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/ssh_target.hpp"
 #include "config/generate.hpp"
-#include "config/known_settings.hpp"
 #include "config/show.hpp"
-#include "ssh/ssh_target.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -47,11 +46,11 @@ std::string user_file(const std::string& home) {
     return home.empty() ? std::string() : home + "/.config/udtx/config";
 }
 
-Result<Layers> process_layers(const std::string& named_file) {
+Result<Layers> process_layers(const std::string& named_file, std::vector<std::string> known) {
     Layers layers{.files = {},
                   .environment = [](const std::string& name) { return std::getenv(name.c_str()); },
                   .home = from_environment("HOME"),
-                  .known = known_settings()};
+                  .known = std::move(known)};
     if (named_file == kNoFile) return layers;
     const std::string user = named_file.empty() ? user_file(layers.home) : named_file;
     for (const std::string& path : {user, std::string(kSystemFile)}) {
@@ -107,22 +106,21 @@ Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::strin
 }
 
 Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string>& arguments,
-                                    const std::function<std::string()>& target,
-                                    const std::function<Subcommands()>& subcommands) {
+                                    const std::function<std::string()>& target, const ToolFlags& flags) {
     OwnFlags own;
     own.add_to(app);
     Configured result;
-    const auto typed = parse_arguments(app, arguments, known_settings);
+    const auto typed = parse_arguments(app, arguments, flags.known);
     if (!typed) return typed.error();
     result.text = *typed;
     if (result.text) return result;
     if (!own.generate.empty()) {
-        auto text = generate_text(app, subcommands(), own.generate);
+        auto text = generate_text(app, flags.subcommands(), own.generate);
         if (!text) return text.error();
         result.text = std::move(*text);
         return result;
     }
-    const auto layers = process_layers(own.file);
+    const auto layers = process_layers(own.file, flags.known());
     if (!layers) return layers.error();
     auto configured = parse_with_layers(app, arguments, target, *layers);
     if (configured && own.show) configured->text = show_config(app, *configured, *layers);
@@ -130,10 +128,9 @@ Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string
 }
 
 Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
-                                 const std::function<std::string()>& target,
-                                 const std::function<Subcommands()>& subcommands, Origins& origins,
+                                 const std::function<std::string()>& target, const ToolFlags& flags, Origins& origins,
                                  const std::function<Result<void>()>& check) {
-    auto parsed = parse_configured(app, arguments, target, subcommands);
+    auto parsed = parse_configured(app, arguments, target, flags);
     if (!parsed || parsed->text) return parsed;
     origins = parsed->origins;
     if (const auto checked = check(); !checked) return with_short_name(app, origins.attribute(checked.error()));

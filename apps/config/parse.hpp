@@ -32,15 +32,19 @@ struct Configured {
 /// The name that a target as typed, "udtx://HOST:PORT/x" or "[user@]HOST:PATH", is looked up by; empty if it has none.
 [[nodiscard]] std::string host_of(std::string_view target);
 
+/// What is asked for only where it is needed.
+struct ToolFlags {
+    std::function<Subcommands()> subcommands;         ///< for completion
+    std::function<std::vector<std::string>()> known;  ///< the settings of both tools, which share their files
+};
+
 /// Parses; what is not typed comes from the environment and the files. `target` says, of an app that has parsed, whom
-/// this run dials. `subcommands` is asked for completion.
+/// this run dials.
 Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string>& arguments,
-                                    const std::function<std::string()>& target,
-                                    const std::function<Subcommands()>& subcommands);
+                                    const std::function<std::string()>& target, const ToolFlags& flags);
 /// The same, then `check` of the command that was filled. `origins` is where its values came from; an error names it.
 Result<Configured> parse_checked(CLI::App& app, const std::vector<std::string>& arguments,
-                                 const std::function<std::string()>& target,
-                                 const std::function<Subcommands()>& subcommands, Origins& origins,
+                                 const std::function<std::string()>& target, const ToolFlags& flags, Origins& origins,
                                  const std::function<Result<void>()>& check);
 /// The first with given layers instead of this process's environment.
 Result<Configured> parse_with_layers(CLI::App& app, const std::vector<std::string>& arguments,

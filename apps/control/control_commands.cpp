@@ -6,22 +6,13 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "report/output.hpp"
+#include "observe/output.hpp"
+#include "options/subcommands.hpp"
 
 namespace udtx::apps {
 namespace {
 
 constexpr std::string_view kRate = "rate ";
-constexpr const char* kControlFooter =
-    "%ctl                        list the running transfers of this user: who, which end, what, from where to where;\n"
-    "                            one JSON object a line where standard output is no terminal\n"
-    "%ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
-    "%ctl PID|SOCKET rate off    no cap\n"
-    "%ctl PID|SOCKET rate auto   the cap of its command line again\n"
-    "%ctl PID|SOCKET status      how it goes, as one JSON object\n"
-    "PID is that of udtx-send or udtx-recv; with udtx-recv --listen the cap is that of all senders together,\n"
-    "and one that fetches answers status only.\n";
-
 Result<std::string> set_rate(RateGovernor& rates, const std::string& text) {
     std::optional<Rate> wish;
     if (text == "off") {
@@ -77,25 +68,7 @@ ExitCode list_transfers(Log& log, bool json) {
     return print_output(log, text, ExitCode::ok);
 }
 
-/// The footer names the tool that was asked.
-std::string footer_of(const std::string& tool) {
-    std::string text = kControlFooter;
-    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.replace(at, 1, tool + " ");
-    return text;
-}
-
 }  // namespace
-
-void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool) {
-    app.name(tool + " ctl");
-    app.description("Lists this user's running transfers here, and changes the cap of one.");
-    use_house_style(app);
-    app.add_flag("--json", command.json, "List as JSON on a terminal, too");
-    app.add_option("ARGUMENTS", command.words, "Nothing, or PID|SOCKET COMMAND")
-        ->type_name("")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(footer_of(tool));
-}
 
 ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments) {
     CtlCommand command;

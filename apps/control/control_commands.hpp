@@ -11,10 +11,6 @@
 #include "control/control_socket.hpp"
 #include "control/rate_governor.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace udtx::apps {
 
 /// How a transfer goes.
@@ -25,12 +21,6 @@ struct ControlStatus {
 /// `rates` outlives the handler; null: the cap is not this side's.
 [[nodiscard]] ControlSocket::Handler control_handler(RateGovernor* rates, ControlStatus status);
 
-struct CtlCommand {
-    bool json = false;
-    std::vector<std::string> words;
-};
-/// `tool`: whose subcommand it is; both have it.
-void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool);
 /// `TOOL ctl PID|SOCKET COMMAND...`, without the first two words.
 [[nodiscard]] ExitCode run_ctl(Log& log, const std::string& tool, std::vector<std::string> arguments);
 

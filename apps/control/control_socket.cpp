@@ -29,6 +29,8 @@
 namespace udtx::apps {
 namespace {
 
+/// Who cannot be let in, for want of descriptors for one, waits so long.
+constexpr std::chrono::milliseconds kRetryAcceptAfter{100};
 constexpr std::size_t kMaxLine = 4096;
 constexpr std::size_t kMaxAnswer = 1U << 20U;
 constexpr std::chrono::seconds kPatience{3};
@@ -140,7 +142,7 @@ class ControlSocket::Impl {
             if (entries[1].revents == 0) continue;
             const UniqueFd visitor(::accept(listener_.get(), nullptr, nullptr));
             if (!visitor) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(100));  // no descriptors left, for one
+                std::this_thread::sleep_for(kRetryAcceptAfter);
                 continue;
             }
             ::fcntl(visitor.get(), F_SETFD, FD_CLOEXEC);

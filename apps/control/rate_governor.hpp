@@ -8,7 +8,7 @@
 #include <string>
 
 #include "control/host_share.hpp"
-#include "control/schedule.hpp"
+#include "options/schedule.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/time.hpp"
 

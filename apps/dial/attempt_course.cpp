@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dial/attempt_report.hpp"
-#include "report/receipt.hpp"
+#include "observe/receipt.hpp"
 
 namespace udtx::apps {
 
@@ -19,20 +19,20 @@ namespace {
 
 Attempt run_attempt(const AttemptCourse& course) {
     course.transport.start();
-    if (!course.supervisor.wait()) leave(course, course.report());
+    if (!course.waiter.wait()) leave(course, course.report());
     if (const auto why = course.refusal()) {
         course.transport.stop(Duration::zero());
-        return not_begun(course.options, course.watch, *why, end_of(*why));
+        return not_begun(course.options, course.observers, *why, end_of(*why));
     }
     course.dial.sample_stats();
     course.transport.stop(course.drain());
-    course.supervisor.look_back();
+    course.waiter.look_back();
     FinalReport report = course.report();
     // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.
     if (report.code == ExitCode::interrupted) leave(course, std::move(report));
-    const Attempt::End end = end_of(course.supervisor, course.dial);
+    const Attempt::End end = end_of(course.waiter, course.dial);
     settle_receipt(course.receipt, end == Attempt::End::final, course.open_kept, report);
-    return {std::move(report), end, course.supervisor.last_moved()};
+    return {std::move(report), end, course.waiter.last_moved()};
 }
 
 }  // namespace udtx::apps

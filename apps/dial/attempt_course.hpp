@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "common/transport.hpp"
+#include "dial/attempt_waiter.hpp"
 #include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
-#include "dial/supervisor.hpp"
-#include "dial/transfer_watch.hpp"
+#include "dial/transfer_observers.hpp"
+#include "observe/final_report.hpp"
 #include "options/common_options.hpp"
-#include "report/final_report.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
@@ -20,10 +20,10 @@ namespace udtx::apps {
 /// All that is referred to outlives the run.
 struct AttemptCourse {
     const CommonOptions& options;
-    TransferWatch& watch;
+    TransferObservers& observers;
     Transport& transport;
     DialHandler& dial;
-    Supervisor& supervisor;
+    AttemptWaiter& waiter;
     transfer::ReceiptWriter* receipt;  ///< none: null
     transfer::OpenKept open_kept;      ///< a file that was delivered, for the receipt
     std::function<FinalReport()> report;

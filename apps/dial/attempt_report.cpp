@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "io/monotonic_clock.hpp"
+#include "observe/final_report.hpp"
 #include "observe/path_progress.hpp"
-#include "options/begin.hpp"
-#include "report/show_report.hpp"
+#include "observe/show_report.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -67,18 +67,18 @@ void warn_of_silent_paths(FinalReport& report, const DialHandler& dial) {
 
 }  // namespace
 
-FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const Supervisor& supervisor,
+FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observers, const AttemptWaiter& waiter,
                            const DialHandler& dial, const transfer::Job& job) {
-    const Account& account = watch.account();
+    const Account& account = observers.account();
     FinalReport report;
-    report.elapsed = supervisor.elapsed();
+    report.elapsed = waiter.elapsed();
     report.outcome = account.whole(job.result());
-    if (facts.end == DataEnd::receiver) report.outcome.exact = supervisor.ended();
+    if (facts.end == DataEnd::receiver) report.outcome.exact = waiter.ended();
     report.receives = facts.end == DataEnd::receiver;
     report.streaming = facts.streaming;
     report.dry_run = facts.dry_run;
     // Left behind before it had come to its end.
-    if (const auto& why = supervisor.given_up(); why && report.outcome.status.ok() && !supervisor.ended()) {
+    if (const auto& why = waiter.given_up(); why && report.outcome.status.ok() && !waiter.ended()) {
         report.outcome.status = *why;
     }
     report.progress = account.whole(job.progress());
@@ -88,13 +88,14 @@ FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const
     report.code = exit_code_for(report.outcome);
     warn_of_silent_paths(report, dial);
     add_missing(report, std::move(facts.missing));
-    say_error(report, facts, dial, supervisor.signal());
+    say_error(report, facts, dial, waiter.signal());
     return report;
 }
 
-Attempt not_begun(const CommonOptions& options, const TransferWatch& watch, const Error& error, Attempt::End end) {
+Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error,
+                  Attempt::End end) {
     FinalReport report = never_began(options, error);
-    report.outcome = watch.account().whole(std::move(report.outcome));
+    report.outcome = observers.account().whole(std::move(report.outcome));
     return {std::move(report), end, {}};
 }
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "dial/attempt_waiter.hpp"
 #include "dial/explain.hpp"
 #include "dial/reconnect.hpp"
-#include "dial/supervisor.hpp"
-#include "dial/transfer_watch.hpp"
+#include "dial/transfer_observers.hpp"
+#include "observe/final_report.hpp"
 #include "options/common_options.hpp"
-#include "report/final_report.hpp"
 #include "transfer/job/job.hpp"
 
 namespace udtx::apps {
@@ -27,10 +27,11 @@ struct AttemptFacts {
 };
 
 /// Counts what the connections before it came to.
-[[nodiscard]] FinalReport attempt_report(AttemptFacts facts, const TransferWatch& watch, const Supervisor& supervisor,
-                                         const DialHandler& dial, const transfer::Job& job);
+[[nodiscard]] FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observers,
+                                         const AttemptWaiter& waiter, const DialHandler& dial,
+                                         const transfer::Job& job);
 /// Of an attempt that came to no transfer.
-[[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferWatch& watch, const Error& error,
+[[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error,
                                 Attempt::End end);
 
 }  // namespace udtx::apps

@@ -33,7 +33,7 @@ class Course {
             moved_ = std::max(moved_, attempt.last_moved);
             pause_ = kFirstPause;
         }
-        setup_.watch.lost(io::monotonic_now(), attempt.report);
+        setup_.observers.lost(io::monotonic_now(), attempt.report);
         lost_ = attempt.report;
         setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
     }
@@ -44,9 +44,9 @@ class Course {
         pause_ = std::min(2 * pause_, setup_.over_ssh ? kLongestPauseOverSsh : kLongestPause);
         for (Instant now = io::monotonic_now(); now < until; now = io::monotonic_now()) {
             const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-            signal_ = setup_.signals.wait(std::min(slice, std::chrono::milliseconds(100)));
+            signal_ = setup_.signals.wait(std::min(slice, SignalWaiter::kTurn));
             if (signal_) return false;
-            setup_.watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::ours);
+            setup_.observers.look_at_nothing(io::monotonic_now(), TransferObservers::Screen::ours);
         }
         return left() > Duration::zero();
     }
@@ -61,7 +61,7 @@ class Course {
     /// The report of the last attempt becomes that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
         last.reconnects = reconnects_;
-        last.elapsed = setup_.watch.since_start(io::monotonic_now());
+        last.elapsed = setup_.observers.since_start(io::monotonic_now());
         return last;
     }
 
@@ -92,8 +92,8 @@ class Course {
 
 }  // namespace
 
-Attempt::End end_of(const Supervisor& supervisor, const DialHandler& dial) {
-    if (supervisor.given_up()) return Attempt::End::final;
+Attempt::End end_of(const AttemptWaiter& waiter, const DialHandler& dial) {
+    if (waiter.given_up()) return Attempt::End::final;
     if (!dial.connected()) return Attempt::End::unreachable;
     return dial.lost() ? Attempt::End::lost : Attempt::End::final;
 }

@@ -10,11 +10,11 @@
 
 #include "common/log.hpp"
 #include "common/signals.hpp"
+#include "dial/attempt_waiter.hpp"
 #include "dial/dial_handler.hpp"
-#include "dial/supervisor.hpp"
-#include "dial/transfer_watch.hpp"
+#include "dial/transfer_observers.hpp"
 #include "io/monotonic_clock.hpp"
-#include "report/final_report.hpp"
+#include "observe/final_report.hpp"
 #include "udtx/config.hpp"
 #include "udtx/time.hpp"
 
@@ -33,7 +33,7 @@ struct Attempt {
 };
 
 /// Of a connection that is over.
-[[nodiscard]] Attempt::End end_of(const Supervisor& supervisor, const DialHandler& dial);
+[[nodiscard]] Attempt::End end_of(const AttemptWaiter& waiter, const DialHandler& dial);
 /// Of an attempt that came to no connection: names and ssh go over the same lines.
 [[nodiscard]] Attempt::End end_of(const Error& error);
 
@@ -42,8 +42,8 @@ struct ReconnectSetup {
     bool resumable = false;  ///< else there is but one attempt
     bool over_ssh = false;   ///< each attempt logs in
     Log& log;
-    SignalWatch& signals;
-    TransferWatch& watch;
+    SignalWaiter& signals;
+    TransferObservers& observers;
 };
 
 /// Makes attempts until one has a final end or patience is over. `attempt(left)`: what is left of patience, none at the
@@ -57,10 +57,10 @@ inline void dial_within(TransportConfig& config, std::optional<Duration> left) {
     if (left) config.handshake_timeout = std::min(config.handshake_timeout, std::max(*left, kLeast));
 }
 
-/// Runs what may block for as long as names are looked up or ssh tries. Those who watch hear of the outage meanwhile,
+/// Runs what may block for as long as names are looked up or ssh tries. Those who observe hear of the outage meanwhile,
 /// if there was a connection before.
 template <class Make>
-[[nodiscard]] auto make_while_watched(TransferWatch& watch, bool again, const Make& make) {
+[[nodiscard]] auto make_while_observed(TransferObservers& observers, bool again, const Make& make) {
     if (!again) return make();
     std::future<decltype(make())> made;
     try {
@@ -68,8 +68,8 @@ template <class Make>
     } catch (const std::system_error&) {
         return make();  // no thread to be had: they hear of it afterwards
     }
-    while (made.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
-        watch.look_at_nothing(io::monotonic_now(), TransferWatch::Screen::leave);
+    while (made.wait_for(SignalWaiter::kTurn) != std::future_status::ready) {
+        observers.look_at_nothing(io::monotonic_now(), TransferObservers::Screen::leave);
     }
     return made.get();
 }

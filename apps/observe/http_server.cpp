@@ -22,6 +22,8 @@
 namespace udtx::apps {
 namespace {
 
+/// Who cannot be let in, for want of descriptors for one, waits so long.
+constexpr std::chrono::milliseconds kAcceptAgainAfter{200};
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
@@ -197,7 +199,7 @@ class HttpServer::Impl {
     }
 
     void retry_later() {
-        retry_.expires_after(std::chrono::milliseconds(200));
+        retry_.expires_after(kAcceptAgainAfter);
         retry_.async_wait([this](error_code error) {
             if (!error) accept();
         });

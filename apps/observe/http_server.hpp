@@ -1,4 +1,4 @@
-// A small HTTP server on a thread of its own, for those who watch: one answer a connection, GET and HEAD only. Some
+// A small HTTP server on a thread of its own, for those who observe: one answer a connection, GET and HEAD only. Some
 // answers are streams of events that go on for as long as the visitor stays.
 #pragma once
 

@@ -84,7 +84,7 @@ void Observer::look(const Glance& glance) {
     std::map<PathId, Rate> paths;
     for (std::size_t i = 0; glance.stats && i < glance.stats->paths.size(); ++i) {
         const PathStats& path = glance.stats->paths[i];
-        RateMeter& meter = paths_.try_emplace(path.id, std::chrono::seconds(2)).first->second;
+        RateMeter& meter = paths_.try_emplace(path.id, RateMeter::kShortWindow).first->second;
         meter.sample(glance.at - glance.stats_age,
                      end_ == DataEnd::sender ? path.delivered_bytes : path.received_bytes);
         paths[path.id] = meter.rate();

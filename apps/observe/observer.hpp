@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "observe/limits.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/progress.hpp"
-#include "report/limits.hpp"
 #include "transfer/report.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
@@ -65,7 +65,7 @@ class Observer {
     DataEnd end_;
     LimitMeter limits_;
     bool over_ = false;
-    RateMeter rate_{std::chrono::seconds(2)};
+    RateMeter rate_{RateMeter::kShortWindow};
     std::map<PathId, RateMeter> paths_;
     mutable std::mutex mutex_;  // guards what follows
     Observation latest_;

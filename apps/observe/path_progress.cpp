@@ -11,7 +11,7 @@
 namespace udtx::apps {
 namespace {
 
-std::string percent(double share) {
+std::string loss_text(double share) {
     std::array<char, 16> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "%.1f%%", share * 100.0);
     return buffer.data();
@@ -62,7 +62,7 @@ std::string PathMeters::line(const Meter& meter, std::size_t columns) const {
     if (sender) {
         const double sent = meter.sent.rate().bps();
         const double lost = sent > 0.0 ? std::min(meter.lost.rate().bps() / sent, 1.0) : 0.0;
-        parts.push_back({"loss " + percent(lost), 2});
+        parts.push_back({"loss " + loss_text(lost), 2});
     }
     if (path.reinjected_bytes > 0) parts.push_back({"reinjected " + format_bytes(path.reinjected_bytes), 0});
     return fit_parts(std::move(parts), columns);

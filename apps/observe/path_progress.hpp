@@ -29,9 +29,9 @@ class PathMeters {
 
   private:
     struct Meter {
-        RateMeter bytes{std::chrono::seconds(2)};
-        RateMeter sent{std::chrono::seconds(2)};
-        RateMeter lost{std::chrono::seconds(2)};
+        RateMeter bytes{RateMeter::kShortWindow};
+        RateMeter sent{RateMeter::kShortWindow};
+        RateMeter lost{RateMeter::kShortWindow};
         PathStats last;
     };
     [[nodiscard]] std::string line(const Meter& meter, std::size_t columns) const;

@@ -35,6 +35,9 @@ struct ProgressView {
 /// Rate over the last few seconds, from samples of a growing counter.
 class RateMeter {
   public:
+    /// Of the rate that is shown as that of now.
+    static constexpr Duration kShortWindow = std::chrono::seconds(2);
+
     explicit RateMeter(Duration window) : window_(window) {}
     void sample(Duration now, std::uint64_t total);
     [[nodiscard]] Rate rate() const;

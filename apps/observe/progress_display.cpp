@@ -6,6 +6,11 @@
 namespace udtx::apps {
 namespace {
 
+/// So often a line is shown anew, and so often another one is printed: a little less than the fifth of a second and the
+/// second that are meant, since whoever asks comes every SignalWaiter::kTurn.
+constexpr Duration kRedrawInterval = std::chrono::milliseconds(180);
+constexpr Duration kLineInterval = std::chrono::milliseconds(980);
+
 constexpr std::size_t kLineColumns = 120;  // without a terminal
 
 Phase phase_of(const transfer::Progress& progress) {
@@ -39,7 +44,7 @@ ProgressDisplay::Mode ProgressDisplay::choose(bool quiet, bool forced, const Ter
 void ProgressDisplay::update(Duration now, const transfer::Progress& progress, bool streaming,
                              const std::optional<ConnectionStats>& stats) {
     if (mode_ == Mode::off) return;
-    const Duration pause = mode_ == Mode::redraw ? std::chrono::milliseconds(180) : std::chrono::milliseconds(980);
+    const Duration pause = mode_ == Mode::redraw ? kRedrawInterval : kLineInterval;
     if (last_shown_ && now - *last_shown_ < pause) return;
     last_shown_ = now;
     recent_.sample(now, progress.bytes_done);
@@ -78,7 +83,7 @@ void ProgressDisplay::show(const std::string& line, std::vector<std::string> pat
 
 void ProgressDisplay::finish() { terminal_.clear_status(); }
 
-Duration StallWatch::idle(Duration now, const transfer::Progress& progress) {
+Duration StallTimer::idle(Duration now, const transfer::Progress& progress) {
     // What is handed to the transport goes on for a while after the line has died.
     const std::uint64_t sent = progress.bytes_done > 0 ? 0 : progress.bytes_sent;
     const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,

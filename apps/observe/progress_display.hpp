@@ -42,12 +42,15 @@ class ProgressDisplay {
     std::string notice_;
     PathMeters paths_;
     std::optional<Duration> last_shown_;
-    RateMeter recent_{std::chrono::seconds(2)};
-    RateMeter longer_{std::chrono::seconds(15)};  // for the ETA, which should not jump about
+    /// Of the rate that the ETA is made from, which should not jump about.
+    static constexpr Duration kEtaWindow = std::chrono::seconds(15);
+
+    RateMeter recent_{RateMeter::kShortWindow};
+    RateMeter longer_{kEtaWindow};
 };
 
 /// Says for how long nothing has moved.
-class StallWatch {
+class StallTimer {
   public:
     [[nodiscard]] Duration idle(Duration now, const transfer::Progress& progress);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/process.hpp"
 #include "common/units.hpp"
 #include "common/usage.hpp"
 #include "io/lanes.hpp"
@@ -237,6 +238,12 @@ Result<Credentials> load_credentials(const CommonOptions& options) {
     }
     auto shared = Credentials::from_psk_file(options.psk_file_text);
     return shared ? shared : told(shared.error(), "--psk-file");
+}
+
+Result<void> open_log(Log& log, const CommonOptions& options) {
+    if (options.observing.log_format_text == "json") log.use_json();
+    if (options.log_text.empty()) return {};
+    return log.add_file(options.log_text, std::string("started, version ") + program_version());
 }
 
 }  // namespace udtx::apps

@@ -9,10 +9,10 @@
 
 #include "common/log.hpp"
 #include "common/origins.hpp"
-#include "control/rate_options.hpp"
 #include "io/driver.hpp"
 #include "io/resolve.hpp"
-#include "observe/observing_options.hpp"
+#include "options/observing_options.hpp"
+#include "options/rate_options.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/rate.hpp"
@@ -24,6 +24,9 @@ class App;
 }
 
 namespace udtx::apps {
+
+/// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
+inline constexpr Duration kDefaultPatience = std::chrono::minutes(10);
 
 struct CommonOptions {
     // As typed; check() turns them into what follows.
@@ -82,5 +85,7 @@ struct CommonOptions {
 /// The error of a key file, with the option that named it.
 [[nodiscard]] Error key_error(Error error, const std::string& option);
 Result<Credentials> load_credentials(const CommonOptions& options);
+/// Opens the file of --log, if there is to be one.
+[[nodiscard]] Result<void> open_log(Log& log, const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -98,13 +98,6 @@ std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins
     return std::nullopt;
 }
 
-PlanListing TreeOptions::listing(const CommonOptions& common, bool receives) const {
-    using Form = PlanListing::Form;
-    Form form = common.quiet ? Form::none : Form::lines;
-    if (common.json) form = common.observing.json_stream ? Form::objects : Form::kept;
-    return {dry_run ? form : Form::none, common.verbose, receives};
-}
-
 Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t sources) {
     if (streaming && (dry_run || erase || !names_file.empty())) {
         return usage("--dry-run, --delete and --files-from are for trees, not for standard input or output");

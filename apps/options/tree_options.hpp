@@ -7,7 +7,6 @@
 
 #include "common/origins.hpp"
 #include "options/common_options.hpp"
-#include "report/plan_listing.hpp"
 #include "transfer/job/send_job.hpp"
 #include "udtx/result.hpp"
 
@@ -16,6 +15,10 @@ class App;
 }
 
 namespace udtx::apps {
+
+/// It would also replace the receipt of what was delivered before.
+inline constexpr const char* kNoReceiptOfNothing =
+    "--receipt lists what was delivered, and --dry-run delivers nothing: leave one of them out";
 
 struct TreeOptions {
     // As typed; check() turns them into what follows.
@@ -49,8 +52,6 @@ struct TreeOptions {
     Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
     /// The first of the flags that choose or compare which was typed, and not set by a file.
     [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
-    /// For a dry run whose user wants to see it.
-    [[nodiscard]] PlanListing listing(const CommonOptions& common, bool receives) const;
     void fill(transfer::SendOptions& options) const;
 
   private:

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "assets/assets.hpp"
 #include "observe/http_server.hpp"
-#include "page/assets.hpp"
 
 namespace udtx::apps {
 

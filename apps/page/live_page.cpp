@@ -39,20 +39,14 @@ PageSubject page_subject(DataEnd end, std::string where, bool one_off) {
             one_off};
 }
 
-Result<std::unique_ptr<Page>> open_page(const ObservingOptions& options, PageSubject subject, Log& log) {
-    return LivePage::open(options, std::move(subject), log);
-}
-
-bool page_is_built() noexcept { return page_assets() != nullptr; }
-
-Result<std::unique_ptr<Page>> LivePage::open(const ObservingOptions& options, PageSubject subject, Log& log) {
-    if (!options.http && options.report.empty()) return std::unique_ptr<Page>();
+Result<std::unique_ptr<LivePage>> LivePage::open(const ObservingOptions& options, PageSubject subject, Log& log) {
+    if (!options.http && options.report.empty()) return std::unique_ptr<LivePage>();
     std::unique_ptr<LivePage> page(new LivePage(options, std::move(subject), log));
-    if (options.report.empty()) return std::unique_ptr<Page>(std::move(page));
+    if (options.report.empty()) return page;
     auto report = ReportFile::open(options.report);
     if (!report) return report.error();
     page->report_.emplace(std::move(*report));
-    return std::unique_ptr<Page>(std::move(page));
+    return page;
 }
 
 LivePage::LivePage(const ObservingOptions& options, PageSubject subject, Log& log)

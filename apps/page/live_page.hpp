@@ -7,22 +7,34 @@
 #include <string>
 #include <vector>
 
+#include "common/log.hpp"
+#include "observe/final_report.hpp"
 #include "observe/http_server.hpp"
-#include "observe/page.hpp"
+#include "observe/observer.hpp"
+#include "options/observing_options.hpp"
 #include "page/page_data.hpp"
 #include "page/report_file.hpp"
 
 namespace udtx::apps {
 
-class LivePage final : public Page {
-  public:
-    static Result<std::unique_ptr<Page>> open(const ObservingOptions& options, PageSubject subject, Log& log);
+/// Of a run that begins now.
+[[nodiscard]] PageSubject page_subject(DataEnd end, std::string where, bool one_off);
 
-    [[nodiscard]] Result<void> serve() override;
-    [[nodiscard]] bool due(Duration at) const override;
-    void tick(Duration at, std::vector<Observation> transfers) override;
-    void ended(const std::string& peer, const std::string& whose, const FinalReport& report) override;
-    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report) override;
+/// The page of a run. One thread.
+class LivePage {
+  public:
+    /// Null where the user asked for neither. Opens the report, and nothing else yet.
+    static Result<std::unique_ptr<LivePage>> open(const ObservingOptions& options, PageSubject subject, Log& log);
+
+    /// Shows it where --http says, which takes threads, and says in the log where.
+    [[nodiscard]] Result<void> serve();
+    /// As often as one likes: true when the next sample is due.
+    [[nodiscard]] bool due(Duration at) const;
+    void tick(Duration at, std::vector<Observation> transfers);
+    /// One of many has come to its end. `whose`: "to 192.0.2.1:40000 (bob)", of that peer.
+    void ended(const std::string& peer, const std::string& whose, const FinalReport& report);
+    /// The last that visitors hear; writes the report. A report that could not be written turns success into file_io.
+    void finish(Duration at, std::vector<Observation> transfers, FinalReport& report);
 
   private:
     LivePage(const ObservingOptions& options, PageSubject subject, Log& log);

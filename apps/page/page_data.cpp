@@ -22,6 +22,54 @@ void for_each_path(Transfers& transfers, const Do& action) {
     }
 }
 
+void write_limit(JsonWriter& json, Limit limit) {
+    json.key("name").string(name_of(limit)).key("text").string(text_of(limit));
+}
+
+/// What a transfer and the sum of all have.
+void write_progress(JsonWriter& json, const Observation& seen) {
+    const transfer::Progress& progress = seen.progress;
+    json.key("phase").string(transfer::to_string(progress.phase));
+    json.key("silent").number(to_seconds(seen.silent.value_or(Duration())));
+    json.key("streaming").boolean(seen.streaming);
+    json.key("rate").number(seen.rate.bps());
+    json.key("cap").number(seen.cap.is_infinite() ? std::nan("") : seen.cap.bps());
+    json.key("bytes_done").number(progress.bytes_done);
+    json.key("bytes_sent").number(progress.bytes_sent);
+    json.key("bytes_total").number(std::max(progress.bytes_total, progress.bytes_done));
+    json.key("bytes_kept").number(progress.bytes_kept);
+    json.key("files_done").number(progress.files_done);
+    json.key("files_total").number(progress.files_total);
+    json.key("totals_final").boolean(progress.totals_final);
+    json.key("name").string(progress.current_name);
+    json.key("limited_by");
+    if (seen.limited_by) {
+        json.begin_object();
+        write_limit(json, *seen.limited_by);
+        json.end_object();
+    } else {
+        json.null();
+    }
+    json.key("limits").begin_array();
+    for (const LimitShare& share : seen.limits) {
+        json.begin_object();
+        write_limit(json, share.limit);
+        json.key("share").number(share.share).end_object();
+    }
+    json.end_array();
+}
+
+/// Arrays, since there are many: [at, rate, cap, done, queued, [[line, rate, rtt, loss, cd, in_flight], ...]].
+void write_sample(JsonWriter& json, const Sample& sample) {
+    json.begin_array().number(sample.at).number(std::round(sample.rate_bps)).number(sample.cap_bps);
+    json.number(std::round(sample.done)).number(std::round(sample.queued)).begin_array();
+    for (const LineSample& line : sample.lines) {
+        json.begin_array().number(std::uint64_t{line.line}).number(std::round(line.rate_bps)).number(line.rtt_ms);
+        json.number(line.loss).number(line.congestion).number(std::round(line.in_flight)).end_array();
+    }
+    json.end_array().end_array();
+}
+
 }  // namespace
 
 void PageData::look(Duration at, std::vector<Observation> transfers) {
@@ -139,6 +187,95 @@ void PageData::over(const FinalReport& report) {
     }
     json.end_array().end_object();
     over_ = json.text();
+}
+
+void PageData::write_subject(JsonWriter& json) const {
+    json.key("subject").begin_object();
+    json.key("tool").string(sends() ? "udtx-send" : "udtx-recv");
+    json.key("role").string(sends() ? "sender" : "receiver");
+    json.key("version").string(subject_.version);
+    json.key("where").string(subject_.where);
+    json.key("started").number(static_cast<double>(subject_.started_s));
+    json.key("one_off").boolean(subject_.one_off);
+    json.end_object();
+}
+
+void PageData::write_now(JsonWriter& json) const {
+    json.key("now").begin_object();
+    json.key("at").number(to_seconds(at_));
+    json.key("active").number(std::uint64_t{transfers_.size()});
+    write_progress(json, sum_of(transfers_));
+    json.end_object();
+}
+
+void PageData::write_transfers(JsonWriter& json) const {
+    json.key("transfers").begin_array();
+    for (std::size_t i = 0; i < std::min(transfers_.size(), kMaxTransfers); ++i) write_transfer(json, transfers_[i]);
+    json.end_array();
+}
+
+void PageData::write_transfer(JsonWriter& json, const Observation& seen) const {
+    json.begin_object().key("peer").string(seen.peer);
+    json.key("sends").boolean(seen.sends);
+    write_progress(json, seen);
+    json.key("cc").string(seen.stats ? seen.stats->congestion : "");
+    json.key("paths").begin_array();
+    for (std::size_t i = 0; seen.stats && i < seen.stats->paths.size(); ++i)
+        write_path(json, seen, seen.stats->paths[i]);
+    json.end_array().end_object();
+}
+
+void PageData::write_path(JsonWriter& json, const Observation& seen, const PathStats& path) const {
+    const auto line = lines_.find({seen.peer, path.id});
+    const auto rate = seen.paths.find(path.id);
+    json.begin_object();
+    json.key("id").number(std::uint64_t{path.id.value});
+    json.key("line").number(line == lines_.end() ? std::nan("") : static_cast<double>(line->second.id));
+    json.key("local").string(host_text(path.local));
+    json.key("remote").string(to_string(path.remote));
+    json.key("state").string(to_string(path.state));
+    json.key("standby").boolean(path.standby);
+    json.key("rate").number(rate == seen.paths.end() ? 0.0 : rate->second.bps());
+    json.key("rtt").number(in_milliseconds(path.smoothed_rtt));
+    json.key("min_rtt").number(in_milliseconds(path.min_rtt));
+    json.key("datagram").number(std::uint64_t{path.datagram_bytes});
+    json.key("packets_sent").number(path.sent_packets);
+    json.key("packets_received").number(path.received_packets);
+    if (seen.sends) {
+        json.key("packets_lost").number(path.lost_packets);
+        json.key("cd").number(path.congestion.congestion_degree);
+        json.key("mtr").number(path.congestion.mtr.bps());
+        json.key("window").number(path.window);
+        json.key("in_flight").number(path.in_flight);
+        json.key("reinjected").number(path.reinjected_bytes);
+    }
+    json.end_object();
+}
+
+std::string PageData::json(bool with_history) const {
+    JsonWriter json;
+    json.begin_object();
+    write_subject(json);
+    write_now(json);
+    write_transfers(json);
+    json.key("labels").begin_object();
+    for (const Label& label : labels_) json.key(std::to_string(label.id)).string(label.text);
+    json.end_object();
+    json.key("ended_count").number(ended_count_);
+    json.key("ended").begin_array();
+    for (const std::string& transfer : ended_) json.json(transfer);
+    json.end_array();
+    json.key("over").json(over_);
+    if (with_history) {
+        json.key("history").begin_array();
+        for (const Sample& sample : history_.samples()) write_sample(json, sample);
+        json.end_array();
+    } else {
+        json.key("sample");
+        write_sample(json, newest_);
+    }
+    json.end_object();
+    return json.text();
 }
 
 }  // namespace udtx::apps

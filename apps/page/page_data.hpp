@@ -12,12 +12,20 @@
 #include <vector>
 
 #include "common/json_writer.hpp"
+#include "observe/final_report.hpp"
 #include "observe/observer.hpp"
-#include "observe/page.hpp"
 #include "page/history.hpp"
-#include "report/final_report.hpp"
 
 namespace udtx::apps {
+
+/// Which tool this is, and what it does.
+struct PageSubject {
+    DataEnd end = DataEnd::sender;
+    std::string version;
+    std::string where;           ///< "to host:7011", "from host", "into /data"
+    std::int64_t started_s = 0;  ///< Unix time
+    bool one_off = true;         ///< ends with its transfer
+};
 
 class PageData {
   public:

@@ -26,7 +26,7 @@ struct BootstrapRequest {
 
 class BootstrapChannel {
   public:
-    explicit BootstrapChannel(SignalWatch& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
+    explicit BootstrapChannel(SignalWaiter& signals, int in = 0, int out = 1) : signals_(signals), in_(in), out_(out) {}
 
     /// Greets and names a port. The other side dials it while its request is still on the way: what comes meanwhile
     /// waits in the socket. `arguments`: what came after --bootstrap.
@@ -44,7 +44,7 @@ class BootstrapChannel {
     [[nodiscard]] bool read_more();
     [[nodiscard]] std::optional<std::string> next_line();
 
-    SignalWatch& signals_;
+    SignalWaiter& signals_;
     int in_;
     int out_;
     std::string buffer_;

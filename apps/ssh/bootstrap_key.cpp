@@ -2,16 +2,19 @@
 
 #include <charconv>
 
+#include "common/process.hpp"
 #include "transfer/message/messages.hpp"
 
 namespace udtx::apps {
 
-std::string own_greeting() { return to_line({BootstrapGreeting::kVersion, UDTX_VERSION, transfer::kTransferVersion}); }
+std::string own_greeting() {
+    return to_line({BootstrapGreeting::kVersion, program_version(), transfer::kTransferVersion});
+}
 
 Result<void> check_greeting(const BootstrapGreeting& other) {
     if (other.bootstrap == BootstrapGreeting::kVersion && other.transfer == transfer::kTransferVersion) return {};
-    return Error{ErrorCode::protocol,
-                 "is version " + other.program + ", this is " UDTX_VERSION ": install the same version on both"};
+    return Error{ErrorCode::protocol, "is version " + other.program + ", this is " + program_version() +
+                                          ": install the same version on both"};
 }
 
 std::string key_to_text(std::span<const std::byte, Credentials::kPskBytes> key) {

@@ -7,8 +7,8 @@
 #include "common/units.hpp"
 #include "control/control_commands.hpp"
 #include "io/monotonic_clock.hpp"
+#include "observe/final_report.hpp"
 #include "observe/progress_display.hpp"
-#include "report/final_report.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -45,9 +45,9 @@ bool OneTransfer::serve(BootstrapChannel& channel, Duration patience, TransferCa
 
 bool OneTransfer::serve(BootstrapChannel& channel, Duration patience) {
     const Instant start = io::monotonic_now();
-    StallWatch stall;
+    StallTimer stall;
     for (;;) {
-        const auto signal = signals_.wait(std::chrono::milliseconds(100));
+        const auto signal = signals_.wait(SignalWaiter::kTurn);
         const Instant now = io::monotonic_now();
         const bool alone = channel.closed();
         if (!taken_) {

@@ -20,9 +20,9 @@ namespace udtx::apps {
 
 class OneTransfer final : public proto::ConnectionHandler, public std::enable_shared_from_this<OneTransfer> {
   public:
-    /// All outlive it. `done` is set when the job's result is final, and the signal watch woken.
+    /// All outlive it. `done` is set when the job's result is final, and the signal waiter woken.
     OneTransfer(io::Driver& driver, transfer::Job& job, DataEnd end, const std::atomic<bool>& done,
-                SignalWatch& signals)
+                SignalWaiter& signals)
         : driver_(driver), job_(job), done_(done), signals_(signals), observer_(end, false, {}) {}
 
     /// Before the driver runs.
@@ -49,7 +49,7 @@ class OneTransfer final : public proto::ConnectionHandler, public std::enable_sh
     io::Driver& driver_;
     transfer::Job& job_;
     const std::atomic<bool>& done_;
-    SignalWatch& signals_;
+    SignalWaiter& signals_;
     proto::Connection* connection_ = nullptr;  // until it has closed; protocol thread
     std::atomic<bool> taken_{false};
     Interruption interruption_;

@@ -14,6 +14,7 @@
 #include "io/system_rng.hpp"
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/ssh_child.hpp"
+#include "ssh/ssh_command.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -66,7 +67,7 @@ std::optional<Address> parse_address(const std::string& text, io::AddressChoice 
 /// Holds ssh and what is known of its complaints.
 class RemoteEnd::Dialogue {
   public:
-    Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWatch& signals)
+    Dialogue(RemoteStart start, Log& log, Terminal& terminal, SignalWaiter& signals)
         : start_(std::move(start)),
           program_(start_.options.remote_bin.empty() ? start_.program : start_.options.remote_bin),
           log_(log),
@@ -93,7 +94,7 @@ class RemoteEnd::Dialogue {
                 port_told_ = child_->line_came();
                 return std::move(**block);
             }
-            if (const auto signal = signals_.wait(milliseconds(100))) {
+            if (const auto signal = signals_.wait(SignalWaiter::kTurn)) {
                 return Error{ErrorCode::interrupted, std::string("interrupted by ") + signal_name(*signal) +
                                                          " before " + start_.target.host + " was ready"};
             }
@@ -195,7 +196,7 @@ class RemoteEnd::Dialogue {
     std::string program_;
     Log& log_;
     Terminal& terminal_;
-    SignalWatch& signals_;
+    SignalWaiter& signals_;
     BootstrapFieldReader reader_;
     bool greeted_ = false;
     std::chrono::system_clock::time_point port_told_;
@@ -208,7 +209,7 @@ class RemoteEnd::Dialogue {
 };
 
 Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log, Terminal& terminal,
-                                                    SignalWatch& signals) {
+                                                    SignalWaiter& signals) {
     std::array<std::byte, Credentials::kPskBytes> key{};
     io::SystemRng().fill(key);
     start.request.add("key", key_to_text(key));
@@ -251,7 +252,7 @@ Result<std::optional<BootstrapFields>> RemoteEnd::await_answer() {
     for (;;) {
         auto answered = answer();
         if (!answered || answered->has_value() || std::chrono::steady_clock::now() >= deadline) return answered;
-        std::this_thread::sleep_for(milliseconds(5));
+        std::this_thread::sleep_for(SshChild::kPoll);
     }
 }
 

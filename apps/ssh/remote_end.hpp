@@ -9,10 +9,11 @@
 
 #include "common/log.hpp"
 #include "common/signals.hpp"
+#include "io/resolve.hpp"
+#include "common/ssh_target.hpp"
 #include "common/terminal.hpp"
+#include "options/ssh_options.hpp"
 #include "ssh/bootstrap_fields.hpp"
-#include "ssh/ssh_options.hpp"
-#include "ssh/ssh_target.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
@@ -35,7 +36,7 @@ class RemoteEnd {
     /// request is not known by then. The error is one line for the user, in the class that gives the exit code;
     /// interrupted: a signal came.
     static Result<std::unique_ptr<RemoteEnd>> start(RemoteStart start, Log& log, Terminal& terminal,
-                                                    SignalWatch& signals);
+                                                    SignalWaiter& signals);
     ~RemoteEnd();
 
     [[nodiscard]] const Credentials& credentials() const noexcept { return credentials_; }

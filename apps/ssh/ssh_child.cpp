@@ -211,7 +211,7 @@ bool SshChild::reap(std::chrono::milliseconds patience) {
         if (got < 0 && errno != EINTR) status_ = kUnknownStatus;
         if (status_) return true;
         if (std::chrono::steady_clock::now() >= deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(kPoll);
     }
 }
 

@@ -22,6 +22,9 @@ namespace udtx::apps {
 
 class SshChild {
   public:
+    /// So often whoever waits for a child that says nothing looks at it again.
+    static constexpr std::chrono::milliseconds kPoll{5};
+
     struct Callbacks {
         std::function<void(std::string_view line)> complaint;  ///< a line of its standard error; reader's thread
         std::function<void()> news;                            ///< next_line() or ended() has changed; reader's thread

@@ -10,17 +10,16 @@
 #include "common/process.hpp"
 #include "common/units.hpp"
 #include "control/control_commands.hpp"
-#include "doctor/doctor.hpp"
-#include "options/begin.hpp"
-#include "report/output.hpp"
-#include "report/plan_listing.hpp"
-#include "udtx-recv/bootstrap.hpp"
-#include "udtx-recv/clean.hpp"
-#include "udtx-recv/options.hpp"
-#include "udtx-recv/pull.hpp"
-#include "udtx-recv/server.hpp"
-#include "udtx-recv/server_report.hpp"
-#include "udtx-recv/verify.hpp"
+#include "doctor/host.hpp"
+#include "observe/output.hpp"
+#include "observe/plan_listing.hpp"
+#include "options/recv_command.hpp"
+#include "receive/bootstrap.hpp"
+#include "receive/clean.hpp"
+#include "receive/pull.hpp"
+#include "receive/verify.hpp"
+#include "serve/run_receiver.hpp"
+#include "serve/server_report.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -55,9 +54,7 @@ ExitCode doctor(Terminal& terminal, std::vector<std::string> arguments) {
     const auto parsed = parse_doctor(std::move(arguments), false, command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    const std::vector<Finding> findings = examine_host(command);
-    const std::string text = command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
-    return print_output(log, text, code_of(findings));
+    return show_host(log, command);
 }
 
 ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, const std::vector<std::string>& arguments) {
@@ -75,7 +72,7 @@ ExitCode receive(Terminal& terminal, const StandardDescriptors& standard, const 
                             false);
     }
     if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
-    SignalWatch signals;
+    SignalWaiter signals;
     const RecvRun run{command, log, terminal, signals};
     const auto leave_now = [](const RecvRun& r, const FinalReport& f) { leave(r, f); };
     return show_end(run, command.pulls() ? run_pull(run, leave_now) : run_receiver(run, leave_now));

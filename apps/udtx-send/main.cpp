@@ -10,15 +10,15 @@
 #include "common/process.hpp"
 #include "common/units.hpp"
 #include "control/control_commands.hpp"
-#include "options/begin.hpp"
-#include "report/output.hpp"
-#include "report/plan_listing.hpp"
-#include "report/show_report.hpp"
-#include "udtx-send/bootstrap.hpp"
-#include "udtx-send/doctor.hpp"
-#include "udtx-send/options.hpp"
-#include "udtx-send/probe.hpp"
-#include "udtx-send/sender.hpp"
+#include "doctor/run_doctor.hpp"
+#include "observe/output.hpp"
+#include "observe/plan_listing.hpp"
+#include "observe/show_report.hpp"
+#include "options/send_command.hpp"
+#include "options/subcommands.hpp"
+#include "send/bootstrap.hpp"
+#include "send/probe.hpp"
+#include "send/sender.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -66,7 +66,7 @@ ExitCode send(Terminal& terminal, const StandardDescriptors& standard, const std
                             json);
     }
     if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
-    SignalWatch signals;
+    SignalWaiter signals;
     const SendRun run{command, log, terminal, signals};
     if (command.probe_only) return show_probe(run, probe_path(run, ProbeLoad::full));
     return show(run, run_sender(run, [](const SendRun& r, const FinalReport& f) { leave(r, f); }));

@@ -3,14 +3,14 @@
 #include <string>
 
 #include "common/port_range.hpp"
+#include "common/ssh_target.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "common/url.hpp"
-#include "control/schedule.hpp"
 #include "fuzz/require.hpp"
 #include "options/paths.hpp"
+#include "options/schedule.hpp"
 #include "ssh/bootstrap_port.hpp"
-#include "ssh/ssh_target.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "URLs, targets and other arguments mean the same when written again"},

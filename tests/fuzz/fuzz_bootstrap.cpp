@@ -72,7 +72,7 @@ void check_blocks(std::string_view text) {
 
 /// As a program hears it that ssh started.
 void check_channel(std::string_view text) {
-    static SignalWatch signals;
+    static SignalWaiter signals;
     const UniqueFd in(::memfd_create("in", MFD_CLOEXEC));
     require(in && ::write(in.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()), "memory is there");
     require(::lseek(in.get(), 0, SEEK_SET) == 0, "it can be read from its start");

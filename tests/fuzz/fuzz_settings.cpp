@@ -5,7 +5,7 @@
 
 #include "config/config_file.hpp"
 #include "fuzz/require.hpp"
-#include "udtx-recv/authorized_keys.hpp"
+#include "serve/authorized_keys.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "of settings and authorized keys each line is understood or named; no key leads out of its directory"}};

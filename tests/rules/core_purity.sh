@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # core_purity.sh <source root>: the core's rooms and the public headers read no clock, random source, socket, file,
-# logger or thread, and include only what lies below them; so do the rooms of the transfers and of the tools. Prints
+# logger or thread, and include only what lies below them; so do the rooms of the transfers. (The rooms of the tools are
+# targets: what one does not link it cannot include.) Prints
 # file:line of each breach; exit code 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
@@ -85,12 +86,8 @@ all_named() {  # all_named <directory> <rooms>: a new one gets its place in the 
     done
 }
 transfers=(message file resume pieces receipt source landing job)
-tools=(common sandbox report observe control options ssh dial doctor)
-tops=(page config udtx-send udtx-recv)
 all_named libudtx/src/transfer "${transfers[*]}"
-all_named apps "${tools[*]} ${tops[*]}"
 in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
-in_order apps "" "${tools[@]}" "$(IFS='|'; echo "${tops[*]}")"
 # Families of controllers know what is in `congestion` itself, not each other; the scavenger measures as `udtx` does.
 families=(udt window bbr udtx scavenger)
 all_named libudtx/src/congestion "${families[*]}"
@@ -100,11 +97,6 @@ for family in "${families[@]}"; do
     [ "$family" != scavenger ] || others=${others/ udtx / }
     against libudtx/src/congestion "$family" congestion/ "$(xargs <<<"$others" | tr ' ' '|')"
 done
-against apps page "" 'control|ssh|dial|doctor|config|udtx-send|udtx-recv'
-# A file of settings serves both tools, so that `config` knows the flags of both.
-against apps config "" page
-against apps udtx-send "" 'page|udtx-recv'
-against apps udtx-recv "" 'page|udtx-send'
 for room in io os openssl; do against libudtx/src "$room" "" transfer; done
 
 cat "$work/breaches"

@@ -1,4 +1,4 @@
-#include "udtx-recv/authorized_keys.hpp"
+#include "serve/authorized_keys.hpp"
 
 #include "test/catch.hpp"
 
@@ -24,8 +24,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST_CASE("options before a key give it a directory, rights, a rate and a quota") {
     const std::string text = "# who may what\n\n" + key_of(1).to_string() + "\n" +
-                             "dir=\"a/b c\",write,rate=\"200M\",quota=\"100G\" " + key_of(2).to_string() + " bob at the lab\r\n" +
-                             "  read  " + key_of(3).to_string() + "\n";
+                             "dir=\"a/b c\",write,rate=\"200M\",quota=\"100G\" " + key_of(2).to_string() +
+                             " bob at the lab\r\n" + "  read  " + key_of(3).to_string() + "\n";
     const auto keys = AuthorizedKeys::parse(text, "keys");
     REQUIRE(keys);
     CHECK(keys->all().size() == 3);

@@ -1,4 +1,4 @@
-#include "udtx-recv/key_budget.hpp"
+#include "serve/key_budget.hpp"
 
 #include "io/resolve.hpp"
 #include "test/catch.hpp"

@@ -1,4 +1,4 @@
-#include "report/limits.hpp"
+#include "observe/limits.hpp"
 
 #include "test/catch.hpp"
 

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "serve/setup.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "udtx-recv/setup.hpp"
 
 using namespace udtx;
 using namespace udtx::apps;

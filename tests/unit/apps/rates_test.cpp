@@ -4,7 +4,7 @@
 
 #include "control/host_share.hpp"
 #include "control/rate_governor.hpp"
-#include "control/schedule.hpp"
+#include "options/schedule.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 

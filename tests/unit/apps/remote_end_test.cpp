@@ -2,6 +2,7 @@
 
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/bootstrap_port.hpp"
+#include "ssh/ssh_command.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx;

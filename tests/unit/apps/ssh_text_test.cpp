@@ -1,6 +1,6 @@
 #include "common/port_range.hpp"
+#include "common/ssh_target.hpp"
 #include "ssh/bootstrap_fields.hpp"
-#include "ssh/ssh_target.hpp"
 #include "test/catch.hpp"
 
 using namespace udtx::apps;

@@ -6,11 +6,11 @@
 
 #include "common/command_line.hpp"
 #include "config/generate.hpp"
-#include "config/known_settings.hpp"
 #include "config/parse.hpp"
 #include "config/show.hpp"
+#include "options/known_settings.hpp"
+#include "options/send_command.hpp"
 #include "test/catch.hpp"
-#include "udtx-send/options.hpp"
 
 using namespace udtx;
 using namespace udtx::apps;

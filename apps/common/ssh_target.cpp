@@ -1,0 +1,60 @@
+#include "common/ssh_target.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace udtx::apps {
+namespace {
+
+/// Where the colon between host and path stands; npos: nowhere.
+std::size_t separator(std::string_view text) noexcept {
+    const std::size_t at = text.find('@');
+    const std::size_t slash = text.find('/');
+    const std::size_t host = at != std::string_view::npos && at < slash ? at + 1 : 0;
+    if (text.substr(host).starts_with('[')) {
+        const std::size_t close = text.find("]:", host);
+        return close == std::string_view::npos || close > slash ? std::string_view::npos : close + 1;
+    }
+    const std::size_t colon = text.find(':', host);
+    return colon == host || colon > slash ? std::string_view::npos : colon;
+}
+
+/// The names become one argument of ssh, which must neither take them for an option nor hand odd bytes to a
+/// ProxyCommand.
+bool harmless(std::string_view name) noexcept {
+    const auto odd = [](unsigned char c) {
+        return c <= ' ' || c == 0x7F || c == '\'' || c == '"' || c == '`' || c == '$';
+    };
+    return !name.starts_with('-') && std::none_of(name.begin(), name.end(), odd);
+}
+
+Error no_target(std::string_view text, std::string_view why) {
+    return {ErrorCode::invalid_argument, "'" + std::string(text) + "' is not [user@]host:path: " + std::string(why)};
+}
+
+}  // namespace
+
+bool looks_like_ssh(std::string_view text) noexcept {
+    return text.find("://") == std::string_view::npos && separator(text) != std::string_view::npos;
+}
+
+Result<SshTarget> parse_ssh_target(std::string_view text) {
+    const std::size_t colon = separator(text);
+    if (colon == std::string_view::npos) return no_target(text, "a host and a colon come first");
+    SshTarget target;
+    target.path = text.substr(colon + 1);
+    std::string_view login = text.substr(0, colon);
+    if (const std::size_t at = login.rfind('@'); at != std::string_view::npos) {
+        target.user = login.substr(0, at);
+        login.remove_prefix(at + 1);
+        if (target.user.empty()) return no_target(text, "the user before '@' is missing");
+    }
+    if (login.starts_with('[')) login = login.substr(1, login.size() - 2);
+    target.host = login;
+    if (target.host.empty()) return no_target(text, "the host is missing");
+    if (!harmless(target.host) || !harmless(target.user)) return no_target(text, "ssh takes no such host or user");
+    if (target.path.find('\0') != std::string::npos) return no_target(text, "the path holds a zero byte");
+    return target;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,83 @@
+#include "doctor/disk.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <span>
+#include <system_error>
+
+#include "base/page_block.hpp"
+#include "common/text.hpp"
+#include "common/units.hpp"
+#include "io/monotonic_clock.hpp"
+#include "os/unique_fd.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr std::size_t kBlock = 1U << 20U;
+constexpr std::uint64_t kMostBytes = 256U << 20U;
+constexpr Duration kMostTime = std::chrono::seconds(2);
+
+std::string speed_text(const char* what, std::uint64_t bytes, Duration time) {
+    return std::string(what) + " " + format_byte_rate(Rate::from_bytes(bytes, std::max(time, Duration(1))));
+}
+
+/// Calls `step(offset)`, a block each time, until enough was done; the bytes, or the first errno as a negative number.
+template <class Step>
+std::int64_t repeat(std::uint64_t most, Step&& step) {
+    const Instant start = io::monotonic_now();
+    std::uint64_t done = 0;
+    while (done < most && io::monotonic_now() - start < kMostTime) {
+        const ssize_t n = step(static_cast<off_t>(done));
+        if (n < 0) return -errno;
+        if (n == 0) break;
+        done += static_cast<std::uint64_t>(n);
+    }
+    return static_cast<std::int64_t>(done);
+}
+
+Finding unwritable(const std::string& directory, int error) {
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return {false, "disk of " + directory + ": cannot be written: " + std::generic_category().message(error),
+            missing ? "name a directory that exists with --dir, or make it: mkdir -p " + quoted_for_shell(directory)
+                    : "make room, or let this user write there",
+            ExitCode::file_io};
+}
+
+}  // namespace
+
+std::vector<Finding> examine_disk(const std::string& directory) {
+    std::string name = directory + "/.udtx-doctor-XXXXXX";
+    const UniqueFd fd(::mkstemp(name.data()));
+    if (!fd) return {unwritable(directory, errno)};
+    ::unlink(name.c_str());
+    const PageBlock memory = make_page_block(kBlock);
+    const std::span block(memory.get(), kBlock);
+    // Zeros are nothing to a disk that compresses.
+    std::minstd_rand random(1);
+    for (std::byte& byte : block) byte = static_cast<std::byte>(random());
+    Instant start = io::monotonic_now();
+    const std::int64_t written =
+        repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
+    if (written < 0) return {unwritable(directory, static_cast<int>(-written))};
+    const bool synced = ::fdatasync(fd.get()) == 0;
+    const Duration write_time = io::monotonic_now() - start;
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+    start = io::monotonic_now();
+    const std::int64_t read = repeat(static_cast<std::uint64_t>(written),
+                                     [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
+    const Duration read_time = io::monotonic_now() - start;
+    if (!synced || read < 0) return {unwritable(directory, errno)};
+    return {{true,
+             "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +
+                 " with sync, " + speed_text("reads", static_cast<std::uint64_t>(read), read_time) +
+                 " (of what may be in memory)",
+             ""}};
+}
+
+}  // namespace udtx::apps

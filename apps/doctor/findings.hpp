@@ -1,0 +1,24 @@
+// What slows transfers down, and the commands that mend it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/exit_codes.hpp"
+
+namespace udtx::apps {
+
+struct Finding {
+    bool good = true;
+    std::string what;      ///< "UDP buffers: receive 208 KiB, send 208 KiB"
+    std::string remedy{};  ///< a command or a piece of advice; empty when all is well
+    /// What a transfer would end with: what is merely slow is ok.
+    ExitCode code = ExitCode::ok;
+};
+
+/// Of the first that has one.
+[[nodiscard]] ExitCode code_of(const std::vector<Finding>& findings);
+[[nodiscard]] std::string findings_text(const std::vector<Finding>& findings);
+[[nodiscard]] std::string findings_json(const std::vector<Finding>& findings);
+
+}  // namespace udtx::apps

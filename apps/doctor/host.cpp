@@ -1,0 +1,111 @@
+#include "doctor/host.hpp"
+
+#ifdef __linux__
+#include <sys/timex.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "common/units.hpp"
+#include "doctor/disk.hpp"
+#include "doctor/network.hpp"
+#include "io/monotonic_clock.hpp"
+#include "observe/output.hpp"
+#include "openssl/cipher_speed.hpp"
+#include "openssl/provider.hpp"
+
+namespace udtx::apps {
+namespace {
+
+/// So long each cipher is measured.
+constexpr std::chrono::milliseconds kCipherTime{60};
+/// Bytes a second by which a processor without instructions for AES is still fast enough.
+constexpr double kFastCipher = 0.5e9;
+constexpr Duration kSlowTimer = std::chrono::milliseconds(1);
+
+std::string first_line(const char* path) {
+    std::ifstream in(path);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+/// How late a sleep of a millisecond ends, mostly.
+Duration timer_lateness() {
+    constexpr Duration kSleep = std::chrono::milliseconds(1);
+    std::array<Duration, 21> late{};
+    for (Duration& d : late) {
+        const Instant before = io::monotonic_now();
+        std::this_thread::sleep_for(kSleep);
+        d = io::monotonic_now() - before - kSleep;
+    }
+    std::nth_element(late.begin(), late.begin() + late.size() / 2, late.end());
+    return late[late.size() / 2];
+}
+
+std::vector<Finding> examine_clock() {
+    std::vector<Finding> findings;
+    const Duration late = timer_lateness();
+    findings.push_back({late < kSlowTimer, "timers: a sleep of 1 ms ends " + format_milliseconds(late) + " late",
+                        late < kSlowTimer ? "" : "the machine is busy, or its processors sleep deeply"});
+#ifdef __linux__
+    const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies";
+    if (!source.empty()) {
+        findings.push_back({!slow, "clock source: " + source,
+                            slow ? "reading the time is slow; mend with: echo tsc | sudo tee "
+                                   "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+                                 : ""});
+    }
+    timex state{};
+    const bool known = ::adjtimex(&state) >= 0;
+    if (known) {
+        const bool synchronised = (state.status & STA_UNSYNC) == 0;
+        findings.push_back(
+            {synchronised, std::string("clock: ") + (synchronised ? "" : "not ") + "synchronised",
+             synchronised ? ""
+                          : "times in logs will not fit the other host's; mend with: sudo timedatectl set-ntp true"});
+    }
+#endif
+    return findings;
+}
+
+std::vector<Finding> examine_crypto() {
+    openssl::OpensslProvider provider;
+    const auto speed = openssl::measure_cipher_speed(provider, io::monotonic_now, kCipherTime);
+    const auto text = [](double bytes_per_second) { return format_rate(Rate::bytes_per_second(bytes_per_second)); };
+    const bool good = openssl::has_aes_instructions() || speed.chacha20 > kFastCipher;
+    return {
+        {good,
+         "encryption, one processor: AES-256-GCM " + text(speed.aes_gcm) + ", ChaCha20-Poly1305 " +
+             text(speed.chacha20),
+         good
+             ? ""
+             : "this processor, or its virtual machine, has no instructions for AES: let the hypervisor pass them on"}};
+}
+
+}  // namespace
+
+std::vector<Finding> examine_host(const DoctorCommand& command) {
+    std::vector<Finding> all = examine_network();
+    const auto add = [&all](std::vector<Finding> more) {
+        for (Finding& finding : more) all.push_back(std::move(finding));
+    };
+    add(examine_clock());
+    add(examine_crypto());
+    add(examine_disk(command.directory));
+    return all;
+}
+
+ExitCode show_host(Log& log, const DoctorCommand& command) {
+    const std::vector<Finding> findings = examine_host(command);
+    const std::string text = command.json ? "{\"host\":" + findings_json(findings) + "}\n" : findings_text(findings);
+    return print_output(log, text, code_of(findings));
+}
+
+}  // namespace udtx::apps

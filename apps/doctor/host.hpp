@@ -1,0 +1,17 @@
+// What of this host slows transfers down: network, timers, clock, processor, disk.
+#pragma once
+
+#include <vector>
+
+#include "common/exit_codes.hpp"
+#include "common/log.hpp"
+#include "doctor/findings.hpp"
+#include "options/subcommands.hpp"
+
+namespace udtx::apps {
+
+[[nodiscard]] std::vector<Finding> examine_host(const DoctorCommand& command);
+/// Prints what was found on standard output, and gives the code to end with.
+[[nodiscard]] ExitCode show_host(Log& log, const DoctorCommand& command);
+
+}  // namespace udtx::apps

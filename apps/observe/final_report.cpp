@@ -1,0 +1,352 @@
+#include "observe/final_report.hpp"
+
+#include <algorithm>
+
+#include "common/json_writer.hpp"
+#include "common/text.hpp"
+#include "common/units.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::apps {
+namespace {
+
+std::string count_of(std::uint64_t n, const char* singular, const char* plural) {
+    return format_count(n) + " " + (n == 1 ? singular : plural);
+}
+
+std::string counted_files(std::uint64_t n) { return count_of(n, "file", "files"); }
+
+std::uint64_t files_found(const FinalReport& report) {
+    return std::max({report.progress.files_total, report.progress.files_done, report.outcome.files});
+}
+
+/// Found, and neither delivered nor there already.
+std::uint64_t files_missing(const FinalReport& report) {
+    return files_found(report) - std::max(report.progress.files_done, report.outcome.files);
+}
+
+/// What was there, and what is there no more.
+std::string left_and_deleted(const transfer::Outcome& outcome) {
+    std::string line;
+    if (outcome.unchanged > 0) line += ", " + format_count(outcome.unchanged) + " unchanged";
+    if (outcome.skipped > 0) line += ", " + format_count(outcome.skipped) + " there already and not overwritten";
+    if (outcome.erased > 0) line += ", " + format_count(outcome.erased) + " deleted";
+    return line;
+}
+
+/// Sums over the paths; gauges of the first.
+struct Totals {
+    std::uint64_t sent_packets = 0;
+    std::uint64_t lost_packets = 0;
+    std::uint64_t retransmitted_packets = 0;
+    PathStats first;
+};
+
+Totals totals_of(const FinalReport& report) {
+    Totals totals;
+    if (!report.stats || report.stats->paths.empty()) return totals;
+    totals.first = report.stats->paths.front();
+    for (const PathStats& path : report.stats->paths) {
+        totals.sent_packets += path.sent_packets;
+        totals.lost_packets += path.lost_packets;
+        totals.retransmitted_packets += path.retransmitted_packets;
+    }
+    return totals;
+}
+
+const char* name_of(transfer::Belonging what) {
+    switch (what) {
+        case transfer::Belonging::owner:
+            return "owner";
+        case transfer::Belonging::mode:
+            return "mode";
+        case transfer::Belonging::time:
+            return "time";
+        case transfer::Belonging::attributes:
+            return "attributes";
+        case transfer::Belonging::hard_link:
+            break;
+    }
+    return "hard_link";
+}
+
+void write_failures(JsonWriter& json, const transfer::Outcome& outcome) {
+    json.key("failed_count").number(outcome.failed_count);
+    json.key("failed").begin_array();
+    for (const transfer::FailedFile& file : outcome.failed) {
+        json.begin_object().key("path").string(file.path);
+        if (!is_utf8(file.path)) json.key("path_hex").string(to_hex(file.path));
+        json.key("code").string(to_string(exit_code_for(file.code))).key("reason").string(file.reason).end_object();
+    }
+    json.end_array();
+    json.key("unset").begin_array();
+    for (const transfer::Unset& unset : outcome.unset) {
+        json.begin_object().key("what").string(name_of(unset.what)).key("count").number(unset.count());
+        json.key("first").string(unset.first);
+        if (!is_utf8(unset.first)) json.key("first_hex").string(to_hex(unset.first));
+        json.key("reason").string(unset.reason).end_object();
+    }
+    json.end_array();
+    json.key("warnings").begin_array();
+    for (const std::string& warning : outcome.warnings) json.string(warning);
+    json.end_array();
+}
+
+/// What this path carried: the sender knows what was acknowledged, the receiver what came.
+std::uint64_t carried(const FinalReport& report, const PathStats& path) {
+    return report.receives ? path.received_bytes : path.delivered_bytes;
+}
+
+void write_paths(JsonWriter& json, const FinalReport& report) {
+    json.key("paths").begin_array();
+    for (std::size_t i = 0; report.stats && i < report.stats->paths.size(); ++i) {
+        const PathStats& path = report.stats->paths[i];
+        const double sent = static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
+        json.begin_object();
+        json.key("local").string(to_string(path.local));
+        json.key("remote").string(to_string(path.remote));
+        json.key("state").string(to_string(path.state));
+        json.key("bytes").number(carried(report, path));
+        json.key("goodput_bps").number(Rate::from_bytes(carried(report, path), report.elapsed).bps());
+        json.key("rtt_ms").number(in_milliseconds(path.smoothed_rtt));
+        json.key("loss").number(static_cast<double>(path.lost_packets) / sent);
+        json.key("mtr_bps").number(path.congestion.mtr.bps());
+        json.key("cd").number(path.congestion.congestion_degree);
+        json.key("blocked_s").number(to_seconds(path.blocked));
+        json.key("reinjected_bytes").number(path.reinjected_bytes);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_limits(JsonWriter& json, const FinalReport& report) {
+    json.key("limited_by");
+    report.limits.empty() ? json.null() : json.string(name_of(report.limits.front().limit));
+    json.key("limits").begin_object();
+    for (const LimitShare& share : report.limits) json.key(name_of(share.limit)).number(share.share);
+    json.end_object();
+}
+
+void write_status(JsonWriter& json, ExitCode code, const std::string& error) {
+    json.key("status").string(code == ExitCode::ok ? "ok" : code == ExitCode::partial ? "partial" : "error");
+    json.key("exit_code").number(static_cast<int>(code));
+    json.key("reason").string(to_string(code));
+    json.key("error");
+    if (error.empty()) {
+        json.null();
+    } else {
+        json.string(error);
+    }
+}
+
+}  // namespace
+
+ExitCode exit_code_for(const transfer::Outcome& outcome) {
+    const bool all = outcome.failed_count == 0 && outcome.unset.empty();
+    if (outcome.status.ok()) return all ? ExitCode::ok : ExitCode::partial;
+    const ErrorCode code = outcome.status.error().code;
+    if (code != ErrorCode::partial || outcome.failed.empty()) return exit_code_for(code);
+    const auto has_code = [](ErrorCode wanted) {
+        return [wanted](const transfer::FailedFile& file) { return file.code == wanted; };
+    };
+    const auto& failed = outcome.failed;
+    if (std::any_of(failed.begin(), failed.end(), has_code(ErrorCode::integrity))) return ExitCode::integrity;
+    const bool nothing = outcome.files + outcome.links + outcome.unchanged + outcome.skipped == 0;
+    if (nothing && std::all_of(failed.begin(), failed.end(), has_code(failed[0].code))) {
+        return exit_code_for(failed[0].code);
+    }
+    return ExitCode::partial;
+}
+
+FinalReport never_began(const CommonOptions& options, const Error& error) {
+    FinalReport report;
+    report.code = exit_code_for(error.code);
+    report.error = error.message;
+    report.congestion = options.congestion_in_use();
+    report.streams = options.streams;
+    report.transfers = 0;
+    return report;
+}
+
+Rate goodput(const FinalReport& report) { return Rate::from_bytes(report.outcome.sent_bytes, report.elapsed); }
+
+void close_books(FinalReport& report) {
+    transfer::Outcome& outcome = report.outcome;
+    if (report.dry_run) {
+        outcome.files = outcome.directories = outcome.links = outcome.bytes = 0;
+        outcome.unchanged = outcome.skipped = outcome.erased = outcome.kept_bytes = 0;
+        return;
+    }
+    outcome.failed_count = std::max(outcome.failed_count, files_missing(report));
+}
+
+std::string describe_delivery(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const transfer::Progress& progress = report.progress;
+    const std::string least = outcome.exact ? "" : "at least ";
+    if (report.streaming) return "the stream was cut off after " + least + format_bytes(outcome.sent_bytes);
+    const std::string more = progress.totals_final ? "" : " and more";
+    const std::string standing = left_and_deleted(outcome);
+    std::string line =
+        least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + ")";
+    if (outcome.files == 0) {
+        line = outcome.exact ? "nothing was delivered" : "nothing is known to be delivered";
+        const std::uint64_t found = files_found(report);
+        if (standing.empty()) return found < 2 ? line : line + " of " + counted_files(found) + more;
+    }
+    line += standing;
+    const std::uint64_t missing = files_missing(report);
+    if (missing == 0 && outcome.exact && more.empty()) return line;
+    return line + ", " + (outcome.exact || !progress.totals_final ? "" : "at most ") + counted_files(missing) + more +
+           " not delivered";
+}
+
+std::string summary_line(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    std::string line = (report.dry_run ? "dry run, nothing was done: " : "") + counted_files(outcome.files);
+    if (outcome.directories > 0) line += ", " + count_of(outcome.directories, "directory", "directories");
+    if (outcome.links > 0) line += ", " + count_of(outcome.links, "symlink", "symlinks");
+    line += ", " + format_bytes(outcome.bytes);
+    line += left_and_deleted(outcome);
+    if (report.dry_run) return line;
+    // Holes of sparse files are delivered without being sent.
+    if (outcome.sent_bytes != outcome.bytes) line += " (" + format_bytes(outcome.sent_bytes) + " sent)";
+    if (outcome.kept_bytes > 0) line += ", " + format_bytes(outcome.kept_bytes) + " were there already";
+    if (report.reconnects > 0) line += ", reconnected " + count_of(report.reconnects, "time", "times");
+    line += " in " + format_elapsed(report.elapsed);
+    line += ", " + format_rate(goodput(report)) + " (" + format_byte_rate(goodput(report)) + ")";
+    return line;
+}
+
+std::string transport_line(const FinalReport& report) {
+    if (!report.stats) return {};
+    const Totals totals = totals_of(report);
+    const Rate mtr = totals.first.congestion.mtr;
+    std::string line = "lost " + format_count(totals.lost_packets) + " of " +
+                       count_of(totals.sent_packets, "packet", "packets") + ", " +
+                       format_count(totals.retransmitted_packets) + " sent again; RTT " +
+                       format_milliseconds(totals.first.smoothed_rtt);
+    if (!mtr.is_zero()) line += ", MTR " + format_rate(mtr);
+    line += ", datagrams of " + format_count(totals.first.datagram_bytes) + " B, " + report.congestion;
+    if (!report.stats->cipher.empty()) line += ", " + report.stats->cipher;
+    return line;
+}
+
+std::vector<std::string> path_lines(const FinalReport& report) {
+    std::vector<std::string> lines;
+    if (!report.stats || report.stats->paths.size() < 2) return lines;
+    for (const PathStats& path : report.stats->paths) {
+        lines.push_back("path " + std::to_string(path.id.value) + ", " + to_string(path.local) + " to " +
+                        to_string(path.remote) + " (" + to_string(path.state) + (path.standby ? ", standby" : "") +
+                        "): " + format_bytes(carried(report, path)) + ", " +
+                        format_rate(Rate::from_bytes(carried(report, path), report.elapsed)) + ", RTT " +
+                        format_milliseconds(path.smoothed_rtt) + ", lost " + format_count(path.lost_packets) + " of " +
+                        count_of(path.sent_packets, "packet", "packets"));
+    }
+    return lines;
+}
+
+std::vector<std::string> stats_lines(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const Totals totals = totals_of(report);
+    const PathStats& path = totals.first;
+    std::vector<std::string> lines;
+    lines.push_back("files delivered: " + format_count(outcome.files) + " (directories " +
+                    format_count(outcome.directories) + ", symlinks " + format_count(outcome.links) + ")");
+    lines.push_back("entries not delivered: " + format_count(outcome.failed_count));
+    lines.push_back("size of the files: " + format_count(outcome.bytes) + " bytes");
+    lines.push_back("sent: " + format_count(outcome.sent_bytes) +
+                    " bytes; there from an earlier run: " + format_count(outcome.kept_bytes) + " bytes");
+    lines.push_back("time: " + format_elapsed(report.elapsed) + "; rate: " + format_rate(goodput(report)) + " (" +
+                    format_byte_rate(goodput(report)) + ")");
+    if (!report.stats) return lines;
+    lines.push_back("packets sent: " + format_count(totals.sent_packets) + ", lost: " +
+                    format_count(totals.lost_packets) + ", sent again: " + format_count(totals.retransmitted_packets));
+    lines.push_back("RTT: " + format_milliseconds(path.smoothed_rtt) + ", shortest " +
+                    format_milliseconds(path.min_rtt) + ", variation " + format_milliseconds(path.rtt_variance));
+    lines.push_back("MTR: " + (path.congestion.mtr.is_zero() ? "not measured" : format_rate(path.congestion.mtr)) +
+                    "; datagrams of " + format_count(path.datagram_bytes) + " bytes; " + report.congestion + "; " +
+                    report.stats->cipher);
+    for (const LimitShare& share : report.limits) {
+        lines.push_back("limited by " + std::string(text_of(share.limit)) + ": " +
+                        format_elapsed(from_seconds(to_seconds(report.elapsed) * share.share)));
+    }
+    return lines;
+}
+
+std::string to_json(const FinalReport& report) {
+    const transfer::Outcome& outcome = report.outcome;
+    const Totals totals = totals_of(report);
+    JsonWriter json;
+    json.begin_object();
+    json.key("event").string("end");
+    write_status(json, report.code, report.error);
+    json.key("bytes").number(outcome.bytes);
+    json.key("files").number(outcome.files);
+    json.key("directories").number(outcome.directories);
+    json.key("symlinks").number(outcome.links);
+    json.key("unchanged").number(outcome.unchanged);
+    json.key("skipped").number(outcome.skipped);
+    json.key("deleted").number(outcome.erased);
+    json.key("dry_run").boolean(report.dry_run);
+    json.key("confirmed").boolean(outcome.exact);
+    json.key("sent_bytes").number(outcome.sent_bytes);
+    json.key("resumed_bytes").number(outcome.kept_bytes);
+    json.key("seconds").number(to_seconds(report.elapsed));
+    json.key("goodput_bps").number(goodput(report).bps());
+    json.key("sent_packets").number(totals.sent_packets);
+    json.key("retransmitted_packets").number(totals.retransmitted_packets);
+    json.key("lost_packets").number(totals.lost_packets);
+    json.key("rtt_ms").number(in_milliseconds(totals.first.smoothed_rtt));
+    json.key("min_rtt_ms").number(in_milliseconds(totals.first.min_rtt));
+    json.key("mtr_bps").number(totals.first.congestion.mtr.bps());
+    json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
+    json.key("cc").string(report.congestion);
+    json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
+    json.key("streams").number(std::uint64_t{report.streams});
+    json.key("reconnects").number(report.reconnects);
+    json.key("transfers").number(report.transfers);
+    write_limits(json, report);
+    write_paths(json, report);
+    write_failures(json, outcome);
+    if (report.dry_run && !report.plan.empty()) {
+        json.key("plan").json(report.plan).key("plan_complete").boolean(!report.plan_cut);
+    }
+    json.end_object();
+    return json.text();
+}
+
+std::string error_json(ExitCode code, const std::string& error) {
+    FinalReport report;
+    report.code = code;
+    report.error = error;
+    report.transfers = 0;
+    return to_json(report);
+}
+
+std::string describe(const transfer::FailedFile& file) {
+    const bool named = file.reason.find("'" + transfer::escape_name(file.path) + "'") != std::string::npos;
+    return named ? file.reason : escape_for_terminal(file.path) + ": " + file.reason;
+}
+
+void accumulate(transfer::Outcome& total, const transfer::Outcome& next) {
+    total.files += next.files;
+    total.directories += next.directories;
+    total.links += next.links;
+    total.bytes += next.bytes;
+    total.sent_bytes += next.sent_bytes;
+    total.kept_bytes += next.kept_bytes;
+    total.unchanged += next.unchanged;
+    total.skipped += next.skipped;
+    total.erased += next.erased;
+    total.failed_count += next.failed_count;
+    const auto add_some = [](auto& to, const auto& from) {
+        const std::size_t room = transfer::kMaxListedFailures - std::min(to.size(), transfer::kMaxListedFailures);
+        to.insert(to.end(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(room, from.size())));
+    };
+    add_some(total.failed, next.failed);
+    add_some(total.warnings, next.warnings);
+    for (const transfer::Unset& unset : next.unset) transfer::add(total.unset, unset);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,323 @@
+#include "options/recv_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "common/units.hpp"
+#include "common/usage.hpp"
+#include "config/parse.hpp"
+#include "options/known_settings.hpp"
+#include "options/overwrite.hpp"
+#include "options/subcommands.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr const char* kRecvFooter =
+    R"(With --listen: serves any number of senders, and of those who fetch, until it is stopped; with --one-off, one of them.
+Everything lands below DIR or comes from there; --authorized-keys says who may do what.
+With "-" what a sender reads from its standard input goes to standard output (and the object of --json to standard
+error). Port 0 picks a free port, which the first line on standard error names. Keys are made by 'udtx-send keygen'.
+
+Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, with a key for this transfer. DEST is as for
+scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
+From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies below the DIR of a udtx-recv that listens.
+
+  udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
+  udtx-recv clean DIR            remove what transfers that ended early left; -n only lists it
+  udtx-recv doctor               say what is wrong with this machine, and what mends it
+  udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help
+
+Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
+41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
+
+Result<void> check_target(RecvCommand& command) {
+    const std::vector<std::string>& targets = command.targets;
+    if (targets.size() > 1 || (targets.size() == 1 && targets[0] != "-")) {
+        return usage("unexpected argument '" + targets.front() +
+                     "'; the only one there is is '-', the directory is "
+                     "given by --dir");
+    }
+    command.to_stdout = !targets.empty();
+    if (command.to_stdout && !command.directory.empty()) return usage("--dir and '-' exclude each other");
+    if (command.to_stdout && !command.one_off) return usage("'-' (standard output) needs --one-off");
+    if (!command.to_stdout && command.directory.empty()) return usage("--dir is missing: where are files to go?");
+    return {};
+}
+
+bool asks_to_pull(const std::vector<std::string>& targets) {
+    return !targets.empty() && targets.front() != "-" &&
+           (looks_like_ssh(targets.front()) || looks_like_url(targets.front()));
+}
+
+Result<void> take_ssh_source(RecvCommand& command, const std::string& text) {
+    auto source = parse_ssh_target(text);
+    if (!source) return source.error();
+    if (!command.sources.empty() && source->login() != command.sources.front().login()) {
+        return usage("one run takes from one host: " + command.sources.front().login() + " or " + source->login());
+    }
+    command.sources.push_back(std::move(*source));
+    return {};
+}
+
+Result<void> take_url_source(RecvCommand& command, const std::string& text) {
+    auto url = parse_url(text);
+    if (!url) return url.error();
+    if (command.server && authority(*url) != authority(*command.server)) {
+        return usage("one run takes from one server: " + authority(*command.server) + " or " + authority(*url));
+    }
+    command.server_paths.push_back(url->path);
+    command.server = std::move(*url);
+    return {};
+}
+
+/// What a pull has no use for, by name.
+Result<void> check_flags_of_pull(const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    const RateOptions& rates = command.common.rates;
+    const std::array<std::pair<const char*, bool>, 3> listening{
+        {{"--listen", !command.listen_text.empty()},
+         {"--dir", !command.directory.empty()},
+         {"--authorized-keys", !command.authorized_keys.empty()}}};
+    for (const auto& [flag, set] : listening) {
+        if (set && !origins.has(flag)) {
+            return usage(std::string(flag) + " is for a receiver that listens, and not for a pull (HOST:SRC, udtx://)");
+        }
+    }
+    // The sender there has neither a clock of ours nor this host's other transfers.
+    const std::array<std::pair<const char*, bool>, 2> sending{
+        {{"--schedule", !rates.schedule_text.empty()}, {"--host-rate", !rates.host_rate_text.empty()}}};
+    for (const auto& [flag, set] : sending) {
+        if (set && !origins.has(flag)) {
+            return usage(std::string(flag) +
+                         " is for a sender and not for a pull (HOST:SRC, udtx://); --rate is for both");
+        }
+    }
+    return {};
+}
+
+/// Keys, paths and congestion control: which of them a pull takes depends on whom it dials.
+Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !origins.has(flag); };
+    if (!command.server) {
+        for (const char* flag : {"--path", "--multipath"}) {
+            if (typed(flag)) return usage(std::string(flag) + " is for udtx://, and not for [user@]HOST:SRC over ssh");
+        }
+        return command.common.check_no_keys(app);
+    }
+    if (const auto flag = command.ssh.typed(origins)) {
+        return usage(*flag + " is for [user@]HOST:SRC, over ssh, and not for udtx://");
+    }
+    if (typed("--cc")) return usage("--cc is the sender's: of what comes from udtx:// the server chooses it");
+    if (command.pin.empty() != command.common.identity_text.empty()) {
+        return usage("--identity and --pin go together: own key, and the server's public key");
+    }
+    return {};
+}
+
+/// The last is where to, the others are on one host.
+Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
+    std::vector<std::string> texts = command.targets;
+    if (texts.size() < 2) return usage("where to? udtx-recv [flags] " + texts.front() + " DEST");
+    command.destination = texts.back();
+    texts.pop_back();
+    const bool server = looks_like_url(texts.front());
+    for (const std::string& text : texts) {
+        const auto taken = server ? take_url_source(command, text) : take_ssh_source(command, text);
+        if (!taken) return taken;
+    }
+    if (command.destination.empty()) return usage("the destination is an empty string");
+    if (looks_like_ssh(command.destination) || looks_like_url(command.destination)) {
+        return usage("the destination " + command.destination + " is on another host: one end is here (./" +
+                     command.destination + " for a local name)");
+    }
+    command.to_stdout = command.destination == "-";
+    command.one_off = true;
+    if (const auto checked = check_flags_of_pull(command); !checked) return checked;
+    if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
+    if (const auto checked = command.paths.check(); !checked) return checked;
+    if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
+    if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
+    command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
+    return {};
+}
+
+/// "fd:3": the socket of a systemd unit, for one.
+Result<void> check_listen(RecvCommand& command) {
+    const std::string_view text = command.listen_text;
+    if (text.starts_with("fd:")) {
+        const char* const end = text.data() + text.size();
+        const auto [last, error] = std::from_chars(text.data() + 3, end, command.inherited_socket);
+        if (error != std::errc() || last != end || command.inherited_socket < 3) {
+            return usage("--listen: '" + command.listen_text + "' is not fd:N with N above 2");
+        }
+        return {};
+    }
+    auto listen = io::parse_host_port(command.listen_text);
+    if (!listen) return usage("--listen: " + listen.error().message);
+    command.listen = std::move(*listen);
+    return {};
+}
+
+/// What a receiver that listens has no use for, by name.
+Result<void> check_flags_of_server(const CLI::App& app, const RecvCommand& command) {
+    const Origins& origins = command.common.origins;
+    if (const auto flag = command.ssh.typed(origins)) {
+        return usage(*flag + " is for [user@]HOST:SRC... DEST, over ssh");
+    }
+    std::optional<std::string> pulling = TreeOptions::typed(app, origins);
+    for (const char* flag : {"--pin", "--path", "--multipath", "--checksum"}) {
+        if (!pulling && app.count(flag) > 0 && !origins.has(flag)) pulling = flag;
+    }
+    if (pulling) return usage(*pulling + " is for a pull (HOST:SRC... or udtx://HOST/SRC..., and DEST)");
+    return {};
+}
+
+Result<void> check(const CLI::App& app, RecvCommand& command) {
+    if (const auto checked = command.common.check(); !checked) return checked;
+    if (const auto checked = command.ssh.check(); !checked) return checked;
+    command.ssh.patience = command.common.timeout;
+    if (asks_to_pull(command.targets)) return take_sources(app, command);
+    if (const auto checked = check_flags_of_server(app, command); !checked) return checked;
+    if (!command.tree.overwrite_text.empty()) {
+        const auto overwrite = parse_overwrite(command.tree.overwrite_text);
+        if (!overwrite) return overwrite.error();
+        command.overwrite = overwrite.value();
+    }
+    if (command.listen_text.empty())
+        return usage(
+            "--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... "
+            "DEST");
+    if (const auto checked = check_listen(command); !checked) return checked;
+    if (!command.max_rate_text.empty()) {
+        const auto parsed = parse_rate(command.max_rate_text);
+        if (!parsed) return usage("--max-rate: " + parsed.error().message);
+        command.max_rate = *parsed;
+    }
+    const auto sandbox = parse_sandbox_mode(command.sandbox_text);
+    if (!sandbox) return sandbox.error();
+    command.sandbox = *sandbox;
+    if (const auto checked = check_target(command); !checked) return checked;
+    if (!command.common.receipt_text.empty() && (command.to_stdout || !command.one_off)) {
+        return usage("--receipt is of one transfer into a directory: it needs --one-off and --dir");
+    }
+    if (command.authorized_keys.empty() != command.common.identity_text.empty()) {
+        return usage("--identity and --authorized-keys go together: own key, and whom to let in");
+    }
+    if (command.allow_read && !command.authorized_keys.empty()) {
+        return usage("--allow-read is for --psk-file: in the file of --authorized-keys each key has its rights");
+    }
+    return {};
+}
+
+/// invalid_argument names a typed flag that would do nothing. What a file or the environment sets is for both.
+Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command) {
+    const auto typed = [&](const char* flag) { return app.count(flag) > 0 && !command.common.origins.has(flag); };
+    if (!command.pulls()) {
+        if (!typed("--preserve")) return {};
+        return Error{ErrorCode::invalid_argument,
+                     "--preserve is for what is fetched, HOST:SRC... DEST; with --listen the senders say it"};
+    }
+    for (const char* flag :
+         {"--one-off", "--max-rate", "--min-free", "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"}) {
+        if (!typed(flag)) continue;
+        return Error{ErrorCode::invalid_argument,
+                     std::string(flag) + " is for a receiver that listens, and not for what is fetched, HOST:SRC"};
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::string> RecvCommand::for_sender() const {
+    std::vector<std::string> words = common.for_other_side();
+    if (!common.rate_text.empty()) words.insert(words.end(), {"--rate", common.rate_text});
+    if (!common.rates.bwlimit_text.empty()) words.insert(words.end(), {"--bwlimit", common.rates.bwlimit_text});
+    words.insert(words.end(), {"--cc", common.congestion});
+    return words;
+}
+
+transfer::PullWish RecvCommand::wish() const {
+    transfer::PullWish wish;
+    wish.stream = to_stdout;
+    transfer::SendOptions& what = wish.what;
+    what.preserve = common.preserve;
+    what.hash = common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
+    tree.fill(what);
+    what.sources = server ? server_paths : std::vector<std::string>{"."};
+    // A list of names counts from what the source holds.
+    if (tree.names && !what.sources.front().ends_with('/')) what.sources.front() += '/';
+    return wish;
+}
+
+void define_options(CLI::App& app, RecvCommand& command) {
+    app.add_option("--listen", command.listen_text,
+                   "Where to listen: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for a socket that is open")
+        ->type_name("[ADDR]:PORT");
+    app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
+    app.add_option("--max-rate", command.max_rate_text,
+                   "At most so many bits per second of all transfers together, in equal shares")
+        ->type_name("RATE");
+    app.add_option("--min-free", command.min_free,
+                   "Bytes of the disk that stay free, such as 50G: what would take more is refused file by file")
+        ->type_name("SIZE")
+        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
+    app.add_flag("--one-off", command.one_off, "End after one transfer");
+    app.add_option("--sandbox", command.sandbox_text,
+                   "With --listen: give up the rights to write elsewhere and to start programs, as far as the system "
+                   "can (auto, default), or end if it cannot (on), or keep them (off)")
+        ->type_name("auto|on|off");
+    command.common.add_to(app);
+    app.add_option("--authorized-keys", command.authorized_keys,
+                   "With --identity: public keys of those who may come, one a line, with rights before them")
+        ->type_name("FILE")
+        ->group("Keys");
+    app.add_option("--pin", command.pin, "With --identity, for udtx://: the server's public key, or a file of them")
+        ->type_name("KEY|FILE")
+        ->group("Keys");
+    command.ssh.add_to(app);
+    app.add_flag("-p,--preserve", command.common.preserve,
+                 "Of a pull: keep full modes, and the times of directories and links; those of files are always kept")
+        ->group("Copying");
+    command.tree.add_to(
+        app,
+        "What stands here already: of a pull diff (default) is updated if it differs, never, always; with "
+        "--listen the most that senders may do (default always)");
+    app.add_option("--checksum", command.common.checksum, "Of a pull: end-to-end hash of every file (default xxh128)")
+        ->type_name("xxh128|sha256")
+        ->group("Copying");
+    app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
+    app.add_flag("--allow-set-id", command.allow_set_id, "Let senders use --set-id")->group("Copying");
+    app.add_flag(
+           "--allow-read", command.allow_read,
+           "With --psk-file: let who has the key fetch what is in DIR, too (--authorized-keys says it key by key)")
+        ->group("Copying");
+    command.paths.add_to(app);
+    app.add_option("TARGETS", command.targets,
+                   "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kRecvFooter);
+}
+
+Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {
+    CLI::App app("Receives files and directories from udtx-send over UDP, encrypted and verified.", "udtx-recv");
+    use_house_style(app);
+    define_options(app, command);
+    const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
+    const auto parsed = parse_checked(app, arguments, source, {subcommands_of_recv, known_settings},
+                                      command.common.origins, [&] { return check(app, command); });
+    if (!parsed) return parsed.error();
+    if (parsed->text) return parsed->text;
+    if (const auto checked = check_flags_of_mode(app, command); !checked) return checked.error();
+    if (command.server) {
+        if (const auto placed = parsed->place(*command.server); !placed) return placed.error();
+    }
+    return EarlyText();
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,268 @@
+#include "send/probe.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "common/descriptors.hpp"
+#include "common/json_writer.hpp"
+#include "common/landing.hpp"
+#include "common/transport.hpp"
+#include "common/units.hpp"
+#include "dial/dial_handler.hpp"
+#include "dial/probe_job.hpp"
+#include "dial/transfer_observers.hpp"
+#include "io/monotonic_clock.hpp"
+#include "observe/output.hpp"
+#include "observe/progress.hpp"
+#include "send/send_route.hpp"
+
+namespace udtx::apps {
+namespace {
+
+constexpr Duration kProbeTime = std::chrono::seconds(4);
+constexpr Rate kGentle = Rate::bits_per_second(500e3);
+constexpr Rate kMostGentle = Rate::bits_per_second(5e6);  // a shaper lets pairs through faster than what follows
+constexpr double kGentleShare = 0.05;
+constexpr std::uint64_t kFarthestClock = 1ULL << 62U;  // ns since 1970, the year 2116
+
+std::string percent(double share) {
+    std::string text = std::to_string(share * 100.0);
+    return text.substr(0, text.find('.') + 3) + " %";
+}
+
+double loss_of(const PathStats& path) {
+    return static_cast<double>(path.lost_packets) / static_cast<double>(std::max<std::uint64_t>(path.sent_packets, 1));
+}
+
+/// Why the far end over ssh does not serve us, if it has said so.
+std::optional<Error> refusal(const std::unique_ptr<RemoteEnd>& remote) {
+    if (!remote) return std::nullopt;
+    const auto answer = remote->answer();
+    if (!answer) return answer.error();
+    return remote->gone() ? std::optional(remote->ended_early()) : std::nullopt;
+}
+
+/// What the line carries: no more than left, whatever a late acknowledgement makes of the moment. A look falls between
+/// two datagrams, so that a count of them between two looks may be one too many: the lower bound is told.
+class Carried {
+  public:
+    void sample(Instant at, const ConnectionStats& stats) {
+        std::uint64_t sent = 0;
+        std::uint64_t delivered = 0;
+        datagram_ = 0;
+        for (const PathStats& path : stats.paths) {
+            sent += path.sent_bytes;
+            delivered += path.delivered_bytes;
+            datagram_ = std::max<std::uint64_t>(datagram_, path.datagram_bytes);
+        }
+        sent_.sample(at.time_since_epoch(), sent);
+        delivered_.sample(at.time_since_epoch(), delivered);
+    }
+    [[nodiscard]] Rate rate() const {
+        const Rate one = Rate::bytes_per_second(static_cast<double>(datagram_) / to_seconds(kWindow));
+        return std::max(Rate(), std::min(sent_.rate(), delivered_.rate()) - one);
+    }
+
+  private:
+    static constexpr Duration kWindow = std::chrono::seconds(2);
+    RateMeter sent_{kWindow};
+    RateMeter delivered_{kWindow};
+    std::uint64_t datagram_ = 0;
+};
+
+/// A twentieth of the line, as packet pairs show it.
+void keep_gentle(DialHandler& dial, const ConnectionStats& stats) {
+    Rate line;
+    for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
+    dial.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
+}
+
+/// While bytes are on their way: looks at the line, and ends on a signal.
+void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, const Transport& transport,
+                   DialHandler& dial, ProbeJob& job, TransferObservers& observers, const std::atomic<bool>& done,
+                   PathProbe& probe) {
+    Carried carried;
+    observers.begin_connection(io::monotonic_now());
+    while (!done && (dial.connected() || !refusal(remote))) {
+        if (remote && remote->gone()) dial.suspect_end();
+        if (run.signals.wait(SignalWaiter::kTurn)) {
+            dial.abort(ErrorCode::interrupted, "interrupted");
+            return;
+        }
+        const auto stats = dial.final_stats();
+        if (stats) carried.sample(dial.stats_at(), *stats);
+        if (stats && probe.gentle) keep_gentle(dial, *stats);
+        probe.reached = carried.rate();
+        dial.sample_stats();  // for the next time
+        job.tick();
+        observers.look(io::monotonic_now(), {.progress = job.progress(),
+                                             .stats = stats,
+                                             .protocol = transport.thread_time(),
+                                             .process = process_time()});
+    }
+}
+
+void write_path(JsonWriter& json, const PathStats& path) {
+    json.begin_object();
+    json.key("local").string(to_string(path.local)).key("remote").string(to_string(path.remote));
+    json.key("rtt_ms").number(to_seconds(path.smoothed_rtt) * 1e3);
+    json.key("min_rtt_ms").number(to_seconds(path.min_rtt) * 1e3);
+    json.key("rtt_variation_ms").number(to_seconds(path.rtt_variance) * 1e3);
+    json.key("mtr_bps").number(path.congestion.mtr.bps());
+    json.key("available_bps").number(path.congestion.available.bps());
+    json.key("cd").number(path.congestion.congestion_degree);
+    json.key("loss").number(loss_of(path));
+    json.key("datagram_bytes").number(std::uint64_t{path.datagram_bytes});
+    json.key("sent_packets").number(path.sent_packets).end_object();
+}
+
+/// As for files into the home directory, of which none will come.
+BootstrapFields request_for_nothing() {
+    BootstrapFields request;
+    request.add("shape", std::string(to_string(SourceShape::several)));
+    request.add("destination", "");
+    request.add("transfer", "0");
+    return request;
+}
+
+Error explained(const SendCommand& command, const SendRoute& route, const Error& error, bool connected) {
+    // Over ssh something listens there for sure: what refuses datagrams is on the way.
+    const bool blocked = route.remote && !connected && error.code == ErrorCode::network;
+    return {blocked ? ErrorCode::udp_blocked : error.code, explain(error, context_of(command, route, connected))};
+}
+
+/// What the other side told over ssh was on its way for half a round trip.
+std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<ConnectionStats>& stats) {
+    const auto told = route.remote ? route.remote->reply().number("clock") : std::nullopt;
+    if (!told || *told > kFarthestClock) return std::nullopt;
+    const Duration on_its_way = stats && !stats->paths.empty() ? stats->paths.front().min_rtt / 2 : Duration();
+    const auto here = route.remote->replied_at().time_since_epoch();
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;
+}
+
+}  // namespace
+
+PathProbe probe_path(const SendRun& run, ProbeLoad load) {
+    const SendCommand& command = run.command;
+    PathProbe probe;
+    probe.gentle = load == ProbeLoad::gentle && command.common.rate.is_infinite();
+    TransportConfig config = command.transport();
+    if (probe.gentle) config.max_rate = kGentle;
+    const auto fail = [&probe](const Error& error) {
+        probe.error = error;
+        return probe;
+    };
+    const auto route = find_route(run, request_for_nothing());
+    if (!route) return fail(route.error());
+    const std::string peer = command.remote ? command.remote->host : authority(command.url);
+    auto observers =
+        TransferObservers::start(command.common, run.log, {DataEnd::sender, peer},
+                                 [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
+    if (!observers) return fail(observers.error());
+    auto candidates = command.paths.plan(route->addresses, command.common.addresses);
+    if (!candidates) return fail(candidates.error());
+    auto transport = Transport::make_open(route->credentials, config, command.common.driver(), *candidates);
+    if (!transport) return fail(transport.error());
+    io::Driver& driver = (*transport)->driver();
+    probe.buffer_advice = driver.buffer_advice();
+
+    std::atomic<bool> done{false};
+    ProbeJob job(kProbeTime, [&done, &run] {
+        done = true;
+        run.signals.wake();
+    });
+    const auto dial =
+        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), job, run.log);
+    dial->dial();
+    (*transport)->start();
+    observe_probe(run, route->remote, **transport, *dial, job, **observers, done, probe);
+    dial->sample_stats();
+    (*transport)->stop(kDrainAtMost);
+
+    const Observation seen = (*observers)->latest();
+    probe.stats = dial->final_stats();
+    probe.handshake = job.handshake_time();
+    if (probe.handshake) probe.limits = seen.limits;
+    if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
+    const auto status = job.result().status;
+    if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());
+    if (const auto why = refusal(route->remote); why && !dial->connected()) probe.error = why;
+    probe.heard = route->remote && route->remote->heard();
+    probe.clock_ahead = clock_ahead(*route, probe.stats);
+    return probe;
+}
+
+std::vector<std::string> describe(const PathProbe& probe) {
+    std::vector<std::string> lines;
+    if (probe.handshake) lines.push_back("handshake: " + format_milliseconds(*probe.handshake));
+    for (std::size_t i = 0; probe.stats && i < probe.stats->paths.size(); ++i) {
+        const PathStats& path = probe.stats->paths[i];
+        const Rate mtr = path.congestion.mtr;
+        lines.push_back("path " + to_string(path.local) + " to " + to_string(path.remote) + ":");
+        lines.push_back("  RTT: shortest " + format_milliseconds(path.min_rtt) + ", now " +
+                        format_milliseconds(path.smoothed_rtt) + ", variation " +
+                        format_milliseconds(path.rtt_variance));
+        lines.push_back("  MTR: " + (mtr.is_zero() ? "not measured" : format_rate(mtr)) + ", congestion degree " +
+                        percent(path.congestion.congestion_degree));
+        lines.push_back("  loss: " + percent(loss_of(path)) + " of " + format_count(path.sent_packets) + " packets");
+        lines.push_back("  MTU: datagrams of " + format_count(path.datagram_bytes) + " bytes pass");
+    }
+    if (!probe.stats) return lines;
+    lines.push_back("reached: " + format_rate(probe.reached) + " (" + format_byte_rate(probe.reached) + "), " +
+                    probe.stats->congestion + ", " + probe.stats->cipher);
+    if (probe.gentle) {
+        lines.push_back(
+            "kept to 5 % of what packet pairs show of the line, 500 kbit/s to 5 Mbit/s: --rate R measures up to R");
+    } else if (const std::string line = limit_line(probe.limits); !line.empty()) {
+        lines.push_back(line);
+    }
+    lines.push_back("buffers here: " + (probe.buffer_advice.empty() ? "as large as asked for" : probe.buffer_advice));
+    return lines;
+}
+
+std::string to_json(const PathProbe& probe) {
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    JsonWriter json;
+    json.begin_object().key("event").string("probe");
+    json.key("status").string(probe.error ? "error" : "ok");
+    json.key("exit_code").number(static_cast<int>(code)).key("reason").string(to_string(code));
+    json.key("error");
+    probe.error ? json.string(probe.error->message) : json.null();
+    json.key("handshake_ms");
+    probe.handshake ? json.number(to_seconds(*probe.handshake) * 1e3) : json.null();
+    json.key("reached_bps");
+    probe.handshake ? json.number(probe.reached.bps()) : json.null();
+    json.key("limited_by");
+    probe.limits.empty() || probe.gentle ? json.null() : json.string(name_of(probe.limits.front().limit));
+    const bool measured = probe.handshake && probe.stats;
+    json.key("cipher");
+    measured ? json.string(probe.stats->cipher) : json.null();
+    json.key("cc");
+    measured ? json.string(probe.stats->congestion) : json.null();
+    json.key("buffer_advice").string(probe.buffer_advice);
+    json.key("paths").begin_array();
+    for (std::size_t i = 0; measured && i < probe.stats->paths.size(); ++i) write_path(json, probe.stats->paths[i]);
+    json.end_array().end_object();
+    return json.text();
+}
+
+ExitCode show_probe(const SendRun& run, const PathProbe& probe) {
+    run.terminal.clear_status();
+    const ExitCode code = probe.error ? exit_code_for(probe.error->code) : ExitCode::ok;
+    if (run.command.common.json) {
+        if (probe.error) run.log.error(probe.error->message);
+        return print_output(run.log, to_json(probe) + "\n", code);
+    }
+    std::string text;
+    for (const std::string& line : describe(probe)) text += line + "\n";
+    if (probe.error) run.log.error(probe.error->message);
+    return print_output(run.log, text, code);
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,44 @@
+#include "send/sources.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "transfer/source/source_tree.hpp"
+
+namespace udtx::apps {
+namespace {
+
+std::optional<std::string> problem_with(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
+    if (const char* kind = transfer::special_kind(info.st_mode); kind != nullptr) {
+        return std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -";
+    }
+    // A link is sent as a link: it need not lead anywhere.
+    if (S_ISLNK(info.st_mode)) return std::nullopt;
+    const int wanted = S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK;
+    if (::access(path.c_str(), wanted) != 0) return std::generic_category().message(errno);
+    return std::nullopt;
+}
+
+}  // namespace
+
+CheckedSources check_sources(const std::vector<std::string>& sources) {
+    CheckedSources checked;
+    for (const std::string& source : sources) {
+        if (source == "-") {
+            checked.usable.push_back(source);
+        } else if (auto problem = problem_with(source)) {
+            checked.failed.push_back({source, ErrorCode::file_io, std::move(*problem)});
+        } else {
+            checked.usable.push_back(source.ends_with('/') ? source + "." : source);
+        }
+    }
+    return checked;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,128 @@
+#include "serve/server_observers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/process.hpp"
+#include "control/transfer_card.hpp"
+#include "observe/prometheus.hpp"
+
+namespace udtx::apps {
+namespace {
+
+std::vector<Observation> observed(const ServerObservers::Connections& connections) {
+    std::vector<Observation> all;
+    all.reserve(connections.size());
+    for (const auto& connection : connections) all.push_back(connection->observed());
+    return all;
+}
+
+}  // namespace
+
+ServerObservers::ServerObservers(const RecvCommand& command, Log& log)
+    : command_(command), log_(log), rates_(governor_settings(command.common, command.max_rate)) {}
+
+Rate ServerObservers::first_cap(const RecvCommand& command) {
+    return std::min({command.common.rate, command.max_rate, command.common.rates.host_rate});
+}
+
+Result<void> ServerObservers::open_report() {
+    const std::string place = command_.to_stdout ? "standard output" : command_.directory;
+    const std::string where = (command_.one_off || command_.to_stdout ? "into " : "serving ") + place;
+    auto page =
+        LivePage::open(command_.common.observing, page_subject(DataEnd::receiver, where, command_.one_off), log_);
+    if (!page) return page.error();
+    page_ = std::move(*page);
+    return {};
+}
+
+Result<void> ServerObservers::start(std::uint16_t port, std::function<Connections()> connections,
+                                    JsonTicker::Print print) {
+    connections_ = std::move(connections);
+    if (page_) {
+        if (const auto served = page_->serve(); !served) return served;
+    }
+    auto metrics = serve_metrics(command_.common, log_, [this] { return this->metrics(); });
+    if (!metrics) return metrics.error();
+    metrics_ = std::move(*metrics);
+    control_ = open_control(log_, control_handler(&rates_, control_status(port)));
+    if (command_.common.observing.json_stream) json_.emplace(std::move(print));
+    return {};
+}
+
+ControlStatus ServerObservers::control_status(std::uint16_t port) const {
+    TransferCard card{.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port};
+    if (!command_.to_stdout) card.destination = seen_from_elsewhere(command_.directory);
+    const auto served = [this](const Connections& connections) {
+        std::vector<ServedTransfer> all;
+        for (const auto& connection : connections) {
+            all.push_back({connection->who(), connection->directory(), connection->observed()});
+        }
+        return all;
+    };
+    const auto card_now = [this, card](const Connections& connections) {
+        TransferCard now = card;
+        // Of one transfer the peer is where it comes from.
+        if (command_.one_off && !connections.empty()) now.sources = {connections.front()->who()};
+        return now;
+    };
+    return {[this, card_now, served] {
+                const Connections connections = connections_();
+                return status_json(card_now(connections), sum_of(observed(connections)), served(connections));
+            },
+            [this, card_now, served] {
+                const Connections connections = connections_();
+                return status_lines(card_now(connections), sum_of(observed(connections)), served(connections));
+            }};
+}
+
+void ServerObservers::stop() {
+    control_.reset();
+    metrics_.reset();
+}
+
+void ServerObservers::tick(Instant now, Duration since_start, const Connections& connections, Duration protocol) {
+    const Rate total = cap_now(log_, rates_, now, !connections.empty());
+    // Who stands still leaves their share to the others until they go on.
+    const auto moving =
+        std::ranges::count_if(connections, [](const auto& connection) { return !connection->stands_still(); });
+    const Rate share = moving == 0 ? total : total * (1.0 / static_cast<double>(moving));
+    for (const auto& connection : connections) {
+        connection->keep_below(std::min(command_.common.rate, share));
+        connection->look(now, protocol);
+        connection->sample_stats();  // for the next time
+    }
+    if (page_ && page_->due(since_start)) page_->tick(since_start, observed(connections));
+    if (!json_) return;
+    Observation seen = sum_of(observed(connections));
+    seen.at = since_start;
+    json_->tick(since_start, seen);
+}
+
+void ServerObservers::ended(const ServedConnection& connection, const FinalReport& report) {
+    ++ended_;
+    if (report.code != ExitCode::ok) ++failed_;
+    bytes_ += report.outcome.sent_bytes;
+    if (!page_) return;
+    if (!command_.one_off) return page_->ended(connection.peer(), connection.direction(), report);
+    last_ = connection.observed();
+    last_->progress = report.progress;
+}
+
+void ServerObservers::finish(Duration since_start, const Connections& connections, FinalReport& report) {
+    if (!page_) return;
+    // The one transfer that there was is what the page goes on to show.
+    page_->finish(since_start, last_ ? std::vector{*last_} : observed(connections), report);
+}
+
+std::string ServerObservers::metrics() const {
+    MetricsView view{.role = command_.one_off ? "receiver" : "server", .version = program_version()};
+    view.transfers = observed(connections_());
+    view.transfers_ended = ended_;
+    view.transfers_failed = failed_;
+    view.bytes_ended = bytes_;
+    view.refused = refused_;
+    return metrics_text(view);
+}
+
+}  // namespace udtx::apps

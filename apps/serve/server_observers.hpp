@@ -1,0 +1,63 @@
+// All who observe a receiver's transfers, and who may change what they take together: JSON stream, metrics, control
+// socket, --max-rate, schedule.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "control/control_commands.hpp"
+#include "control/observer_services.hpp"
+#include "observe/final_report.hpp"
+#include "options/recv_command.hpp"
+#include "page/live_page.hpp"
+#include "serve/served_connection.hpp"
+
+namespace udtx::apps {
+
+class ServerObservers {
+  public:
+    using Connections = std::vector<std::shared_ptr<ServedConnection>>;
+
+    ServerObservers(const RecvCommand& command, Log& log);
+    /// What has to be open before the process gives up the right to open it.
+    [[nodiscard]] Result<void> open_report();
+    /// `connections`: those under way; any thread asks. `print`: where the JSON stream goes.
+    /// `port`: on which it listens.
+    Result<void> start(std::uint16_t port, std::function<Connections()> connections, JsonTicker::Print print);
+
+    /// Lets nobody ask any more; its socket goes.
+    void stop();
+
+    /// One thread. `protocol`: what the protocol thread has needed so far.
+    void tick(Instant now, Duration since_start, const Connections& connections, Duration protocol);
+    void ended(const ServedConnection& connection, const FinalReport& report);
+    /// When all is over: tells those who observe the page, and writes the report.
+    void finish(Duration since_start, const Connections& connections, FinalReport& report);
+    /// Any thread: a handshake failed.
+    void refused() noexcept { ++refused_; }
+    /// The most that a sender may be told in the handshake; protocol thread.
+    [[nodiscard]] static Rate first_cap(const RecvCommand& command);
+
+  private:
+    [[nodiscard]] std::string metrics() const;
+    [[nodiscard]] ControlStatus control_status(std::uint16_t port) const;
+
+    const RecvCommand& command_;
+    Log& log_;
+    std::function<Connections()> connections_;
+    RateGovernor rates_;
+    std::atomic<std::uint64_t> ended_{0};
+    std::atomic<std::uint64_t> failed_{0};
+    std::atomic<std::uint64_t> bytes_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    std::optional<JsonTicker> json_;
+    std::optional<Observation> last_;  // of the one transfer, once it is over
+    std::unique_ptr<LivePage> page_;
+    std::unique_ptr<HttpServer> metrics_;
+    std::unique_ptr<ControlSocket> control_;
+};
+
+}  // namespace udtx::apps

@@ -1,0 +1,114 @@
+#include "serve/setup.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/runtime_dir.hpp"
+#include "transfer/file/confined_dir.hpp"
+
+namespace udtx::apps {
+namespace {
+
+Error io_error(const std::string& what, int error) {
+    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
+}
+
+/// The directory of what a link leads to.
+std::string home_of(const std::string& file) {
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored);
+    return real.has_parent_path() ? real.parent_path().string() : ".";
+}
+
+}  // namespace
+
+Result<void> check_directory(const std::string& directory, bool write) {
+    struct stat info {};
+    if (::stat(directory.c_str(), &info) != 0) return io_error("directory " + directory, errno);
+    if (!S_ISDIR(info.st_mode)) return io_error("directory " + directory, ENOTDIR);
+    if (::access(directory.c_str(), (write ? W_OK : R_OK) | X_OK) != 0) {
+        return io_error("directory " + directory + (write ? " cannot be written" : " cannot be read"), errno);
+    }
+    return {};
+}
+
+std::string directory_of(const RecvCommand& command, const KeyRights& rights) {
+    return rights.directory.empty() ? command.directory : command.directory + "/" + rights.directory;
+}
+
+Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedKeys& keys) {
+    auto credentials = load_credentials(command.common);
+    if (!credentials || command.authorized_keys.empty()) return credentials;
+    auto loaded = AuthorizedKeys::load(command.authorized_keys);
+    if (!loaded) return key_error(loaded.error(), "--authorized-keys");
+    keys = std::move(*loaded);
+    for (const auto& [key, rights] : keys.all()) {
+        auto good = check_directory(directory_of(command, rights), rights.write);
+        // As it is opened for each transfer: who may write above it must not lead it elsewhere by a link.
+        if (good) {
+            const auto there = transfer::ConfinedDir::open_below(command.directory, rights.directory);
+            if (!there) good = there.error();
+        }
+        if (!good) return key_error(good.error(), "--authorized-keys");
+        if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();
+    }
+    return credentials;
+}
+
+SandboxPlaces places_of(const RecvCommand& command, const AuthorizedKeys& keys) {
+    SandboxPlaces places;
+    if (!command.to_stdout && command.authorized_keys.empty()) places.trees.push_back(command.directory);
+    for (const auto& [key, rights] : keys.all()) {
+        if (rights.write) places.trees.push_back(directory_of(command, rights));
+    }
+    if (const std::string& report = command.common.observing.report; !report.empty()) {
+        places.files.push_back(report);
+        std::error_code unknown;
+        // One that is removed meanwhile is made anew: no device or pipe is, and no end of a link that leads nowhere.
+        const bool free = !exists(std::filesystem::symlink_status(report, unknown));
+        if (free || std::filesystem::is_regular_file(report, unknown)) places.links.push_back(home_of(report));
+    }
+    // It is written beside what a link leads to, and takes its place at the end.
+    if (const std::string& receipt = command.common.receipt_text; !receipt.empty()) {
+        places.renames.push_back(home_of(receipt));
+    }
+    if (auto runtime = runtime_directory()) places.runtime.push_back(std::move(*runtime));
+    return places;
+}
+
+void KnownPlaces::note(const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories) {
+        struct stat st {};
+        if (::stat(directory.c_str(), &st) == 0) known_[directory] = {st.st_dev, st.st_ino};
+    }
+}
+
+Result<void> KnownPlaces::check(const std::string& directory) const {
+    const auto at = known_.find(directory);
+    struct stat st {};
+    if (at == known_.end() || ::stat(directory.c_str(), &st) != 0) return {};
+    if (at->second == std::pair(st.st_dev, st.st_ino)) return {};
+    return Error{ErrorCode::refused,
+                 "the directory here is not the one that it was at the start (mounted again, or replaced), and the "
+                 "server's sandbox lets nothing be written there: the server has to be started again"};
+}
+
+/// The first address of the name on which a socket can be opened.
+Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
+    if (command.inherited_socket >= 0) return driver.open(Address{});  // it is bound already
+    const auto addresses = io::resolve(command.listen.host, command.listen.port, command.common.addresses);
+    if (!addresses) return addresses.error();
+    Result<void> opened;
+    for (const Address& address : *addresses) {
+        opened = driver.open(address);
+        if (opened) return opened;
+    }
+    return opened;
+}
+
+}  // namespace udtx::apps

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# apps_rooms.sh <source root> <compiler> <include directories of apps/common, with ; between them> <those of apps/dial>:
+# a room of the tools includes rooms that its target links, and no others. Exit code 1 where one could.
+set -uo pipefail
+apps=$1/apps compiler=$2 of_common=$3 of_dial=$4
+
+includes() {  # includes <directories> <header>: whether a source with these directories could
+    local flags=() directories
+    IFS=';' read -ra directories <<<"$1"
+    for directory in "${directories[@]}"; do flags+=(-I "$directory"); done
+    echo "#include \"$2\"" | "$compiler" -std=c++20 "${flags[@]}" -x c++ -M - >/dev/null 2>&1
+}
+failed=0
+includes "$of_common" common/text.hpp || { echo "common cannot include its own header"; failed=1; }
+includes "$of_dial" ssh/ssh_child.hpp || { echo "dial cannot include ssh, which it links"; failed=1; }
+! includes "$of_common" ssh/ssh_child.hpp || { echo "common could include ssh, which it does not link"; failed=1; }
+! includes "$of_dial" serve/server.hpp || { echo "dial could include serve, which it does not link"; failed=1; }
+# Nobody goes around the targets.
+if grep -rnE --include='*.?pp' '^ *# *include *"\.\./' "$apps"; then failed=1; fi
+exit $failed
