@@ -40,6 +40,19 @@ constexpr std::array<std::pair<std::string_view, const char*>, 17> kHabits{
      {"-d", "a directory that is missing there is made, leave it out"},
      {"--dirs", "of --files-from, directories are sent without what is in them; others always with it"}}};
 
+/// Another name, and the flag that it stands for.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherNames{{{"streams", "threads"}}};
+
+/// Flags by their own names.
+void replace_other_names(std::vector<std::string>& arguments) {
+    for (std::string& word : arguments) {
+        if (word == "--") return;
+        if (!word.starts_with("--")) continue;
+        const std::string name = word.substr(2, word.find('=') - 2);
+        word.replace(2, name.size(), flag_meant_by(name));
+    }
+}
+
 std::vector<std::string> long_flags(const CLI::App& app) {
     std::vector<std::string> out;
     for (const CLI::Option* option : app.get_options()) {
@@ -109,6 +122,16 @@ class HouseFormatter : public CLI::Formatter {
 
 }  // namespace
 
+std::string_view flag_meant_by(std::string_view name) noexcept {
+    const auto* found = std::ranges::find(kOtherNames, name, [](const auto& pair) { return pair.first; });
+    return found == kOtherNames.end() ? name : found->second;
+}
+
+std::string_view other_name_of(std::string_view flag) noexcept {
+    const auto* found = std::ranges::find(kOtherNames, flag, [](const auto& pair) { return pair.second; });
+    return found == kOtherNames.end() ? std::string_view() : found->first;
+}
+
 void use_house_style(CLI::App& app) {
     app.formatter(std::make_shared<HouseFormatter>());
     app.option_defaults()->always_capture_default();
@@ -128,6 +151,7 @@ const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
 }
 
 Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> arguments, const OfOthers& of_others) {
+    replace_other_names(arguments);
     if (auto missing = missing_value(app, arguments)) return *missing;
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     try {

@@ -21,6 +21,12 @@ namespace udtx::apps {
 /// Help or version text asked for by the user; nothing when the program is to go on.
 using EarlyText = std::optional<std::string>;
 
+/// The flag that a name without dashes stands for: its own, or one whose other name it is. Other names work on the
+/// command line, in the environment and in files, and are shown nowhere.
+[[nodiscard]] std::string_view flag_meant_by(std::string_view name) noexcept;
+/// The other name of a flag; empty: it has none.
+[[nodiscard]] std::string_view other_name_of(std::string_view flag) noexcept;
+
 void use_house_style(CLI::App& app);
 /// By its long name, without dashes; or null. CLI11's own search must not throw, and allocates: without memory it
 /// aborts.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/command_line.hpp"
 #include "common/read_file.hpp"
 
 namespace udtx::apps {
@@ -27,7 +28,7 @@ std::string normal_key(std::string_view typed) {
     std::string key(typed);
     std::transform(key.begin(), key.end(), key.begin(),
                    [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
-    return key;
+    return std::string(flag_meant_by(key));
 }
 
 std::vector<std::string> words(std::string_view text) {

@@ -44,6 +44,8 @@ std::optional<std::string> truth(std::string_view typed) {
     return std::nullopt;
 }
 
+bool is_set(const char* variable) { return variable != nullptr && *variable != '\0'; }
+
 /// In the form that the flag takes on the command line.
 Result<void> shape(Chosen& chosen, const CLI::Option& option, const std::string& home) {
     if (is_flag(option)) {
@@ -168,9 +170,11 @@ Result<std::vector<Chosen>> choose(const CLI::App& app, const Layers& layers, co
     for (const CLI::Option* option : app.get_options()) {
         if (!is_open(app, chosen, *option)) continue;
         const std::string& key = option->get_lnames().front();
-        const std::string variable = variable_name(key);
+        std::string variable = variable_name(key);
         const char* value = layers.environment(variable);
-        if (value == nullptr || *value == '\0') continue;
+        const std::string other(other_name_of(key));
+        if (!is_set(value) && !other.empty()) value = layers.environment(variable = variable_name(other));
+        if (!is_set(value)) continue;
         if (const auto taken = take({"--" + key, value, variable}, *option); !taken) return taken.error();
     }
     for (const ConfigFile& file : layers.files) {

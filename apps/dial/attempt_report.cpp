@@ -84,7 +84,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
     report.progress = account.whole(job.progress());
     report.stats = dial.final_stats();
     report.congestion = std::move(facts.congestion);
-    report.streams = facts.options.streams;
+    report.threads = facts.options.threads;
     report.code = exit_code_for(report.outcome);
     warn_of_silent_paths(report, dial);
     add_missing(report, std::move(facts.missing));

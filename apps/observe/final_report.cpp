@@ -163,7 +163,7 @@ FinalReport never_began(const CommonOptions& options, const Error& error) {
     report.code = exit_code_for(error.code);
     report.error = error.message;
     report.congestion = options.congestion_in_use();
-    report.streams = options.streams;
+    report.threads = options.threads;
     report.transfers = 0;
     return report;
 }
@@ -303,7 +303,7 @@ std::string to_json(const FinalReport& report) {
     json.key("datagram_bytes").number(std::uint64_t{totals.first.datagram_bytes});
     json.key("cc").string(report.congestion);
     json.key("cipher").string(report.stats ? report.stats->cipher : std::string());
-    json.key("streams").number(std::uint64_t{report.streams});
+    json.key("streams").number(std::uint64_t{report.threads});
     json.key("reconnects").number(report.reconnects);
     json.key("transfers").number(report.transfers);
     write_limits(json, report);

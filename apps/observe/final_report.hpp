@@ -23,7 +23,7 @@ struct FinalReport {
     Duration elapsed{};                    ///< from the first packet to the confirmation
     std::optional<ConnectionStats> stats;  ///< of the connection, if there was one
     std::string congestion;                ///< the controller that runs
-    std::uint32_t streams = 1;             ///< of CommonOptions
+    std::uint32_t threads = 1;             ///< of CommonOptions
     bool receives = false;                 ///< the data came from the other end
     bool streaming = false;                ///< one pipe and no files
     std::vector<LimitShare> limits;        ///< what limited it, largest share first

@@ -27,12 +27,12 @@ std::string joined(const std::vector<std::string>& names, const char* between) {
     return out;
 }
 
-Result<std::uint32_t> parse_streams(const std::string& text) {
+Result<std::uint32_t> parse_threads(const std::string& text) {
     std::uint32_t value = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
     if (error != std::errc() || end != last || value < 1 || value > io::kMaxStreams) {
-        return usage("--streams: '" + text + "' is not understood: give 1 to " + std::to_string(io::kMaxStreams));
+        return usage("--threads: '" + text + "' is not understood: give 1 to " + std::to_string(io::kMaxStreams));
     }
     return value;
 }
@@ -65,7 +65,7 @@ void CommonOptions::add_to(CLI::App& app) {
     app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
         ->type_name("BYTES")
         ->group(transport_group);
-    app.add_option("--streams", streams_text,
+    app.add_option("--threads", threads_text,
                    "Threads that the packets of a connection pass through, 1 to 16 (default 1)")
         ->type_name("N")
         ->group(transport_group);
@@ -143,9 +143,9 @@ Result<void> CommonOptions::check() {
     const auto mtu = parse_mtu(mtu_text);
     if (!mtu) return usage("--mtu: " + mtu.error().message);
     max_datagram = mtu.value();
-    const auto threads = parse_streams(streams_text);
-    if (!threads) return threads.error();
-    streams = *threads;
+    const auto parsed_threads = parse_threads(threads_text);
+    if (!parsed_threads) return parsed_threads.error();
+    threads = *parsed_threads;
     const auto known = congestion_controller_names();
     if (std::find(known.begin(), known.end(), congestion) == known.end()) {
         return usage("--cc: '" + congestion + "' is unknown; there is: " + joined(known, ", "));
@@ -188,7 +188,8 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (no_resume) words.emplace_back("--no-resume");
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
-    if (streams != 1) words.insert(words.end(), {"--streams", streams_text});
+    // By the name that every version on the other side understands.
+    if (threads != 1) words.insert(words.end(), {"--streams", threads_text});
     return words;
 }
 
@@ -212,7 +213,7 @@ TransportConfig CommonOptions::transport() const {
 
 io::Driver::Options CommonOptions::driver() const {
     io::Driver::Options options;
-    options.streams = streams;
+    options.streams = threads;
     return options;
 }
 

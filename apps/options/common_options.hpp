@@ -35,7 +35,7 @@ struct CommonOptions {
     std::string rate_text;
     std::string timeout_text;
     std::string mtu_text = "auto";
-    std::string streams_text = "1";
+    std::string threads_text = "1";
     std::string checksum = "xxh128";
     std::string log_text;
     std::string receipt_text;
@@ -59,7 +59,7 @@ struct CommonOptions {
     Policy policy = Policy::fair;
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
     std::uint32_t max_datagram = 0;   ///< UDP payload
-    std::uint32_t streams = 1;        ///< threads that packets pass through
+    std::uint32_t threads = 1;        ///< that packets pass through
     io::AddressChoice addresses = io::AddressChoice::any;
     Origins origins;  ///< of what was not typed
 

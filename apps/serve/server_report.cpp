@@ -19,7 +19,7 @@ FinalReport report_of(const RecvCommand& command, const ServedConnection& connec
     report.stats = connection.final_stats();
     report.limits = connection.observed().limits;
     report.congestion = command.common.congestion_in_use();
-    report.streams = command.common.streams;
+    report.threads = command.common.threads;
     report.code = exit_code_for(report.outcome);
     report.receives = !connection.fetched();
     report.streaming = command.to_stdout;

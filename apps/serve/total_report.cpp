@@ -9,7 +9,7 @@ namespace udtx::apps {
 
 TotalReport::TotalReport(const RecvCommand& command) : one_off_(command.one_off) {
     total_.congestion = command.common.congestion;
-    total_.streams = command.common.streams;
+    total_.threads = command.common.threads;
     total_.transfers = 0;
 }
 

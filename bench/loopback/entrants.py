@@ -222,8 +222,8 @@ class Limit:
 
 
 def everyone(bench):
-    return [Ours(bench, "aes"), Ours(bench, "chacha"), Ours(bench, "aes", ("--streams", "2")),
-            Ours(bench, "aes", ("--streams", "4")),
+    return [Ours(bench, "aes"), Ours(bench, "chacha"), Ours(bench, "aes", ("--threads", "2")),
+            Ours(bench, "aes", ("--threads", "4")),
             Iperf(bench),
             Entrant("UDT 4.11", tools.Udt4(bench), slow=True, only=(1500,)),
             Entrant("SRT file mode", tools.Srt(bench), slow=True, confirmed=False, only=(1500,)),

@@ -22,7 +22,7 @@ host-rate       | observing | fast
 timeout         | unreachable | soon, 0
 cc              | rate      | cubik
 mtu             | here      | 900, 70000
-streams         | lanes     | 0, 17, two
+threads         | lanes     | 0, 17, two
 ipv4            | here      | -
 ipv6            | interfaces | -
 policy          | rate      | greedy

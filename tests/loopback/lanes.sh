@@ -1,23 +1,23 @@
-# --streams: transfers whose packets pass through several threads arrive whole, and end well when they are cut off.
+# --threads: transfers whose packets pass through several threads arrive whole, and end well when they are cut off.
 . "$(dirname "$0")/lib.sh"
 make_key
 mkdir "$work/dst"
 head -c 10000000 /dev/urandom >"$work/data"
 shared=(--psk-file "$work/psk" --mtu 1500)
 
-start_recv server "${shared[@]}" --streams 3 --dir "$work/dst"
+start_recv server "${shared[@]}" --threads 3 --dir "$work/dst"
 url=udtx://127.0.0.1:$port
-for streams in 2 4; do
-    expect 0 "$send" --json "${shared[@]}" --streams $streams "$work/data" "$url/with-$streams"
-    cmp "$work/data" "$work/dst/with-$streams/data" || fail "$streams streams"
-    [ "$(json_field "$work/last.out" streams)" -eq $streams ] || fail "the report's streams"
+for threads in 2 4; do
+    expect 0 "$send" --json "${shared[@]}" --threads $threads "$work/data" "$url/with-$threads"
+    cmp "$work/data" "$work/dst/with-$threads/data" || fail "$threads threads"
+    [ "$(json_field "$work/last.out" streams)" -eq $threads ] || fail "the report's threads"
 done
-expect 0 env UDTX_IO=portable "$send" "${shared[@]}" --streams 4 "$work/data" "$url/portable"
+expect 0 env UDTX_IO=portable "$send" "${shared[@]}" --streams 4 "$work/data" "$url/portable"  # its other name
 cmp "$work/data" "$work/dst/portable/data" || fail "one datagram a system call"
 
 begun() { [ -n "$(find "$work/dst/cut-$1" -type f -print -quit 2>/dev/null)" ]; }
 cut_off() {
-    "$send" "${shared[@]}" --streams 4 --rate 8M "$work/data" "$url/cut-$1" 2>"$work/last.err" &
+    "$send" "${shared[@]}" --threads 4 --rate 8M "$work/data" "$url/cut-$1" 2>"$work/last.err" &
     sender=$!
     receivers+=("$sender")
     until_true 90 begun "$1"
@@ -28,8 +28,8 @@ cut_off TERM
 kill -TERM "$receiver"
 wait_for '0|130' "$receiver"
 
-start_recv bereft "${shared[@]}" --streams 3 --dir "$work/dst"
+start_recv bereft "${shared[@]}" --threads 3 --dir "$work/dst"
 url=udtx://127.0.0.1:$port
 cut_off KILL
-expect 0 "$send" "${shared[@]}" --streams 16 "$work/data" "$url/after"
+expect 0 "$send" "${shared[@]}" --threads 16 "$work/data" "$url/after"
 cmp "$work/data" "$work/dst/after/data" || fail "after one that was killed"

@@ -23,7 +23,7 @@ refused() {
     shift 2
     for streams in 1 2; do
         began=$(date +%s%N)
-        expect 10 "$send" --streams "$streams" --psk-file "$work/psk" "$@" "$work/file" "$url"
+        expect 10 "$send" --threads "$streams" --psk-file "$work/psk" "$@" "$work/file" "$url"
         said "$words"
         never_said "firewall, and check host|nothing answers"
         [ $((($(date +%s%N) - began) / 1000000)) -lt 2000 ] || fail "not at once: $words"

@@ -80,7 +80,7 @@ TEST_CASE("F26 with the limit of a key at 2^10 packets the transfer rekeys its w
     }
 }
 
-// Threads beside the protocol thread (--streams) seal and open, and decide nothing: a transfer that has them puts the
+// Threads beside the protocol thread (--threads) seal and open, and decide nothing: a transfer that has them puts the
 // same packets on the line at the same times, and so has the share of one that has none, beside whatever other flows.
 TEST_CASE("A transfer whose packets are sealed and opened by lanes behaves like one without lanes") {
     struct Course {

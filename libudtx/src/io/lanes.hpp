@@ -9,7 +9,7 @@
 
 namespace udtx::io {
 
-/// Threads that packets pass through, the protocol thread among them: `--streams`.
+/// Threads that packets pass through, the protocol thread among them: `--threads`.
 inline constexpr std::size_t kMaxStreams = 16;
 
 class Lanes {

@@ -107,6 +107,33 @@ TEST_CASE("Switches are yes or no, a file's no can be overruled, and what exclud
     }
 }
 
+TEST_CASE("A flag's other name means the same wherever the flag may stand, and no list has it") {
+    Rig rig;
+    CHECK(rig.app.help().find("--streams") == std::string::npos);
+    SECTION("typed") {
+        rig.environment = {{"UDTX_STREAMS", "5"}};
+        rig.file("streams 6\n");
+        REQUIRE(rig.parse({"--streams", "4"}));
+        CHECK(rig.command.common.threads_text == "4");
+        REQUIRE(rig.parse({"--streams=3"}));
+        CHECK(rig.command.common.threads_text == "3");
+    }
+    SECTION("in the environment, after its own name there") {
+        rig.environment = {{"UDTX_STREAMS", "5"}};
+        rig.file("threads 6\n");
+        REQUIRE(rig.parse({}));
+        CHECK(rig.command.common.threads_text == "5");
+        rig.environment["UDTX_THREADS"] = "7";
+        REQUIRE(rig.parse({}));
+        CHECK(rig.command.common.threads_text == "7");
+    }
+    SECTION("in a file") {
+        rig.file("streams 6\n");
+        REQUIRE(rig.parse({}));
+        CHECK(rig.command.common.threads_text == "6");
+    }
+}
+
 TEST_CASE("What is wrong in a file names it and its line") {
     Rig rig;
     SECTION("an unknown setting, also for another host") {
