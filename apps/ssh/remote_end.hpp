@@ -9,9 +9,9 @@
 
 #include "common/log.hpp"
 #include "common/signals.hpp"
-#include "io/resolve.hpp"
 #include "common/ssh_target.hpp"
 #include "common/terminal.hpp"
+#include "io/resolve.hpp"
 #include "options/ssh_options.hpp"
 #include "ssh/bootstrap_fields.hpp"
 #include "udtx/address.hpp"
