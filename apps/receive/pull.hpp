@@ -2,6 +2,7 @@
 // server: this side dials, and receives.
 #pragma once
 
+#include "observe/final_report.hpp"
 #include "options/run.hpp"
 
 namespace udtx::apps {
