@@ -10,9 +10,9 @@
 
 #include "common/usage.hpp"
 #include "config/parse.hpp"
-#include "multipath/scheduler.hpp"
 #include "options/known_settings.hpp"
 #include "options/subcommands.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -100,7 +100,7 @@ constexpr std::array<std::pair<std::string_view, Coupling>, 3> kCouplings{
 
 std::string joined_schedulers(const char* between) {
     std::string names;
-    for (const std::string& name : multipath::scheduler_names()) names += (names.empty() ? "" : between) + name;
+    for (const std::string& name : path_scheduler_names()) names += (names.empty() ? "" : between) + name;
     return names;
 }
 
@@ -121,7 +121,7 @@ void add_path_options(CLI::App& app, SendCommand& command) {
 }
 
 Result<void> check_paths(SendCommand& command) {
-    if (const auto made = multipath::make_scheduler(command.scheduler); !made) {
+    if (const auto made = make_path_scheduler(command.scheduler); !made) {
         return usage("--scheduler: '" + command.scheduler + "' is unknown; there is: " + joined_schedulers(", "));
     }
     if (command.reinject_text != "on" && command.reinject_text != "off") {

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 void pick_eds(benchmark::State& state) {
     multipath::Eds scheduler;
-    std::vector<multipath::PathView> paths;
+    std::vector<PathView> paths;
     for (int i = 0; i < state.range(0); ++i) {
         paths.push_back(multipath::test::view(static_cast<std::uint8_t>(i), 100.0, (10 + 10 * i) * 1ms));
         paths.back().may_send = i + 1 == state.range(0);

@@ -73,8 +73,8 @@ sim::HostSetup Experiment::setup_of(const std::string& name, const Address& addr
     setup.provider = &crypto_.provider();
     setup.handshakes = &crypto_.handshakes();
     setup.config.congestion = cell_.controller;
-    setup.config.cd_alpha = cell_.alpha;
-    setup.config.cd_beta = cell_.beta;
+    setup.experiment.cd_alpha = cell_.alpha;
+    setup.experiment.cd_beta = cell_.beta;
     // 1,500-byte packets from the start, as in the papers: the search for the size is not what is measured.
     setup.config.min_datagram = kPayloadBytes;
     setup.config.max_datagram = kPayloadBytes;

@@ -107,7 +107,7 @@ FlowRigSetup make_setup(const Options& options) {
     setup.jitter = from_seconds(options.jitter_ms * 1e-3);
     for (const std::string& flow : options.flows) {
         setup.flows.push_back(parse_flow(flow));
-        setup.flows.back().config.regenerate_acks = !options.whole_acks;
+        setup.flows.back().experiment.regenerate_acks = !options.whole_acks;
     }
     setup.shared_key = options.shared_key;
     if (!options.back_rate.empty()) setup.back.bits_per_second = bits(options.back_rate);

@@ -110,14 +110,12 @@ namespace {
 
 /// Part of the line that is used while the window has long been growing, with an ACK each 80 ms.
 double grown(const char* cc, bool regenerate) {
-    TransportConfig config;
-    config.regenerate_acks = regenerate;
     std::vector<double> used;
     for (const std::uint64_t seed : some_seeds(5)) {
         FlowRig rig({.name = "growth",
                      .seed = seed,
                      .rtt = 100ms,
-                     .flows = {{.cc = cc, .config = config}},
+                     .flows = {{.cc = cc, .experiment = {.regenerate_acks = regenerate}}},
                      .back = {.bits_per_second = 16'000}});
         rig.run_for(40s);
         used.push_back(rig.utilisation(15s, 40s));
@@ -152,12 +150,10 @@ TEST_CASE("asymmetric: where ACKs are not sparse nothing is told later") {
     CAPTURE(cc, std::get<0>(line));
     std::string tables[2];
     for (const bool regenerate : {true, false}) {
-        TransportConfig config;
-        config.regenerate_acks = regenerate;
         FlowRig rig({.name = "symmetric",
                      .bits_per_second = std::get<0>(line),
                      .rtt = std::get<1>(line),
-                     .flows = {{.cc = cc, .config = config}}});
+                     .flows = {{.cc = cc, .experiment = {.regenerate_acks = regenerate}}}});
         rig.run_for(14s);
         tables[regenerate ? 1 : 0] = rig.table(1s, 14s);
     }

@@ -117,7 +117,8 @@ TEST_CASE("F82 packet numbers that begin just below 2^24, 2^32 and 2^48: both ki
         for (const StreamKind kind : {StreamKind::placed, StreamKind::ordered}) {
             LinkParams line{.bits_per_second = 50'000'000, .queue_bytes = 100'000, .loss = 0.01};
             auto setup = symmetric("F82 numbers from 2^" + std::to_string(bits), line, bits);
-            setup.first_number = (PacketNumber{1} << bits) - 1000;
+            setup.client_experiment.first_number = setup.server_experiment.first_number =
+                (PacketNumber{1} << bits) - 1000;
             setup.client.rekey_after_packets = setup.server.rekey_after_packets = 300;
             Scenario s(std::move(setup));
             const Bulk bulk = start_bulk(s, {.bytes = 4'000'000, .kind = kind});

@@ -18,6 +18,7 @@ struct RigSetup {
     std::uint64_t seed = 1;
     TransportConfig client{};
     TransportConfig server{};
+    proto::Experiment client_experiment{};
     crypto::Provider* client_provider = nullptr;
     std::vector<std::size_t> v6{};  ///< lines of IPv6 addresses
 };
@@ -70,6 +71,7 @@ class MultipathRig {
         ScenarioSetup s = symmetric(setup.name, setup.lines.at(0), setup.seed);
         s.client = setup.client;
         s.server = setup.server;
+        s.client_experiment = setup.client_experiment;
         s.client_provider = setup.client_provider;
         return s;
     }

@@ -156,9 +156,9 @@ TEST_CASE("a path that is removed hands its data on, at both ends") {
 
 TEST_CASE("what a silent path had delivered revives it only where the rule is off") {
     for (const bool rule : {true, false}) {
-        TransportConfig config;
-        config.silent_path_rule = rule;
-        MultipathRig rig({.name = rule ? "rule on" : "rule off", .lines = {kLine, kLine}, .client = config});
+        MultipathRig rig({.name = rule ? "rule on" : "rule off",
+                          .lines = {kLine, kLine},
+                          .client_experiment = {.silent_path_rule = rule}});
         Scenario& s = rig.scenario();
         const Bulk bulk = rig.start({.bytes = 24'000'000});
         s.at(2s, "the line dies", [&] { rig.cut(1); });

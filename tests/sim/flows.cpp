@@ -162,7 +162,8 @@ void FlowRig::add_flow(const FlowSpec& spec) {
                                                    .seed = setup_.seed * 1000 + number,
                                                    .provider = &shared_kit().provider(),
                                                    .handshakes = &shared_kit().handshakes(),
-                                                   .hello_key = key},
+                                                   .hello_key = key,
+                                                   .experiment = spec.experiment},
                                          setup_.noise);
     };
     flow->client = host(" client", last);

@@ -36,6 +36,7 @@ struct FlowSpec {
     Duration rtt{};                  ///< zero: the rig's
     std::uint64_t bytes = 0;         ///< 0: sends until the end
     TransportConfig config{};        ///< `congestion` is overwritten by `cc`; policy and rates go here
+    proto::Experiment experiment{};  ///< at both ends
 };
 
 /// Datagrams at a constant rate that nobody acknowledges, on and off in turn.

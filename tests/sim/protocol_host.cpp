@@ -28,7 +28,7 @@ void ProtocolHost::start() {
                                           .hello_key = setup_.hello_key,
                                           .reset_key = setup_.reset_key,
                                           .lanes = setup_.lanes,
-                                          .first_number = setup_.first_number},
+                                          .experiment = &setup_.experiment},
                       setup_.config);
 }
 

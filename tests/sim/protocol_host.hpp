@@ -13,6 +13,7 @@
 
 #include "proto/application.hpp"
 #include "proto/endpoint.hpp"
+#include "proto/experiment.hpp"
 #include "sim/prng.hpp"
 #include "udtx/config.hpp"
 #include "udtx/stats.hpp"
@@ -63,7 +64,7 @@ struct HostSetup {
     std::optional<crypto::Secret> reset_key{};
     std::size_t max_segments = 44;  ///< of one poll_transmit
     std::size_t lanes = 0;          ///< not 0: packets are sealed and opened outside of the endpoint
-    PacketNumber first_number = 0;  ///< of each path, the same at both ends
+    proto::Experiment experiment{};
 };
 
 class ProtocolHost {

@@ -104,7 +104,8 @@ Scenario::Scenario(ScenarioSetup setup)
     Prng seeds = Prng::derive(seed_, 0);
     std::optional<crypto::Secret> reset_key;
     const auto host = [&](const char* name, const Address& address, TransportConfig config, CryptoKit& kit,
-                          crypto::Provider* provider, std::optional<crypto::Secret> hello_key, const HostNoise& noise) {
+                          crypto::Provider* provider, std::optional<crypto::Secret> hello_key,
+                          const proto::Experiment& experiment, const HostNoise& noise) {
         return std::make_unique<SimHost>(events_, network_,
                                          HostSetup{.name = name,
                                                    .address = address,
@@ -115,14 +116,14 @@ Scenario::Scenario(ScenarioSetup setup)
                                                    .hello_key = hello_key,
                                                    .reset_key = reset_key,
                                                    .lanes = setup.lanes,
-                                                   .first_number = setup.first_number},
+                                                   .experiment = experiment},
                                          noise);
     };
     client_ = host("client", make_address(1, kClientPort), std::move(setup.client), client_kit, setup.client_provider,
-                   setup.client_hello_key, setup.client_noise);
+                   setup.client_hello_key, setup.client_experiment, setup.client_noise);
     reset_key = setup.server_reset_key;
     server_ = host("server", make_address(2, kServerPort), std::move(setup.server), server_kit, setup.server_provider,
-                   setup.server_hello_key, setup.server_noise);
+                   setup.server_hello_key, setup.server_experiment, setup.server_noise);
     up_ = &network_.add_link("up", std::move(setup.up));
     down_ = &network_.add_link("down", std::move(setup.down));
     network_.connect(client_->node(), server_->node(), {up_});

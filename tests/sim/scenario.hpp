@@ -41,7 +41,8 @@ struct ScenarioSetup {
     std::optional<crypto::Secret> server_hello_key{};
     std::optional<crypto::Secret> server_reset_key{};  ///< a server that is started anew tells old clients
     std::size_t lanes = 0;                             ///< of both hosts, see HostSetup
-    PacketNumber first_number = 0;                     ///< of each path
+    proto::Experiment client_experiment{};
+    proto::Experiment server_experiment{};
     HostNoise client_noise{};
     HostNoise server_noise{};
 };

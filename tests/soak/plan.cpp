@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "multipath/scheduler.hpp"
 #include "soak/dice.hpp"
 #include "udtx/congestion.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::soak {
 namespace {
@@ -40,18 +40,18 @@ Line draw_line(Dice& dice, double least_rate, double most_rate) {
     return line;
 }
 
-TransportConfig draw_config(Dice& dice, bool hours_long) {
+TransportConfig draw_config(Dice& dice, bool hours_long, proto::Experiment& experiment) {
     TransportConfig config;
     const auto pick = [&dice](const std::vector<std::string>& names) {
         return names[static_cast<std::size_t>(dice.below(names.size()))];
     };
     if (dice.chance(0.6)) config.congestion = pick(congestion_controller_names());
-    if (dice.chance(0.5)) config.scheduler = pick(multipath::scheduler_names());
+    if (dice.chance(0.5)) config.scheduler = pick(path_scheduler_names());
     config.policy = dice.one_of(std::array{Policy::fair, Policy::fair, Policy::fair, Policy::high, Policy::low});
     config.reinject = dice.chance(0.8);
     config.coupling = dice.one_of(std::array{Coupling::detect, Coupling::detect, Coupling::none, Coupling::lia});
-    config.silent_path_rule = dice.chance(0.9);
-    config.regenerate_acks = dice.chance(0.9);
+    experiment.silent_path_rule = dice.chance(0.9);
+    experiment.regenerate_acks = dice.chance(0.9);
     config.idle_timeout = dice.one_of(std::array<Duration, 3>{seconds(20), seconds(30), seconds(60)});
     config.keep_alive = dice.one_of(std::array<Duration, 2>{seconds(1), seconds(5)});
     config.stream_window = std::uint64_t{1} << (16 + dice.below(8));
@@ -129,8 +129,8 @@ Plan draw_plan(std::uint64_t seed) {
     Plan plan;
     plan.seed = seed;
     plan.hours_long = dice.chance(0.12);
-    plan.client = draw_config(dice, plan.hours_long);
-    plan.server = draw_config(dice, plan.hours_long);
+    plan.client = draw_config(dice, plan.hours_long, plan.client_experiment);
+    plan.server = draw_config(dice, plan.hours_long, plan.server_experiment);
     const std::size_t count = draw_line_count(dice);
     const double centre = dice.magnitude(1e6, 1e10);
     for (std::size_t i = 0; i < count; ++i) {
@@ -156,7 +156,8 @@ Plan draw_plan(std::uint64_t seed) {
     plan.lanes = dice.chance(0.2) ? 2 : 0;
     plan.reset_key = dice.chance(0.5);
     if (dice.chance(0.15)) {
-        plan.first_number = (PacketNumber{1} << dice.one_of(std::array{24U, 32U, 48U})) - 1 - dice.below(3000);
+        plan.client_experiment.first_number = plan.server_experiment.first_number =
+            (PacketNumber{1} << dice.one_of(std::array{24U, 32U, 48U})) - 1 - dice.below(3000);
     }
     return plan;
 }
@@ -209,11 +210,11 @@ std::string text_of(std::size_t number, const Task& t) {
 std::vector<std::string> describe(const Plan& plan) {
     std::vector<std::string> out;
     char first[200];
-    std::snprintf(first, sizeof first,
-                  "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu lanes%s, first number %llu",
-                  static_cast<unsigned long long>(plan.seed), to_seconds(plan.length),
-                  plan.hours_long ? " (hours)" : "", plan.lines.size(), plan.faults.size(), plan.tasks.size(),
-                  plan.lanes, plan.reset_key ? ", reset key" : "", static_cast<unsigned long long>(plan.first_number));
+    std::snprintf(
+        first, sizeof first, "seed %llu: %.1f s%s, %zu lines, %zu faults, %zu tasks, %zu lanes%s, first number %llu",
+        static_cast<unsigned long long>(plan.seed), to_seconds(plan.length), plan.hours_long ? " (hours)" : "",
+        plan.lines.size(), plan.faults.size(), plan.tasks.size(), plan.lanes, plan.reset_key ? ", reset key" : "",
+        static_cast<unsigned long long>(plan.client_experiment.first_number));
     out.emplace_back(first);
     out.push_back(text_of("client", plan.client));
     out.push_back(text_of("server", plan.server));

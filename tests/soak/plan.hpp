@@ -36,11 +36,12 @@ struct Plan {
     std::vector<Task> tasks;
     TransportConfig client;
     TransportConfig server;
+    proto::Experiment client_experiment;  ///< its first_number, just before a number of bits is full, in some episodes
+    proto::Experiment server_experiment;
     sim::HostNoise client_noise;
     sim::HostNoise server_noise;
     std::size_t lanes = 0;
     bool reset_key = false;
-    PacketNumber first_number = 0;  ///< of each path: just before a number of bits is full, in some episodes
 };
 
 [[nodiscard]] Plan draw_plan(std::uint64_t seed);

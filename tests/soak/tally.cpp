@@ -31,7 +31,7 @@ void Tally::add(const Plan& plan, const Outcome& outcome) {
         if (task.reader_speed > 0) take("slow_readers", 1);
     }
     const auto has = [&plan](auto&& fits) { return std::ranges::any_of(plan.faults, fits) ? 1.0 : 0.0; };
-    if (plan.first_number > 0) take("near_wrap", 1);
+    if (plan.client_experiment.first_number > 0) take("near_wrap", 1);
     take("loss_50", has([](const Fault& f) { return f.kind == FaultKind::loss && f.value >= 0.5; }));
     take("bursts_1000", has([](const Fault& f) { return f.kind == FaultKind::bursts && f.value >= 1000.0; }));
     take("duplicates_20", has([](const Fault& f) {

@@ -15,7 +15,8 @@ sim::ScenarioSetup setup_of(const Plan& plan) {
     setup.client = plan.client;
     setup.server = plan.server;
     setup.lanes = plan.lanes;
-    setup.first_number = plan.first_number;
+    setup.client_experiment = plan.client_experiment;
+    setup.server_experiment = plan.server_experiment;
     setup.client_noise = plan.client_noise;
     setup.server_noise = plan.server_noise;
     if (plan.reset_key) setup.server_reset_key = crypto::Secret{std::byte{7}};

@@ -97,7 +97,7 @@ sim::HostSetup Experiment::setup_of(const std::string& name, std::uint64_t part)
     config.scheduler = cell_.scheduler;
     config.reinject = cell_.reinject;
     if (!cell_.couple) config.coupling = Coupling::none;
-    config.silent_path_rule = cell_.silent_path_rule;
+    setup.experiment.silent_path_rule = cell_.silent_path_rule;
     config.min_datagram = cell_.payload;
     config.max_datagram = cell_.payload;
     config.stream_window = std::uint64_t{cell_.window} * cell_.stream_bytes();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,38 +76,45 @@ struct CongestionFeedback {
     bool persistent_timeout = false;   ///< EXP: a probe timeout, all in flight is to be considered lost
 };
 
-/// Figures for reports; not used by the transport.
+/// What bounds a path beside its congestion.
+struct PathLimits {
+    std::uint32_t datagram_bytes = 1200;  ///< UDP payload of a full datagram
+    Rate max_rate = Rate::infinite();     ///< the user's cap. The transport paces by it in any case
+    Rate min_rate{};                      ///< the user's floor, which the policies see to; zero: none
+};
+
+/// How a controller stands. For reports, but for what is said to be asked by the transport.
 struct CongestionReport {
     /// Maximum transfer rate: the line's, seen by packet pairs and trains, 0 = unknown. `udtx`: where trains arrive as
     /// fast as they leave, the most that was delivered if that is more.
     Rate mtr;
     Rate available;                  ///< ABW = MTR - sending rate
     double congestion_degree = 0.0;  ///< CD in 0..1, 0 if the controller has none
-    bool slow_start = false;
+    bool slow_start = false;         ///< it has not found its rate yet; the transport asks
+    /// Its window grows with each acknowledgement, and what that releases leaves at once: where ACKs are far apart it
+    /// is to hear of their packets one by one while it finds out how much it may send. The transport asks once, when
+    /// the controller has been made.
+    bool counts_acks = false;
 };
 
+/// Order of calls: on_sent() and on_feedback() in the order in which things happen; on_limits() at any time between;
+/// the questions as often as the transport likes. All on the protocol thread. No call may throw: what comes out all the
+/// same ends the connection.
 class UDTX_EXPORT CongestionController {
   public:
     virtual ~CongestionController() = default;
-    virtual void on_sent(const CongestionSent& packet) = 0;
+    virtual void on_sent(const CongestionSent& /*packet*/) {}
     virtual void on_feedback(const CongestionFeedback& feedback) = 0;
-    /// The path's datagram size changed; `bytes` is the UDP payload.
-    virtual void on_mtu(std::uint32_t bytes) = 0;
-    /// The user's cap changed while the connection runs (CongestionOptions::max_rate before). The transport paces by
-    /// the cap in any case: to be overridden by a controller that uses the cap itself.
-    virtual void set_max_rate(Rate /*rate*/) {}
-    /// The same of the user's floor (CongestionOptions::min_rate before), which the policies see to.
-    virtual void set_min_rate(Rate /*rate*/) {}
+    /// One of the limits changed; the first ones came with CongestionOptions. To be overridden by a controller that
+    /// counts in datagrams or uses the cap itself.
+    virtual void on_limits(const PathLimits& /*limits*/) {}
     /// Bytes that may be in flight.
     [[nodiscard]] virtual std::uint64_t window() const = 0;
     /// Rate at which packets leave; infinite when the controller does not pace.
     [[nodiscard]] virtual Rate pacing_rate() const = 0;
     /// Packets that leave back to back as the next probe of the line: a pair or, up to kMostTrainPackets, a train.
     [[nodiscard]] virtual std::uint32_t probe_packets() const { return kPairPackets; }
-    /// Its window grows with each acknowledgement, and what that releases leaves at once: where ACKs are far apart it
-    /// is to hear of their packets one by one while it finds out how much it may send.
-    [[nodiscard]] virtual bool counts_acks() const { return false; }
-    [[nodiscard]] virtual CongestionReport report() const = 0;
+    [[nodiscard]] virtual CongestionReport report() const { return {}; }
 };
 
 /// What the user wants of a flow beside others.
@@ -124,24 +132,23 @@ enum class Coupling : std::uint8_t {
     lia,     ///< LIA (RFC 6356) in place of the named controller
 };
 
-namespace congestion {
-class CouplingGroup;
-}
-
+/// What a controller of one path is made with.
 struct CongestionOptions {
     std::uint32_t datagram_bytes = 1200;    ///< UDP payload at the start
     std::uint64_t max_window = 64U << 20U;  ///< upper bound of window(), bytes
     std::uint64_t seed = 1;                 ///< for controllers that draw random numbers (UDT's DecRandom)
     Rate max_rate = Rate::infinite();       ///< user's cap (--rate)
-    Policy policy = Policy::fair;
-    Rate min_rate{};  ///< floor, whatever the controller says; zero: none
-    Coupling coupling = Coupling::detect;
-    std::shared_ptr<congestion::CouplingGroup> coupling_group{};  ///< of the connection; null: a path by itself
-    double cd_alpha = 0.3;  ///< `cd`: congestion degrees below are no congestion ...
-    double cd_beta = 0.7;   ///< ... and above are a severe one
+    Policy policy = Policy::fair;           ///< is laid around the controller, which need not look at it
+    Rate min_rate{};                        ///< floor, whatever the controller says; zero: none
 };
 
-/// Creates the controller called `name` ("udt"), with the policy around it; invalid_argument names the known ones.
+/// Makes a controller of one's own (TransportConfig::congestion_factory): one for each path, on the protocol thread;
+/// one more where the configuration is checked, on the thread that hands it in. Null and exceptions are errors: of the
+/// configuration where it is checked, later they end the connection.
+using CongestionFactory = std::function<std::unique_ptr<CongestionController>(const CongestionOptions&)>;
+
+/// Creates the built-in controller called `name` ("udt"), with the policy around it, as of a path by itself;
+/// invalid_argument names the known ones.
 [[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<CongestionController>> make_congestion_controller(
     std::string_view name, const CongestionOptions& options);
 [[nodiscard]] UDTX_EXPORT std::vector<std::string> congestion_controller_names();

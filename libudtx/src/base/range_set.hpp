@@ -8,14 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace udtx {
+#include "udtx/range.hpp"
 
-struct Range {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< one past the last
-    [[nodiscard]] constexpr std::uint64_t size() const noexcept { return end - begin; }
-    friend constexpr bool operator==(Range, Range) noexcept = default;
-};
+namespace udtx {
 
 class RangeSet {
   public:

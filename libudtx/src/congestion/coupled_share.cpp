@@ -44,9 +44,9 @@ void CoupledShare::on_feedback(const CongestionFeedback& feedback) {
     inner_->on_feedback(whole_);
 }
 
-void CoupledShare::on_mtu(std::uint32_t bytes) {
-    if (bytes > 0) datagram_bytes_ = bytes;
-    inner_->on_mtu(bytes);
+void CoupledShare::on_limits(const PathLimits& limits) {
+    datagram_bytes_ = limits.datagram_bytes;
+    Around::on_limits(limits);
 }
 
 // No less than what a path needs to go on measuring.

@@ -2,7 +2,9 @@
 // controller wants, which is told of m times what happens. Together they are one flow; alone each is itself.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "congestion/coupling.hpp"
 #include "congestion/policy.hpp"
@@ -11,18 +13,16 @@ namespace udtx::congestion {
 
 class CoupledShare final : public Around {
   public:
-    CoupledShare(std::unique_ptr<CongestionController> inner, const CongestionOptions& options)
-        : Around(std::move(inner)),
-          group_(options.coupling_group),
-          id_(group_->join()),
-          datagram_bytes_(options.datagram_bytes) {}
+    CoupledShare(std::unique_ptr<CongestionController> inner, std::shared_ptr<CouplingGroup> group,
+                 std::uint32_t datagram_bytes)
+        : Around(std::move(inner)), group_(std::move(group)), id_(group_->join()), datagram_bytes_(datagram_bytes) {}
     ~CoupledShare() override { group_->leave(id_); }
     CoupledShare(const CoupledShare&) = delete;
     CoupledShare& operator=(const CoupledShare&) = delete;
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
-    void on_mtu(std::uint32_t bytes) override;
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override {
         return inner_->pacing_rate() * (1.0 / static_cast<double>(sharers_));

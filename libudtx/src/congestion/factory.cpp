@@ -1,5 +1,9 @@
+#include "congestion/factory.hpp"
+
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <string>
 
 #include "congestion/bbr/bbr.hpp"
 #include "congestion/coupled_share.hpp"
@@ -10,13 +14,14 @@
 #include "congestion/udtx/udtx.hpp"
 #include "congestion/window/cubic.hpp"
 #include "congestion/window/lia.hpp"
-#include "udtx/congestion.hpp"
 
 namespace udtx {
 
+namespace congestion {
 namespace {
 
-using Maker = std::unique_ptr<CongestionController> (*)(const CongestionOptions&);
+using Made = Result<std::unique_ptr<CongestionController>>;
+using Maker = std::unique_ptr<CongestionController> (*)(const CongestionOptions&, const Surroundings&);
 
 struct Entry {
     std::string_view name;
@@ -24,55 +29,75 @@ struct Entry {
 };
 
 template <class Controller>
-std::unique_ptr<CongestionController> make(const CongestionOptions& options) {
+std::unique_ptr<CongestionController> make(const CongestionOptions& options, const Surroundings& /*around*/) {
     return std::make_unique<Controller>(options);
 }
 
+std::unique_ptr<CongestionController> make_cd(const CongestionOptions& options, const Surroundings& around) {
+    return std::make_unique<Udt>(options, std::make_unique<CongestionDegreeMtr>(around.cd_alpha, around.cd_beta));
+}
+
+std::unique_ptr<CongestionController> make_lia(const CongestionOptions& options, const Surroundings& around) {
+    return std::make_unique<Lia>(options, around.group);
+}
+
 constexpr std::array kControllers{
-    Entry{"udt", make<congestion::Udt>},
-    Entry{"cd",
-          [](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-              return std::make_unique<congestion::Udt>(
-                  options, std::make_unique<congestion::CongestionDegreeMtr>(options.cd_alpha, options.cd_beta));
-          }},
-    Entry{"cubic", make<congestion::Cubic>},
-    Entry{"udtx", make<congestion::Udtx>},
-    Entry{"bbr", make<congestion::Bbr>},
-    Entry{"lia", make<congestion::Lia>},
+    Entry{"udt", make<Udt>},   Entry{"cd", make_cd},    Entry{"cubic", make<Cubic>},
+    Entry{"udtx", make<Udtx>}, Entry{"bbr", make<Bbr>}, Entry{"lia", make_lia},
 };
 
-std::unique_ptr<CongestionController> make_named(const Entry& entry, const CongestionOptions& options) {
-    if (options.policy == Policy::low) return make<congestion::Scavenger>(options);
-    if (options.coupling == Coupling::lia) return make<congestion::Lia>(options);
-    auto made = entry.make(options);
-    const bool coupled = options.coupling == Coupling::detect && options.coupling_group && entry.name != "lia";
-    if (!coupled) return made;
-    return std::make_unique<congestion::CoupledShare>(std::move(made), options);
+Made make_own(const CongestionFactory& own, const CongestionOptions& options) {
+    try {
+        if (auto made = own(options)) return made;
+        return Error{ErrorCode::invalid_argument, "TransportConfig: congestion_factory gave no controller"};
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::invalid_argument,
+                     std::string("TransportConfig: congestion_factory failed: ") + failed.what()};
+    } catch (...) {
+        return Error{ErrorCode::invalid_argument, "TransportConfig: congestion_factory failed"};
+    }
+}
+
+Error unknown(std::string_view name) {
+    std::string message = "unknown congestion control '" + std::string(name) + "', known:";
+    for (const Entry& entry : kControllers) message.append(" ").append(entry.name);
+    return {ErrorCode::invalid_argument, std::move(message)};
 }
 
 }  // namespace
 
+Made make_controller(std::string_view name, const CongestionFactory& own, const CongestionOptions& options,
+                     const Surroundings& around) {
+    const auto named = std::ranges::find(kControllers, name, &Entry::name);
+    if (!own && named == kControllers.end()) return unknown(name);
+    if (options.policy == Policy::low) return apply_policy(make<Scavenger>(options, around), options);
+    // `high` halves what the controller is told, caps included.
+    CongestionOptions inner = options;
+    if (options.policy == Policy::high) {
+        inner.max_rate = options.max_rate * (1.0 / SeveralFlows::kFlows);
+        inner.max_window = options.max_window / SeveralFlows::kFlows;
+    }
+    if (around.coupling == Coupling::lia) return apply_policy(make_lia(inner, around), options);
+    Made made = own ? make_own(own, inner) : Made(named->make(inner, around));
+    if (!made) return made;
+    std::unique_ptr<CongestionController> controller = std::move(made).value();
+    const bool couples_itself = !own && named->make == make_lia;
+    if (around.coupling == Coupling::detect && around.group && !couples_itself) {
+        controller = std::make_unique<CoupledShare>(std::move(controller), around.group, inner.datagram_bytes);
+    }
+    return apply_policy(std::move(controller), options);
+}
+
+}  // namespace congestion
+
 Result<std::unique_ptr<CongestionController>> make_congestion_controller(std::string_view name,
                                                                          const CongestionOptions& options) {
-    const auto found = std::find_if(kControllers.begin(), kControllers.end(),
-                                    [name](const Entry& entry) { return entry.name == name; });
-    if (found != kControllers.end()) {
-        // `high` halves what the controller is told, caps included.
-        CongestionOptions inner = options;
-        if (options.policy == Policy::high) {
-            inner.max_rate = options.max_rate * (1.0 / congestion::SeveralFlows::kFlows);
-            inner.max_window = options.max_window / congestion::SeveralFlows::kFlows;
-        }
-        return congestion::apply_policy(make_named(*found, inner), options);
-    }
-    std::string message = "unknown congestion control '" + std::string(name) + "', known:";
-    for (const Entry& entry : kControllers) message.append(" ").append(entry.name);
-    return Error{ErrorCode::invalid_argument, std::move(message)};
+    return congestion::make_controller(name, {}, options, {});
 }
 
 std::vector<std::string> congestion_controller_names() {
     std::vector<std::string> names;
-    for (const Entry& entry : kControllers) names.emplace_back(entry.name);
+    for (const auto& entry : congestion::kControllers) names.emplace_back(entry.name);
     return names;
 }
 

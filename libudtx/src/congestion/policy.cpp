@@ -18,9 +18,10 @@ void RateFloor::on_feedback(const CongestionFeedback& feedback) {
     Around::on_feedback(feedback);
 }
 
-void RateFloor::on_mtu(std::uint32_t bytes) {
-    if (bytes > 0) datagram_bytes_ = bytes;
-    Around::on_mtu(bytes);
+void RateFloor::on_limits(const PathLimits& limits) {
+    datagram_bytes_ = limits.datagram_bytes;
+    floor_ = limits.min_rate;
+    Around::on_limits(limits);
 }
 
 std::uint64_t RateFloor::window() const {
@@ -30,9 +31,16 @@ std::uint64_t RateFloor::window() const {
 
 Rate RateFloor::pacing_rate() const { return std::max(inner_->pacing_rate(), floor_); }
 
-void FixedRate::set_max_rate(Rate rate) {
-    if (!rate.is_infinite()) floor_ = rate;
-    Around::set_max_rate(rate);
+void FixedRate::on_limits(const PathLimits& limits) {
+    PathLimits fixed = limits;
+    fixed.min_rate = limits.max_rate.is_infinite() ? floor_ : limits.max_rate;
+    RateFloor::on_limits(fixed);
+}
+
+void SeveralFlows::on_limits(const PathLimits& limits) {
+    PathLimits part = limits;
+    part.max_rate = limits.max_rate * (1.0 / kFlows);
+    Around::on_limits(part);
 }
 
 void SeveralFlows::on_sent(const CongestionSent& packet) {

@@ -17,12 +17,10 @@ class Around : public CongestionController {
     explicit Around(std::unique_ptr<CongestionController> inner) : inner_(std::move(inner)) {}
     void on_sent(const CongestionSent& packet) override { inner_->on_sent(packet); }
     void on_feedback(const CongestionFeedback& feedback) override { inner_->on_feedback(feedback); }
-    void on_mtu(std::uint32_t bytes) override { inner_->on_mtu(bytes); }
-    void set_max_rate(Rate rate) override { inner_->set_max_rate(rate); }
+    void on_limits(const PathLimits& limits) override { inner_->on_limits(limits); }
     [[nodiscard]] std::uint64_t window() const override { return inner_->window(); }
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate(); }
     [[nodiscard]] std::uint32_t probe_packets() const override { return inner_->probe_packets(); }
-    [[nodiscard]] bool counts_acks() const override { return inner_->counts_acks(); }
     [[nodiscard]] CongestionReport report() const override { return inner_->report(); }
 
   protected:
@@ -35,8 +33,7 @@ class RateFloor : public Around {
     RateFloor(std::unique_ptr<CongestionController> inner, Rate floor, std::uint32_t datagram_bytes)
         : Around(std::move(inner)), floor_(floor), datagram_bytes_(datagram_bytes) {}
     void on_feedback(const CongestionFeedback& feedback) override;
-    void on_mtu(std::uint32_t bytes) override;
-    void set_min_rate(Rate rate) override { floor_ = rate; }
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
 
@@ -50,8 +47,7 @@ class RateFloor : public Around {
 class FixedRate final : public RateFloor {
   public:
     using RateFloor::RateFloor;
-    void set_max_rate(Rate rate) override;
-    void set_min_rate(Rate /*rate*/) override {}
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] Rate pacing_rate() const override { return floor_; }
 };
 
@@ -63,7 +59,7 @@ class SeveralFlows final : public Around {
     using Around::Around;
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
-    void set_max_rate(Rate rate) override { inner_->set_max_rate(rate * (1.0 / kFlows)); }
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override { return kFlows * inner_->window(); }
     [[nodiscard]] Rate pacing_rate() const override { return inner_->pacing_rate() * kFlows; }
 

@@ -25,20 +25,20 @@ void Dapb::judge(std::span<const PathView> paths) {
 }
 
 // The blocked path's window is one packet: the next duplicate leaves when the last was acknowledged or given up.
-std::optional<Pick> Dapb::pick(Instant /*now*/, const Demand& demand, std::span<const PathView> paths) {
+std::optional<PathPick> Dapb::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     judge(paths);
     const Eligible eligible(paths);
     for (const PathView& path : paths) {
         const State* state = states_.find(path.id);
         if (state != nullptr && state->blocked && state->fresh && path.in_flight == 0 && eligible.ready(path)) {
-            return Pick{.path = path.id, .from = demand.next, .duplicate = true};
+            return PathPick{.path = path.id, .from = demand.next, .duplicate = true};
         }
     }
     return rotation_.pick_among(demand, paths,
                                 [&](const PathView& path) { return eligible.ready(path) && !blocked(path.id); });
 }
 
-void Dapb::on_sent(Instant now, const Pick& pick, std::uint64_t bytes) {
+void Dapb::on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) {
     if (pick.duplicate) {
         states_[pick.path].fresh = false;
         return;

@@ -19,8 +19,9 @@ class Dapb final : public PathScheduler {
     static constexpr double kOwnBase = 1.25;
     static constexpr double kHysteresis = 0.9;
 
-    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
-    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                               std::span<const PathView> paths) override;
+    void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId path) const override;
 
   private:

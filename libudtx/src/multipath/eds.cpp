@@ -27,7 +27,7 @@ std::uint64_t offset_before(const Range& next, std::uint64_t below, std::uint64_
 // to fill are multiples of `hole`: small ones would make small packets. The assigned ranges are counted from both ends:
 // the fastest path fills the first hole, and a slower one goes to the last as a rule. What is kExactSteps ranges away
 // from both is passed over.
-std::uint64_t offset_behind_gap(const Demand& demand, std::uint64_t gap, std::uint64_t hole) {
+std::uint64_t offset_behind_gap(const StreamDemand& demand, std::uint64_t gap, std::uint64_t hole) {
     const auto& ahead = demand.ahead;
     const std::uint64_t free_bytes = demand.highest() - demand.next - demand.ahead_bytes;
     if (gap >= free_bytes) return demand.highest() + rounded(gap - free_bytes, hole);
@@ -53,7 +53,7 @@ std::uint64_t offset_behind_gap(const Demand& demand, std::uint64_t gap, std::ui
 // d_i: as many free bytes before it as the faster paths deliver until this datagram would arrive, G_i = sum_j max(0,
 // eta_i - eta_j) r_j. Nothing, where the receiver could not hold it (as BLEST guards) or where there is nothing to
 // send.
-std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forecasts all) {
+std::uint64_t Eds::ordered_offset(const Usable& one, const StreamDemand& demand, Forecasts all) {
     double gap = 0.0;
     for (const Usable& other : all) {
         gap += std::max(0.0, one.forecast.eta - other.forecast.eta) * other.forecast.rate;
@@ -70,7 +70,7 @@ std::uint64_t Eds::ordered_offset(const Usable& one, const Demand& demand, Forec
 
 // T_-i = (R + sum_{j != i} r_j owd_j) / sum_{j != i} r_j: when the others alone would have delivered all that remains.
 // The earliest path is never too late: of what is less than a datagram each of two would else leave it to the other.
-bool Eds::too_late(const Usable& one, const Demand& demand, Forecasts all) {
+bool Eds::too_late(const Usable& one, const StreamDemand& demand, Forecasts all) {
     if (!demand.end_known) return false;
     double rates = 0.0;
     double bytes = static_cast<double>(demand.remaining);
@@ -84,7 +84,7 @@ bool Eds::too_late(const Usable& one, const Demand& demand, Forecasts all) {
     return !earliest && rates > 0.0 && one.forecast.eta > bytes / rates;
 }
 
-std::optional<Pick> Eds::pick(Instant now, const Demand& demand, std::span<const PathView> paths) {
+std::optional<PathPick> Eds::pick(Instant now, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     std::array<Usable, kMaxPaths> room;
     std::size_t count = 0;
@@ -117,11 +117,11 @@ std::optional<Pick> Eds::pick(Instant now, const Demand& demand, std::span<const
     }
     if (auto p = probe(now, demand, all)) return p;
     if (best == nullptr) return std::nullopt;
-    return Pick{.path = best->path->id, .from = from};
+    return PathPick{.path = best->path->id, .from = from};
 }
 
 // A path that carries nothing would stay as slow as it was when it was last measured.
-std::optional<Pick> Eds::probe(Instant now, const Demand& demand, Forecasts all) {
+std::optional<PathPick> Eds::probe(Instant now, const StreamDemand& demand, Forecasts all) {
     Duration fastest = Duration::max();
     for (const Usable& one : all) {
         if (one.path->smoothed_rtt > Duration::zero()) fastest = std::min(fastest, one.path->smoothed_rtt);
@@ -132,13 +132,13 @@ std::optional<Pick> Eds::probe(Instant now, const Demand& demand, Forecasts all)
         const State& state = states_[one.path->id];
         const bool idle = one.path->may_send && one.path->in_flight == 0;
         if (idle && state.left_out && now - state.last_sent >= spacing) {
-            return Pick{.path = one.path->id, .from = demand.next, .duplicate = true};
+            return PathPick{.path = one.path->id, .from = demand.next, .duplicate = true};
         }
     }
     return std::nullopt;
 }
 
-void Eds::on_sent(Instant now, const Pick& pick, std::uint64_t /*bytes*/) { states_[pick.path].last_sent = now; }
+void Eds::on_sent(Instant now, const PathPick& pick, std::uint64_t /*bytes*/) { states_[pick.path].last_sent = now; }
 
 bool Eds::blocked(PathId path) const {
     const State* state = states_.find(path);

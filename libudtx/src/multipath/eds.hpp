@@ -11,7 +11,7 @@
 
 #include "multipath/forecast.hpp"
 #include "multipath/path_map.hpp"
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 
@@ -20,8 +20,9 @@ class Eds final : public PathScheduler {
     /// A path left out is measured by one duplicate each round trip of the fastest, at least so far apart.
     static constexpr Duration kProbeSpacing = std::chrono::milliseconds(10);
 
-    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
-    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                               std::span<const PathView> paths) override;
+    void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId path) const override;
 
   private:
@@ -34,9 +35,9 @@ class Eds final : public PathScheduler {
         bool left_out = false;
     };
     using Forecasts = std::span<const Usable>;
-    [[nodiscard]] static std::uint64_t ordered_offset(const Usable& one, const Demand& demand, Forecasts all);
-    [[nodiscard]] static bool too_late(const Usable& one, const Demand& demand, Forecasts all);
-    [[nodiscard]] std::optional<Pick> probe(Instant now, const Demand& demand, Forecasts all);
+    [[nodiscard]] static std::uint64_t ordered_offset(const Usable& one, const StreamDemand& demand, Forecasts all);
+    [[nodiscard]] static bool too_late(const Usable& one, const StreamDemand& demand, Forecasts all);
+    [[nodiscard]] std::optional<PathPick> probe(Instant now, const StreamDemand& demand, Forecasts all);
 
     PathMap<State> states_;
 };

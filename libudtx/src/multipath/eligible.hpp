@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 

@@ -1,7 +1,7 @@
 // What a datagram given to a path now would meet there.
 #pragma once
 
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 

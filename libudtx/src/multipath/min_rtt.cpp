@@ -5,14 +5,14 @@
 namespace udtx::multipath {
 
 // A path without a sample counts as the fastest: it has to be tried to be known.
-std::optional<Pick> MinRtt::pick(Instant /*now*/, const Demand& demand, std::span<const PathView> paths) {
+std::optional<PathPick> MinRtt::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     const PathView* best = nullptr;
     for (const PathView& path : paths) {
         if (eligible.ready(path) && (best == nullptr || path.smoothed_rtt < best->smoothed_rtt)) best = &path;
     }
     if (best == nullptr) return std::nullopt;
-    return Pick{.path = best->id, .from = demand.next};
+    return PathPick{.path = best->id, .from = demand.next};
 }
 
 }  // namespace udtx::multipath

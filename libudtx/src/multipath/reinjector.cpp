@@ -87,7 +87,7 @@ std::optional<Reinjection> Reinjector::look(Case& c, const PathView& owner, cons
     return found;
 }
 
-std::optional<Reinjection> Reinjector::next(Instant now, const Demand& demand, const TransmissionRecord& record,
+std::optional<Reinjection> Reinjector::next(Instant now, const StreamDemand& demand, const TransmissionRecord& record,
                                             std::optional<PathId> culprit, std::span<const PathView> paths) {
     if (now < not_before_ || paths.size() < 2) return std::nullopt;
     Case c;

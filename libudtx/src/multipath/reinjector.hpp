@@ -9,8 +9,8 @@
 
 #include "multipath/duplicate_budget.hpp"
 #include "multipath/forecast.hpp"
-#include "multipath/scheduler.hpp"
 #include "multipath/transmission_record.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 
@@ -39,8 +39,9 @@ class Reinjector {
     explicit Reinjector(DuplicateBudget& budget) : budget_(&budget) {}
 
     /// `culprit`: of the status monitor.
-    [[nodiscard]] std::optional<Reinjection> next(Instant now, const Demand& demand, const TransmissionRecord& record,
-                                                  std::optional<PathId> culprit, std::span<const PathView> paths);
+    [[nodiscard]] std::optional<Reinjection> next(Instant now, const StreamDemand& demand,
+                                                  const TransmissionRecord& record, std::optional<PathId> culprit,
+                                                  std::span<const PathView> paths);
     /// It left, up to `end`.
     void on_sent(const Reinjection& copy, std::uint64_t end);
 

@@ -10,12 +10,12 @@ std::uint64_t RoundRobin::turn_bytes(const PathView& path) {
     return std::clamp<std::uint64_t>(burst, path.datagram_bytes, kMaxTurnDatagrams * path.datagram_bytes);
 }
 
-std::optional<Pick> RoundRobin::pick(Instant /*now*/, const Demand& demand, std::span<const PathView> paths) {
+std::optional<PathPick> RoundRobin::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     return pick_among(demand, paths, [&eligible](const PathView& path) { return eligible.ready(path); });
 }
 
-void RoundRobin::on_sent(Instant /*now*/, const Pick& pick, std::uint64_t bytes) {
+void RoundRobin::on_sent(Instant /*now*/, const PathPick& pick, std::uint64_t bytes) {
     if (pick.duplicate) return;
     if (pick.path != turn_) {
         turn_ = pick.path;

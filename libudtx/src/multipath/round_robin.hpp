@@ -2,7 +2,7 @@
 #pragma once
 
 #include "multipath/eligible.hpp"
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 
@@ -12,22 +12,23 @@ class RoundRobin final : public PathScheduler {
     static constexpr Duration kTurn = std::chrono::microseconds(250);
     static constexpr std::uint32_t kMaxTurnDatagrams = 16;
 
-    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
-    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                               std::span<const PathView> paths) override;
+    void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId /*path*/) const override { return false; }
 
     /// The same, among those paths that `may` says yes to.
     template <class Predicate>
-    [[nodiscard]] std::optional<Pick> pick_among(const Demand& demand, std::span<const PathView> paths,
-                                                 const Predicate& may) const {
+    [[nodiscard]] std::optional<PathPick> pick_among(const StreamDemand& demand, std::span<const PathView> paths,
+                                                     const Predicate& may) const {
         const PathView* best = nullptr;
         for (const PathView& path : paths) {
             if (!may(path)) continue;
-            if (path.id == turn_ && used_ < turn_bytes(path)) return Pick{.path = path.id, .from = demand.next};
+            if (path.id == turn_ && used_ < turn_bytes(path)) return PathPick{.path = path.id, .from = demand.next};
             if (best == nullptr || distance(path.id) < distance(best->id)) best = &path;
         }
         if (best == nullptr) return std::nullopt;
-        return Pick{.path = best->id, .from = demand.next};
+        return PathPick{.path = best->id, .from = demand.next};
     }
 
   private:

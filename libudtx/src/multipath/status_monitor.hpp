@@ -13,8 +13,8 @@
 
 #include "base/sliding_extreme.hpp"
 #include "multipath/path_map.hpp"
-#include "multipath/scheduler.hpp"
 #include "multipath/transmission_record.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 

@@ -6,7 +6,7 @@
 
 namespace udtx::multipath {
 
-std::optional<Pick> Weighted::pick(Instant /*now*/, const Demand& demand, std::span<const PathView> paths) {
+std::optional<PathPick> Weighted::pick(Instant /*now*/, const StreamDemand& demand, std::span<const PathView> paths) {
     const Eligible eligible(paths);
     const PathView* best = nullptr;
     const PathView* spare = nullptr;  // of weight 0
@@ -26,10 +26,10 @@ std::optional<Pick> Weighted::pick(Instant /*now*/, const Demand& demand, std::s
     }
     if (best == nullptr) best = spare;
     if (best == nullptr) return std::nullopt;
-    return Pick{.path = best->id, .from = demand.next};
+    return PathPick{.path = best->id, .from = demand.next};
 }
 
-void Weighted::on_sent(Instant /*now*/, const Pick& pick, std::uint64_t bytes) {
+void Weighted::on_sent(Instant /*now*/, const PathPick& pick, std::uint64_t bytes) {
     Share& share = shares_[pick.path];
     share.tag = std::max(share.tag, virtual_time_ - kCatchUp);
     virtual_time_ = std::max(virtual_time_, share.tag);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "multipath/path_map.hpp"
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath {
 
@@ -13,8 +13,9 @@ class Weighted final : public PathScheduler {
     /// What a path missed because of its pacer or window is made up for within so many bytes, times its weight.
     static constexpr double kCatchUp = 65536.0;
 
-    [[nodiscard]] std::optional<Pick> pick(Instant now, const Demand& demand, std::span<const PathView> paths) override;
-    void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                               std::span<const PathView> paths) override;
+    void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
     [[nodiscard]] bool blocked(PathId /*path*/) const override { return false; }
 
   private:

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "congestion/factory.hpp"
 #include "crypto/key_schedule.hpp"
-#include "multipath/scheduler.hpp"
-#include "udtx/congestion.hpp"
+#include "multipath/factory.hpp"
 #include "wire/header.hpp"
 
 namespace udtx::proto {
@@ -16,11 +16,12 @@ Error invalid(std::string message) { return {ErrorCode::invalid_argument, "Trans
 }  // namespace
 
 Result<void> check(const TransportConfig& config) {
-    const auto controller = make_congestion_controller(config.congestion, {});
+    const auto controller = congestion::make_controller(config.congestion, config.congestion_factory, {}, {});
     if (!controller) return controller.error();
-    if (const auto scheduler = multipath::make_scheduler(config.scheduler); !scheduler) return scheduler.error();
-    if (config.max_paths == 0 || config.max_paths > multipath::kMaxPaths) {
-        return invalid("max_paths must be from 1 to " + std::to_string(multipath::kMaxPaths));
+    const auto scheduler = multipath::make_scheduler(config.scheduler, config.scheduler_factory);
+    if (!scheduler) return scheduler.error();
+    if (config.max_paths == 0 || config.max_paths > kMaxPaths) {
+        return invalid("max_paths must be from 1 to " + std::to_string(kMaxPaths));
     }
     if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
     if (config.max_receive_rate.is_zero()) return invalid("max_receive_rate is zero, nothing could come");
@@ -28,9 +29,6 @@ Result<void> check(const TransportConfig& config) {
     if (config.min_rate > config.max_rate) return invalid("min_rate is above max_rate");
     if (config.policy == Policy::fixed && config.max_rate.is_infinite()) {
         return invalid("the policy 'fixed' needs max_rate");
-    }
-    if (!(config.cd_alpha >= 0.0 && config.cd_alpha <= config.cd_beta && config.cd_beta <= 1.0)) {
-        return invalid("cd_alpha and cd_beta must be from 0 to 1, cd_alpha not above cd_beta");
     }
     if (config.idle_timeout <= Duration::zero()) return invalid("idle_timeout must be positive");
     if (config.handshake_timeout <= Duration::zero()) return invalid("handshake_timeout must be positive");

@@ -2,12 +2,13 @@
 #include "proto/connection.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <exception>
 #include <utility>
 
 #include "base/scarcity.hpp"
+#include "congestion/factory.hpp"
 #include "crypto/hello_proof.hpp"
+#include "multipath/factory.hpp"
 #include "proto/close_reason.hpp"
 
 namespace udtx::proto {
@@ -29,6 +30,7 @@ std::unique_ptr<crypto::Handshake> make_tls(const EndpointDeps& deps, Role role,
 
 Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now)
     : deps_(deps),
+      experiment_(deps.experiment != nullptr ? *deps.experiment : Experiment{}),
       config_(config),
       setup_(std::move(setup)),
       congestion_seed_(deps.rng->next_u64()),
@@ -38,7 +40,7 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
                  {setup_.original, setup_.local, setup_.remote}),
       streams_(setup_.role, config, events_),
       paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address,
-                                           deps.first_number)),
+                                           experiment_.first_number)),
       started_(now),
       last_received_(now),
       last_sent_eliciting_(now),
@@ -48,10 +50,14 @@ Connection::Connection(const EndpointDeps& deps, const TransportConfig& config, 
     first.options = setup_.path;
     first.last_received = first.last_eliciting = now;
     first.skip_in = 1000 + deps.rng->next_u64() % 4096;
-    make_congestion_controller(first);
+    give_controller(first);
     if (!setup_.address_proved) handshake_.distrust_address();
     if (setup_.role == Role::client) {
-        if (const auto ok = handshake_.start(hello_proof()); !ok) fail(now, ok.error());
+        if (lacks_plug_in_) {
+            end({.code = lacks_plug_in_->code, .message = lacks_plug_in_->message});
+        } else if (const auto ok = handshake_.start(hello_proof()); !ok) {
+            fail(now, ok.error());
+        }
     }
 }
 
@@ -80,26 +86,38 @@ Result<std::vector<std::byte>> Connection::select_parameters(std::span<const std
     return encode(ours);
 }
 
-void Connection::make_congestion_controller(PathContext& p) {
+void Connection::give_controller(PathContext& p) {
+    p.limits = {.datagram_bytes = p.mtu.current(), .max_rate = max_rate_, .min_rate = config_.min_rate};
     CongestionOptions options;
-    options.datagram_bytes = p.mtu.current();
+    options.datagram_bytes = p.limits.datagram_bytes;
     // Paths that drew the same numbers would probe, and back off, in step.
     options.seed = congestion_seed_ + p.id.value;
-    options.max_rate = max_rate_;
+    options.max_rate = p.limits.max_rate;
     options.policy = config_.policy;
-    options.coupling = config_.coupling;
-    if (config_.coupling != Coupling::none) options.coupling_group = coupling_group_;
-    options.min_rate = config_.min_rate;
-    options.cd_alpha = config_.cd_alpha;
-    options.cd_beta = config_.cd_beta;
+    options.min_rate = p.limits.min_rate;
     options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
-    auto made = udtx::make_congestion_controller(config_.congestion, options);
-    assert(made.ok() && "TransportConfig was not checked");
+    congestion::Surroundings around{
+        .coupling = config_.coupling, .cd_alpha = experiment_.cd_alpha, .cd_beta = experiment_.cd_beta};
+    if (config_.coupling != Coupling::none) around.group = coupling_group_;
+    auto made = congestion::make_controller(config_.congestion, config_.congestion_factory, options, around);
+    if (!made) {
+        lacks_plug_in_ = made.error();
+        made = make_congestion_controller(TransportConfig().congestion, options);
+    }
     p.congestion = std::move(made).value();
     p.stretch_acks.reset();
     p.ack_interval = {};
     p.acked_span = {};
-    if (config_.regenerate_acks && p.congestion->counts_acks()) p.stretch_acks.emplace();
+    if (experiment_.regenerate_acks && p.congestion->report().counts_acks) p.stretch_acks.emplace();
+}
+
+void Connection::make_scheduler() {
+    auto made = multipath::make_scheduler(config_.scheduler, config_.scheduler_factory);
+    if (!made) {
+        lacks_plug_in_ = made.error();
+        made = make_path_scheduler(TransportConfig().scheduler);
+    }
+    scheduler_ = std::move(made).value();
 }
 
 void Connection::touch() const {

@@ -16,8 +16,8 @@
 #include "congestion/coupling.hpp"
 #include "crypto/key_schedule.hpp"
 #include "crypto/provider.hpp"
-#include "multipath/scheduler.hpp"
 #include "proto/connection_types.hpp"
+#include "proto/experiment.hpp"
 #include "proto/handshake_layer.hpp"
 #include "proto/hold_meter.hpp"
 #include "proto/path_set.hpp"
@@ -27,6 +27,7 @@
 #include "proto/transport_parameters.hpp"
 #include "proto/types.hpp"
 #include "udtx/config.hpp"
+#include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::proto {
@@ -48,8 +49,8 @@ struct EndpointDeps {
     /// Lanes that take part in the cipher work. Not 0: established connections hand out batches that are still to be
     /// sealed (Transmit::key).
     std::size_t lanes = 0;
-    /// Of each path, at both ends: other than 0 only for experiments with numbers that wrap.
-    PacketNumber first_number = 0;
+    /// For our own tests and experiments; null: none.
+    const Experiment* experiment = nullptr;
 };
 
 /// Order of calls, for the driver:
@@ -167,7 +168,9 @@ class Connection {
     void enter_closing(Instant now, wire::CloseFrame frame, CloseReason reason);
     void answer_close(Instant now, CloseReason reason);
     void end(CloseReason reason);
-    void make_congestion_controller(PathContext& p);
+    /// Of the application's plug-ins one that cannot be made is noted in lacks_plug_in_; a built-in one stands in.
+    void give_controller(PathContext& p);
+    void make_scheduler();
     [[nodiscard]] PathStats path_stats(const PathContext& p) const;
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
@@ -249,7 +252,7 @@ class Connection {
     struct Cargo {
         bool shared = true;  ///< what belongs to no path: credit, resets, the state of other paths
         bool data = true;    ///< stream bytes
-        std::optional<multipath::Pick> pick{};
+        std::optional<PathPick> pick{};
     };
     std::optional<Transmit> transmit_probing(Instant now, PathContext& p, std::span<std::byte> out);
     std::optional<Transmit> transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out);
@@ -285,8 +288,8 @@ class Connection {
     [[nodiscard]] PathContext* best_with_room(Instant now);
     std::optional<Transmit> transmit_late(Instant now, std::span<std::byte> out);
     [[nodiscard]] bool watching() const noexcept { return config_.reinject && !paths_.single(); }
-    [[nodiscard]] std::optional<multipath::Pick> choose(Instant now);
-    [[nodiscard]] std::optional<multipath::Pick> choose_again(Instant now, const PathContext& p);
+    [[nodiscard]] std::optional<PathPick> choose(Instant now);
+    [[nodiscard]] std::optional<PathPick> choose_again(Instant now, const PathContext& p);
     void note_blocked(Instant now);
 
     // connection_doubt.cpp
@@ -305,6 +308,7 @@ class Connection {
     [[nodiscard]] Instant idle_deadline() const;
 
     EndpointDeps deps_;
+    Experiment experiment_;
     const TransportConfig& config_;
     Setup setup_;
     bool given_up_ = false;
@@ -321,9 +325,10 @@ class Connection {
     StreamWatch watch_;
     PathSet paths_;
     recovery::Outcome outcome_;
-    std::unique_ptr<multipath::PathScheduler> scheduler_;  // made with the second path
-    std::vector<multipath::PathView> views_;
-    congestion::Pacer total_;  // the cap over all paths
+    std::unique_ptr<PathScheduler> scheduler_;  // made with the second path
+    std::vector<PathView> views_;
+    std::optional<Error> lacks_plug_in_;  // to be the connection's end
+    congestion::Pacer total_;             // the cap over all paths
     std::shared_ptr<congestion::CouplingGroup> coupling_group_ = std::make_shared<congestion::CouplingGroup>();
     struct Abandon {
         PathId path;

@@ -29,7 +29,7 @@ Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire:
     if (alive && p->state == PathState::active) p->recovery.end_timeout();
     apply_outcome(now, *p, false, told && told->path == p->id ? &*told : nullptr);
     // Only what comes back by the path itself shows that it works both ways.
-    const bool own = via.id == p->id || !config_.silent_path_rule;
+    const bool own = via.id == p->id || !experiment_.silent_path_rule;
     if (alive && own && p->state == PathState::suspended) revive(now, *p, proven);
     return {};
 }
@@ -160,7 +160,7 @@ void Connection::apply_outcome(Instant now, PathContext& p, bool timeout, const 
     const std::uint32_t datagram_bytes = p.mtu.current();
     take_acked(now, p);
     take_lost(now, p);
-    if (p.mtu.current() != datagram_bytes) p.congestion->on_mtu(p.mtu.current());
+    if (p.mtu.current() != datagram_bytes) p.tell_datagram_size();
     p.spurious_losses += outcome_.spurious;
     fb.in_flight_before = outcome_.in_flight_before + (p.in_flight() - p.recovery.in_flight());
     fb.acked_bytes = outcome_.acked_bytes;

@@ -1,6 +1,5 @@
 // The paths of a connection: how they come, fall silent, return and go.
 #include <algorithm>
-#include <cassert>
 #include <string>
 #include <utility>
 
@@ -17,19 +16,16 @@ std::uint32_t Connection::max_paths() const {
 }
 
 PathContext& Connection::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
-    auto path = std::make_unique<PathContext>(id, config_, local, remote, deps_.first_number);
+    auto path = std::make_unique<PathContext>(id, config_, local, remote, experiment_.first_number);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
     path->state = PathState::probing;
     path->last_received = now;
     path->last_eliciting = now;
     path->skip_in = 1000 + deps_.rng->next_u64() % 4096;
-    make_congestion_controller(*path);
-    if (!scheduler_) {
-        auto made = multipath::make_scheduler(config_.scheduler);
-        assert(made.ok() && "TransportConfig was not checked");
-        scheduler_ = std::move(made).value();
-    }
+    give_controller(*path);
+    if (!scheduler_) make_scheduler();
+    if (lacks_plug_in_) fail(now, *lacks_plug_in_);
     return paths_.add(std::move(path));
 }
 
@@ -47,6 +43,7 @@ Result<PathId> Connection::add_path(Instant now, const Address& local, const Add
     const auto id = paths_.unused_id();
     if (!id) return Error{ErrorCode::refused, "256 paths were opened in all, which is what a connection has ids for"};
     PathContext& p = open_path(now, *id, local, remote);
+    if (lacks_plug_in_) return *lacks_plug_in_;
     p.options = options;
     p.validator.ask(now, local, remote, deps_.rng->next_u64());
     touch();
@@ -137,8 +134,9 @@ void Connection::share_rates() {
     for (const auto& p : paths_.all()) all += carries(*p, standby) ? p->options.weight : 0.0;
     for (const auto& p : paths_.all()) {
         const double part = carries(*p, standby) && all > 0.0 ? p->options.weight / all : 1.0;
-        p->congestion->set_min_rate(config_.min_rate * part);
-        p->congestion->set_max_rate(config_.policy == Policy::fixed ? max_rate_ * part : max_rate_);
+        p->limits.min_rate = config_.min_rate * part;
+        p->limits.max_rate = config_.policy == Policy::fixed ? max_rate_ * part : max_rate_;
+        p->congestion->on_limits(p->limits);
     }
 }
 
@@ -201,7 +199,7 @@ void Connection::suspend(Instant now, PathContext& p) {
     p.probes = 0;
     p.line_probes.abandon();
     outcome_.clear();
-    if (config_.silent_path_rule) {
+    if (experiment_.silent_path_rule) {
         p.recovery.begin_timeout();
         p.recovery.give_up_flight(now, outcome_);
     } else {
@@ -235,7 +233,7 @@ void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes)
     p.ack_elsewhere = false;
     if (proven_bytes < p.mtu.current()) {
         p.mtu.verify();
-        p.congestion->on_mtu(p.mtu.current());
+        p.tell_datagram_size();
     }
     enter(p, PathState::active);
     suspend_silent(now);

@@ -101,6 +101,7 @@ Result<void> Connection::establish(Instant now) {
     // A peer that knows of one path only would not understand.
     paths_.first().status_due = max_paths() > 1 && (wanted.standby || wanted.weight != 1.0);
     last_received_ = now;
+    if (lacks_plug_in_) return *lacks_plug_in_;  // not before there are keys by which the client believes it
     events_.push_back(event::Connected{});
     if (setup_.role == Role::server) {
         handshake_done_due_ = true;
@@ -114,7 +115,7 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     if (!header || datagram.data.size() < wire::kShortHeaderBytes + wire::kTagBytes) return;
     PathContext* p = paths_.find(header->path);
     if (p == nullptr && !peer_may_open(header->path)) return;
-    const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : deps_.first_number;
+    const PacketNumber expected = p != nullptr && p->acks.largest() ? *p->acks.largest() + 1 : experiment_.first_number;
     const PacketNumber number =
         datagram.opened ? datagram.opened->number : wire::expand_packet_number(header->packet_number, expected);
     if (p != nullptr && !p->replay.check(number)) {
@@ -295,7 +296,8 @@ void Connection::on_path_response(Instant now, PathContext& p, std::uint64_t val
         p.recovery.reset_rtt();
         p.acks.pace() = {};
         p.mtu.restart();
-        make_congestion_controller(p);
+        give_controller(p);
+        if (lacks_plug_in_) return fail(now, *lacks_plug_in_);
         share_rates();
     }
     events_.push_back(event::PeerMoved{p.id, from, p.remote});

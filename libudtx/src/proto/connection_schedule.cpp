@@ -42,7 +42,7 @@ void Connection::view_paths(Instant now) {
         paths_.all(), [](const auto& p) { return p->state == PathState::active && !p->peer_suspended; });
     views_.clear();
     for (const auto& p : paths_.all()) {
-        multipath::PathView& v = views_.emplace_back();
+        PathView& v = views_.emplace_back();
         v.id = p->id;
         v.usable = p->state == PathState::active && (!p->peer_suspended || !heard);
         if (!v.usable) {
@@ -74,15 +74,17 @@ PathContext* Connection::best_with_room(Instant now) {
     return nullptr;
 }
 
-std::optional<multipath::Pick> Connection::choose(Instant now) {
+std::optional<PathPick> Connection::choose(Instant now) {
     const auto demand = streams_.demand();
     if (!demand) return std::nullopt;
     view_paths(now);
-    return scheduler_->pick(now, *demand, views_);
+    auto pick = scheduler_->pick(now, *demand, views_);
+    if (pick && paths_.find(pick->path) == nullptr) pick.reset();  // the application's scheduler may err
+    return pick;
 }
 
 /// For one more datagram in the batch of this path.
-std::optional<multipath::Pick> Connection::choose_again(Instant now, const PathContext& p) {
+std::optional<PathPick> Connection::choose_again(Instant now, const PathContext& p) {
     auto pick = choose(now);
     if (pick && (pick->path != p.id || pick->duplicate)) pick.reset();
     return pick;
@@ -100,7 +102,7 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
         // Nothing comes between the packets of a pair, which are as late as its first one: what they would hold up at
         // the head of the stream is for faster paths.
         if (!p->line_probes.under_way() || !streams_.data_pending()) continue;
-        const multipath::Pick pick{.path = p->id, .from = p->line_probes.from()};
+        const PathPick pick{.path = p->id, .from = p->line_probes.from()};
         if (auto t = transmit_data(now, *p, {.shared = false, .pick = pick}, 1, out)) return t;
     }
     for (const auto& p : paths_.all()) {

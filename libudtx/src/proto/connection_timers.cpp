@@ -156,7 +156,7 @@ void Connection::on_path_timeout(Instant now, PathContext& p) {
     }
     // A time-out is one event, however long it lasts.
     const bool told = p.recovery.in_timeout();
-    if (silent && !paths_.single() && config_.silent_path_rule) p.recovery.begin_timeout();
+    if (silent && !paths_.single() && experiment_.silent_path_rule) p.recovery.begin_timeout();
     apply_outcome(now, p, silent && !told);
 }
 
@@ -183,7 +183,7 @@ void Connection::on_datagram_too_large(Instant now, PathId path, std::size_t byt
     if (found == nullptr) return;
     PathContext& p = *found;
     p.mtu.on_too_large(now, static_cast<std::uint32_t>(bytes));
-    p.congestion->on_mtu(p.mtu.current());
+    p.tell_datagram_size();
     touch();
 }
 

@@ -63,6 +63,12 @@ struct PathContext {
         return recovery.in_flight() + (stretch_acks ? stretch_acks->kept_back().bytes : 0);
     }
 
+    /// The controller is to know the datagram size that is in use.
+    void tell_datagram_size() {
+        limits.datagram_bytes = mtu.current();
+        congestion->on_limits(limits);
+    }
+
     PathId id;
     Address local;
     Address remote;
@@ -79,6 +85,7 @@ struct PathContext {
     probing::LineEstimator line_estimator;              ///< of what the peer reports
     crypto::ReplayWindow replay;
     std::unique_ptr<CongestionController> congestion;
+    PathLimits limits;  ///< as the controller knows them
     congestion::Pacer pacer;
     path::MtuSearch mtu;
     path::Validator validator;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/range_set.hpp"
-#include "multipath/scheduler.hpp"
 #include "proto/connection_types.hpp"
 #include "proto/types.hpp"
 #include "recovery/sent_packet.hpp"
@@ -18,6 +17,7 @@
 #include "stream/send_stream.hpp"
 #include "stream/write_ahead.hpp"
 #include "udtx/config.hpp"
+#include "udtx/scheduler.hpp"
 #include "wire/codec.hpp"
 
 namespace udtx::proto {
@@ -76,9 +76,9 @@ class StreamTable {
     void fill_data(wire::Writer& out, recovery::SentPacket& packet, std::uint64_t from = 0);
     /// The bytes that fill_data() would begin with, as a path scheduler sees them; none when no bytes wait (the end of
     /// a stream may).
-    [[nodiscard]] std::optional<multipath::Demand> demand() const;
+    [[nodiscard]] std::optional<StreamDemand> demand() const;
     /// The same of one stream, whatever waits. Only to be asked of one that sends().
-    [[nodiscard]] multipath::Demand demand(StreamId id) const;
+    [[nodiscard]] StreamDemand demand(StreamId id) const;
     [[nodiscard]] bool sends(StreamId id) const;
     [[nodiscard]] std::uint64_t acked_below(StreamId id) const;
     /// Writes bytes again that are out already. All of them below what it returns are in the packet, or arrived before.
@@ -131,7 +131,7 @@ class StreamTable {
     void fill_limits(wire::Writer& out, recovery::SentPacket& packet);
     void fill_stream_control(Stream& s, wire::Writer& out, recovery::SentPacket& packet);
     /// The stream whose bytes are next.
-    [[nodiscard]] multipath::Demand describe(const Stream& s) const;
+    [[nodiscard]] StreamDemand describe(const Stream& s) const;
     [[nodiscard]] std::size_t place_after_turn(std::size_t i) const noexcept;
     [[nodiscard]] const Stream* next_to_send() const;
     [[nodiscard]] bool limits_pending() const;

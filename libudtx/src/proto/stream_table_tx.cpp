@@ -134,8 +134,8 @@ const StreamTable::Stream* StreamTable::next_to_send() const {
     return nullptr;
 }
 
-multipath::Demand StreamTable::describe(const Stream& s) const {
-    multipath::Demand demand;
+StreamDemand StreamTable::describe(const Stream& s) const {
+    StreamDemand demand;
     demand.kind = s.id.kind();
     demand.again = s.send.lost_waits();
     demand.next = s.send.sent();
@@ -161,15 +161,15 @@ std::uint64_t StreamTable::outstanding() const noexcept {
     return bytes;
 }
 
-std::optional<multipath::Demand> StreamTable::demand() const {
+std::optional<StreamDemand> StreamTable::demand() const {
     const Stream* s = next_to_send();
     if (s == nullptr) return std::nullopt;
-    const multipath::Demand demand = describe(*s);
+    const StreamDemand demand = describe(*s);
     if (!demand.again && demand.next >= std::min(demand.limit, demand.written)) return std::nullopt;
     return demand;
 }
 
-multipath::Demand StreamTable::demand(StreamId id) const { return describe(*streams_.at(id.value)); }
+StreamDemand StreamTable::demand(StreamId id) const { return describe(*streams_.at(id.value)); }
 
 bool StreamTable::sends(StreamId id) const {
     const auto it = streams_.find(id.value);

@@ -60,7 +60,7 @@ bool StreamWatch::due(Instant now) const {
 }
 
 std::optional<StreamWatch::Copy> StreamWatch::next(Instant now, const StreamTable& streams,
-                                                   std::span<const multipath::PathView> paths) {
+                                                   std::span<const PathView> paths) {
     std::erase_if(streams_, [&streams](const auto& s) { return !streams.sends(s->id); });
     for (const auto& s : streams_) {
         if (now < s->reinjector.not_before()) continue;

@@ -10,11 +10,11 @@
 #include "multipath/duplicate_budget.hpp"
 #include "multipath/path_map.hpp"
 #include "multipath/reinjector.hpp"
-#include "multipath/scheduler.hpp"
 #include "multipath/status_monitor.hpp"
 #include "multipath/transmission_record.hpp"
 #include "proto/stream_table.hpp"
 #include "recovery/sent_packet.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::proto {
 
@@ -38,8 +38,7 @@ class StreamWatch {
     /// next() may have something.
     [[nodiscard]] bool due(Instant now) const;
     /// Bytes to be sent again, and where.
-    [[nodiscard]] std::optional<Copy> next(Instant now, const StreamTable& streams,
-                                           std::span<const multipath::PathView> paths);
+    [[nodiscard]] std::optional<Copy> next(Instant now, const StreamTable& streams, std::span<const PathView> paths);
     void on_copied(Instant now, const Copy& copy);
     /// When next() may have something, should nothing else happen until then.
     [[nodiscard]] std::optional<Instant> wakeup() const;

@@ -92,7 +92,6 @@ class Listener final : public CongestionController {
     explicit Listener(CongestionFeedback& heard) : heard_(heard) {}
     void on_sent(const CongestionSent& /*packet*/) override {}
     void on_feedback(const CongestionFeedback& feedback) override { heard_ = feedback; }
-    void on_mtu(std::uint32_t /*bytes*/) override {}
     [[nodiscard]] std::uint64_t window() const override { return 90'000; }
     [[nodiscard]] Rate pacing_rate() const override { return Rate::bits_per_second(9e6); }
     [[nodiscard]] CongestionReport report() const override { return {}; }
@@ -105,11 +104,9 @@ class Listener final : public CongestionController {
 
 TEST_CASE("of m sharers each takes the m-th part, and tells its controller of m times what happens") {
     const auto group = std::make_shared<CouplingGroup>();
-    CongestionOptions options;
-    options.coupling_group = group;
     std::array<CongestionFeedback, 3> heard;
     std::vector<std::unique_ptr<CoupledShare>> paths;
-    for (auto& h : heard) paths.push_back(std::make_unique<CoupledShare>(std::make_unique<Listener>(h), options));
+    for (auto& h : heard) paths.push_back(std::make_unique<CoupledShare>(std::make_unique<Listener>(h), group, 1200));
     CongestionFeedback f;
     for (int i = 0; i < kTicks; ++i) {
         f.now = tick(i);

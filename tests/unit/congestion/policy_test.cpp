@@ -19,8 +19,7 @@ class Recorder final : public CongestionController {
   public:
     void on_sent(const CongestionSent& packet) override { sent = packet; }
     void on_feedback(const CongestionFeedback& feedback) override { heard = feedback; }
-    void on_mtu(std::uint32_t bytes) override { mtu = bytes; }
-    void set_max_rate(Rate rate) override { cap = rate; }
+    void on_limits(const PathLimits& limits) override { told = limits; }
     [[nodiscard]] std::uint64_t window() const override { return window_bytes; }
     [[nodiscard]] Rate pacing_rate() const override { return pace; }
     [[nodiscard]] std::uint32_t probe_packets() const override { return 7; }
@@ -30,8 +29,7 @@ class Recorder final : public CongestionController {
     Rate pace = mbps(10);
     CongestionSent sent;
     CongestionFeedback heard;
-    std::uint32_t mtu = 0;
-    Rate cap;
+    PathLimits told;
 };
 
 struct Fixture {
@@ -85,10 +83,12 @@ TEST_CASE("policy: a floor holds rate and window up, and only up") {
     CHECK(f.outer->window() == 9'000'000);
     CHECK(f.outer->probe_packets() == 7);
     CHECK(f.outer->report().mtr == mbps(50));
-    f.outer->on_mtu(9000);
-    CHECK(f.inner->mtu == 9000);
+    f.outer->on_limits({.datagram_bytes = 9000, .min_rate = mbps(40)});
+    CHECK(f.inner->told.datagram_bytes == 9000);
     f.inner->window_bytes = 0;
     CHECK(f.outer->window() == 5'000'000 * 24 / 100 + 16 * 9000);
+    f.outer->on_limits({.min_rate = mbps(20)});
+    CHECK(f.outer->window() == 2'500'000 * 24 / 100 + 16 * 1200);
 }
 
 TEST_CASE("policy: fixed holds the rate, whatever the controller says, and follows a new cap") {
@@ -99,9 +99,11 @@ TEST_CASE("policy: fixed holds the rate, whatever the controller says, and follo
     f.outer->on_feedback(some_feedback());
     CHECK(f.outer->pacing_rate() == mbps(40));
     CHECK(f.outer->window() > 5'000'000 / 5);
-    f.outer->set_max_rate(mbps(20));
+    f.outer->on_limits({.max_rate = mbps(20)});
     CHECK(f.outer->pacing_rate() == mbps(20));
-    CHECK(f.inner->cap == mbps(20));
+    CHECK(f.inner->told.max_rate == mbps(20));
+    f.outer->on_limits({.min_rate = mbps(90)});  // no cap: it goes on as it did
+    CHECK(f.outer->pacing_rate() == mbps(20));
 }
 
 TEST_CASE("policy: fixed sustains its rate through loss that any controller would give way to") {
@@ -129,15 +131,15 @@ TEST_CASE("policy: high tells its controller of a half and asks for twice what i
     CHECK(f.inner->heard.delivery->rate == mbps(10));
     CHECK(f.inner->heard.line->arrival_pps == 1000);
     CHECK(f.inner->heard.line->pair_capacity == mbps(48));  // the line is what it is
-    f.outer->set_max_rate(mbps(30));
-    CHECK(f.inner->cap == mbps(15));
+    f.outer->on_limits({.max_rate = mbps(30)});
+    CHECK(f.inner->told.max_rate == mbps(15));
 }
 
 TEST_CASE("policy: a cap that is lifted while it runs leaves no trace") {
     const auto rate_after = [](const std::string& name, Policy policy, Rate cap) {
         const auto made = make_congestion_controller(name, {.datagram_bytes = 1000, .max_rate = cap, .policy = policy});
         REQUIRE(made.ok());
-        made.value()->set_max_rate(Rate::infinite());
+        made.value()->on_limits({.datagram_bytes = 1000});
         Bottleneck path(*made.value(), 10'000, 50ms, 2000);
         return goodput(path, 6s);
     };

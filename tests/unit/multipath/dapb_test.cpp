@@ -8,9 +8,9 @@
 using namespace std::chrono_literals;
 using udtx::Instant;
 using udtx::PathId;
+using udtx::PathPick;
 using udtx::StreamKind;
 using udtx::multipath::Dapb;
-using udtx::multipath::Pick;
 using udtx::multipath::test::demand;
 using udtx::multipath::test::view;
 
@@ -18,9 +18,9 @@ namespace {
 
 struct Rig {
     Dapb scheduler;
-    std::array<udtx::multipath::PathView, 2> paths{view(0, 10, 10ms), view(1, 10, 10ms)};
+    std::array<udtx::PathView, 2> paths{view(0, 10, 10ms), view(1, 10, 10ms)};
 
-    Pick next() {
+    PathPick next() {
         const auto pick = scheduler.pick(Instant{}, demand(StreamKind::ordered), paths);
         REQUIRE(pick);
         scheduler.on_sent(Instant{}, *pick, udtx::multipath::test::kDatagram);
@@ -55,7 +55,7 @@ TEST_CASE("a blocked path carries one duplicate a window, of what another was gi
     Rig rig;
     rig.paths[1].smoothed_rtt = 200ms;
     CHECK(rig.next().path == PathId{0});
-    const Pick probe = rig.next();
+    const PathPick probe = rig.next();
     CHECK(probe.path == PathId{1});
     CHECK(probe.duplicate);
     // Nothing new since: no duplicate, whatever the window says. And with one on the way none either.

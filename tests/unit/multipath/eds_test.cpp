@@ -9,11 +9,11 @@
 using namespace std::chrono_literals;
 using udtx::Instant;
 using udtx::PathId;
+using udtx::PathPick;
 using udtx::Range;
 using udtx::StreamKind;
 using udtx::multipath::Eds;
 using udtx::multipath::forecast;
-using udtx::multipath::Pick;
 using udtx::multipath::test::demand;
 using udtx::multipath::test::kDatagram;
 using udtx::multipath::test::view;
@@ -145,7 +145,7 @@ TEST_CASE("a path that is left out is measured by one duplicate each round trip 
     auto d = demand(StreamKind::ordered, 250'000);
     std::array paths{view(0, 100, 30ms), view(1, 100, 90ms)};
     Instant now = kNow;
-    std::optional<Pick> pick;
+    std::optional<PathPick> pick;
     int probes = 0;
     for (int ms = 0; ms < 300; ++ms, now += 1ms) {
         pick = scheduler.pick(now, d, paths);

@@ -17,7 +17,7 @@ std::uint64_t contiguous(const RangeSet& set) { return set.empty() || set.front(
 Model::Model(const ModelOptions& options, std::vector<ModelPath> paths)
     : options_(options),
       random_(options.seed),
-      scheduler_(make_scheduler(options.scheduler).value()),
+      scheduler_(make_path_scheduler(options.scheduler).value()),
       record_(options.kind),
       end_(options.total_bytes > 0 ? options.total_bytes : 1ULL << 50U) {
     for (auto& config : paths) {

@@ -13,11 +13,11 @@
 
 #include "base/range_set.hpp"
 #include "multipath/reinjector.hpp"
-#include "multipath/scheduler.hpp"
 #include "multipath/status_monitor.hpp"
 #include "multipath/transmission_record.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/prng.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath::test {
 
@@ -102,7 +102,7 @@ class Model final : sim::EventSink {
     sim::Prng random_;
     std::vector<PathState> paths_;
     std::vector<PathView> views_;
-    Demand demand_;
+    StreamDemand demand_;
     std::unique_ptr<PathScheduler> scheduler_;
     TransmissionRecord record_;
     StatusMonitor monitor_;

@@ -11,8 +11,8 @@
 
 using namespace std::chrono_literals;
 using udtx::Duration;
+using udtx::path_scheduler_names;
 using udtx::StreamKind;
-using udtx::multipath::scheduler_names;
 using udtx::multipath::test::Model;
 using udtx::multipath::test::ModelOptions;
 using udtx::multipath::test::ModelPath;
@@ -73,7 +73,7 @@ ModelResult cross_traffic(const std::string& scheduler, bool reinject) {
 
 TEST_CASE("print the table of docs/multipath.md", "[.table]") {
     std::puts("scheduler reinject | 10/50 W=360 | W=1500 (held) | 10/100 W=360 | ramps | cross traffic | file, s");
-    for (const auto& name : scheduler_names()) {
+    for (const auto& name : path_scheduler_names()) {
         for (const bool reinject : {false, true}) {
             const auto a = unequal(name, reinject, 50ms, 360);
             const auto b = unequal(name, reinject, 50ms, 1500);
@@ -121,7 +121,7 @@ TEST_CASE("ramps of 2 s on either path: eds and dapb keep the other path full in
 
 TEST_CASE("bloat by other traffic: reinjection ends the wait, and the path is in use again when it has drained") {
     // What both lines leave: 1,200 Mbit less 300 of other traffic, in 60 s.
-    for (const auto& name : scheduler_names()) {
+    for (const auto& name : path_scheduler_names()) {
         INFO(name);
         const auto result = cross_traffic(name, true);
         CHECK(result.mbps >= 14.6);

@@ -8,8 +8,8 @@
 using namespace std::chrono_literals;
 using udtx::Instant;
 using udtx::PathId;
+using udtx::StreamDemand;
 using udtx::StreamKind;
-using udtx::multipath::Demand;
 using udtx::multipath::DuplicateBudget;
 using udtx::multipath::Reinjection;
 using udtx::multipath::Reinjector;
@@ -48,9 +48,9 @@ struct Rig {
     TransmissionRecord record;
     DuplicateBudget budget;
     Reinjector reinjector{budget};
-    Demand demand;
+    StreamDemand demand;
     std::optional<PathId> culprit;
-    std::array<udtx::multipath::PathView, 2> paths{view(0, 11.2, 10ms), view(1, 11.2, 10ms)};
+    std::array<udtx::PathView, 2> paths{view(0, 11.2, 10ms), view(1, 11.2, 10ms)};
     Instant now{1h};
 };
 

@@ -8,8 +8,8 @@
 
 using namespace std::chrono_literals;
 using udtx::Instant;
+using udtx::PathView;
 using udtx::StreamKind;
-using udtx::multipath::PathView;
 using udtx::multipath::RoundRobin;
 using udtx::multipath::test::demand;
 using udtx::multipath::test::view;

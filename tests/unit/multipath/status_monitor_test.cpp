@@ -20,7 +20,7 @@ namespace {
 struct Rig {
     TransmissionRecord record{StreamKind::ordered};
     StatusMonitor monitor;
-    std::array<udtx::multipath::PathView, 2> paths{view(0, 10, 10ms), view(1, 10, 10ms)};
+    std::array<udtx::PathView, 2> paths{view(0, 10, 10ms), view(1, 10, 10ms)};
     std::uint64_t offset = 0;
     Instant now{1h};
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "multipath/scheduler.hpp"
+#include "udtx/scheduler.hpp"
 
 namespace udtx::multipath::test {
 
@@ -22,8 +22,8 @@ inline PathView view(std::uint8_t id, double mbps, Duration rtt) {
 }
 
 /// A long stream, nothing of it sent, with a receive window of `window` bytes.
-inline Demand demand(StreamKind kind, std::uint64_t window = 64U << 20U) {
-    Demand d;
+inline StreamDemand demand(StreamKind kind, std::uint64_t window = 64U << 20U) {
+    StreamDemand d;
     d.kind = kind;
     d.written = 1ULL << 40U;
     d.remaining = d.written;

@@ -1,6 +1,8 @@
 #include "proto/config_check.hpp"
 
 #include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,21 @@ TEST_CASE("an unknown controller is named, with those that exist") {
     CHECK(result.error().message.find("udt") != std::string::npos);
 }
 
+TEST_CASE("a factory that gives nothing, or fails, is named") {
+    TransportConfig config;
+    config.congestion_factory = [](const CongestionOptions&) { return nullptr; };
+    auto result = proto::check(config);
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == ErrorCode::invalid_argument);
+    CHECK(result.error().message == "TransportConfig: congestion_factory gave no controller");
+    config.congestion_factory = {};
+    config.scheduler_factory = []() -> std::unique_ptr<PathScheduler> { throw std::runtime_error("none today"); };
+    result = proto::check(config);
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == ErrorCode::invalid_argument);
+    CHECK(result.error().message == "TransportConfig: scheduler_factory failed: none today");
+}
+
 TEST_CASE("each field out of range is named") {
     using Edit = std::function<void(TransportConfig&)>;
     const std::vector<std::pair<std::string, Edit>> cases{
@@ -33,8 +50,6 @@ TEST_CASE("each field out of range is named") {
              c.max_rate = Rate::bits_per_second(1e6);
          }},
         {"min_rate must be finite", [](TransportConfig& c) { c.min_rate = Rate::infinite(); }},
-        {"cd_alpha", [](TransportConfig& c) { c.cd_alpha = 0.8; }},
-        {"cd_beta", [](TransportConfig& c) { c.cd_beta = 1.1; }},
         {"'fixed' needs max_rate", [](TransportConfig& c) { c.policy = Policy::fixed; }},
         {"max_paths", [](TransportConfig& c) { c.max_paths = 0; }},
         {"max_paths", [](TransportConfig& c) { c.max_paths = 17; }},

@@ -56,7 +56,7 @@ struct Rig {
     StreamTable streams{Role::client, config, events};
     StreamWatch watch;
     StreamId id;
-    std::array<multipath::PathView, 2> paths;
+    std::array<PathView, 2> paths;
     Instant now{1h};
 };
 

@@ -224,9 +224,7 @@ void Bbr::bound_window() {
     window_ = std::min(window_, cap);
 }
 
-void Bbr::on_mtu(std::uint32_t bytes) {
-    if (bytes > 0) segment_ = bytes;
-}
+void Bbr::on_limits(const PathLimits& limits) { segment_ = limits.datagram_bytes; }
 
 std::uint64_t Bbr::window() const { return static_cast<std::uint64_t>(silent_ ? least_window() : window_); }
 

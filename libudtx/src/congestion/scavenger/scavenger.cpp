@@ -231,9 +231,7 @@ void Scavenger::follow_phase(const CongestionFeedback& feedback) {
     }
 }
 
-void Scavenger::on_mtu(std::uint32_t bytes) {
-    if (bytes > 0) segment_ = bytes;
-}
+void Scavenger::on_limits(const PathLimits& limits) { segment_ = limits.datagram_bytes; }
 
 std::uint64_t Scavenger::window() const { return static_cast<std::uint64_t>(std::max(window_, least_window())); }
 

@@ -38,8 +38,13 @@ void Udt::on_feedback(const CongestionFeedback& feedback) {
     if (feedback.acked_packets > 0) on_ack(feedback);
 }
 
-void Udt::on_mtu(std::uint32_t bytes) {
-    if (bytes == 0 || bytes == datagram_bytes_) return;
+void Udt::on_limits(const PathLimits& limits) {
+    if (limits.datagram_bytes != datagram_bytes_) set_datagram(limits.datagram_bytes);
+    options_.max_rate = limits.max_rate;
+    set_period(period_us_);
+}
+
+void Udt::set_datagram(std::uint32_t bytes) {
     // Rates and the window stay what they are in bytes.
     const double scale = static_cast<double>(bytes) / datagram_bytes_;
     datagram_bytes_ = bytes;
@@ -48,11 +53,6 @@ void Udt::on_mtu(std::uint32_t bytes) {
     mtr_pps_ /= scale;
     period_at_decrease_us_ *= scale;
     set_period(period_us_ * scale);
-}
-
-void Udt::set_max_rate(Rate rate) {
-    options_.max_rate = rate;
-    set_period(period_us_);
 }
 
 std::uint64_t Udt::window() const {

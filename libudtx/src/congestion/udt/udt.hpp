@@ -21,8 +21,7 @@ class Udt final : public CongestionController {
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
-    void on_mtu(std::uint32_t bytes) override;
-    void set_max_rate(Rate rate) override;
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
     [[nodiscard]] CongestionReport report() const override;
@@ -46,6 +45,7 @@ class Udt final : public CongestionController {
     void leave_slow_start(const CongestionFeedback& feedback);
     void increase();
     void start_epoch(PacketNumber largest_sent);
+    void set_datagram(std::uint32_t bytes);
     void set_period(double period_us);
     [[nodiscard]] std::uint32_t mss() const noexcept;
 

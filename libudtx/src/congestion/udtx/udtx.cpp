@@ -225,9 +225,9 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 
-void Udtx::on_mtu(std::uint32_t bytes) {
-    if (bytes == 0) return;
-    datagram_bytes_ = bytes;
+void Udtx::on_limits(const PathLimits& limits) {
+    datagram_bytes_ = limits.datagram_bytes;
+    options_.max_rate = limits.max_rate;
 }
 
 // The way back lets fewer ACKs through than the receiver usually sends.

@@ -27,8 +27,7 @@ class Udtx final : public CongestionController {
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
-    void on_mtu(std::uint32_t bytes) override;
-    void set_max_rate(Rate rate) override { options_.max_rate = rate; }
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
     [[nodiscard]] std::uint32_t probe_packets() const override;

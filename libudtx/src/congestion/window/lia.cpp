@@ -1,13 +1,12 @@
 #include "congestion/window/lia.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace udtx::congestion {
 
-Lia::Lia(const CongestionOptions& options)
-    : LossWindow(options),
-      group_(options.coupling_group ? options.coupling_group : std::make_shared<CouplingGroup>()),
-      id_(group_->join()) {}
+Lia::Lia(const CongestionOptions& options, std::shared_ptr<CouplingGroup> group)
+    : LossWindow(options), group_(group ? std::move(group) : std::make_shared<CouplingGroup>()), id_(group_->join()) {}
 
 void Lia::on_feedback(const CongestionFeedback& feedback) {
     LossWindow::on_feedback(feedback);

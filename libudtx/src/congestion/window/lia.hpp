@@ -11,7 +11,8 @@ namespace udtx::congestion {
 
 class Lia final : public LossWindow {
   public:
-    explicit Lia(const CongestionOptions& options);
+    /// Null: a path without siblings.
+    explicit Lia(const CongestionOptions& options, std::shared_ptr<CouplingGroup> group = {});
     ~Lia() override { group_->leave(id_); }
     Lia(const Lia&) = delete;
     Lia& operator=(const Lia&) = delete;

@@ -119,9 +119,7 @@ void LossWindow::on_silence(const CongestionFeedback& feedback) {
     hystart_.restart();
 }
 
-void LossWindow::on_mtu(std::uint32_t bytes) {
-    if (bytes > 0) segment_ = bytes;
-}
+void LossWindow::on_limits(const PathLimits& limits) { segment_ = limits.datagram_bytes; }
 
 std::uint64_t LossWindow::window() const {
     return static_cast<std::uint64_t>(std::max(window_, kMinSegments * segment_));
@@ -137,6 +135,7 @@ Rate LossWindow::pacing_rate() const {
 CongestionReport LossWindow::report() const {
     CongestionReport report;
     report.slow_start = in_slow_start();
+    report.counts_acks = true;
     return report;
 }
 

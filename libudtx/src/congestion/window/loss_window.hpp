@@ -18,10 +18,9 @@ class LossWindow : public CongestionController {
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
-    void on_mtu(std::uint32_t bytes) override;
+    void on_limits(const PathLimits& limits) override;
     [[nodiscard]] std::uint64_t window() const override;
     [[nodiscard]] Rate pacing_rate() const override;
-    [[nodiscard]] bool counts_acks() const override { return true; }
     [[nodiscard]] CongestionReport report() const override;
 
     // For tests; bytes.

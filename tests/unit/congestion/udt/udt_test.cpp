@@ -225,7 +225,7 @@ TEST_CASE("udt: a new datagram size keeps rate and window in bytes") {
     const double rate = d.udt.pacing_rate().bps();
     const double mtr = d.udt.report().mtr.bps();
     const auto window = static_cast<double>(d.udt.window());
-    d.udt.on_mtu(8972);
+    d.udt.on_limits({.datagram_bytes = 8972});
     CHECK(d.udt.pacing_rate().bps() == Approx(rate));
     CHECK(d.udt.report().mtr.bps() == Approx(mtr));
     CHECK(static_cast<double>(d.udt.window()) == Approx(window).epsilon(0.001));
@@ -250,14 +250,14 @@ TEST_CASE("udt: reaches most of a clean 1 Gbit/s line in about 7.5 s") {
 
 TEST_CASE("a cap set while the connection runs holds in slow start, slows a faster rate and lets it grow again") {
     Driver d;
-    d.udt.set_max_rate(Rate::bits_per_second(10e6));
+    d.udt.on_limits({.datagram_bytes = 1472, .max_rate = Rate::bits_per_second(10e6)});
     CHECK(d.udt.pacing_rate().bps() == Approx(10e6));
     d.settle(pps(100e6), pps(200e6));
     CHECK(d.udt.pacing_rate().bps() == Approx(10e6));
-    d.udt.set_max_rate(Rate::infinite());
+    d.udt.on_limits({.datagram_bytes = 1472, .max_rate = Rate::infinite()});
     for (int i = 0; i < 100; ++i) d.ack(10ms, 10, pps(100e6), pps(200e6));
     CHECK(d.udt.pacing_rate().bps() > 11e6);
     const double faster = d.udt.pacing_rate().bps();
-    d.udt.set_max_rate(Rate::bits_per_second(faster / 2));
+    d.udt.on_limits({.datagram_bytes = 1472, .max_rate = Rate::bits_per_second(faster / 2)});
     CHECK(d.udt.period_us() == Approx(1472 * 8e6 / (faster / 2)));
 }

@@ -270,9 +270,9 @@ TEST_CASE("udtx trial: given up it lowers nothing, and the next one waits a seco
 TEST_CASE("udtx: a new cap is the cap") {
     Udtx udtx({.max_rate = Rate::bits_per_second(8e6)});
     CHECK(udtx.pacing_rate() == Rate::bits_per_second(8e6));
-    udtx.set_max_rate(Rate::bits_per_second(40e6));
+    udtx.on_limits({.max_rate = Rate::bits_per_second(40e6)});
     CHECK(udtx.pacing_rate() == Rate::bits_per_second(40e6));
-    udtx.set_max_rate(Rate::bits_per_second(2e6));
+    udtx.on_limits({.max_rate = Rate::bits_per_second(2e6)});
     CHECK(udtx.pacing_rate() == Rate::bits_per_second(2e6));
 }
 

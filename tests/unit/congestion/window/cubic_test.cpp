@@ -202,7 +202,7 @@ TEST_CASE("cubic: a pause halves the window for each time-out of it, down to ten
 TEST_CASE("cubic: the datagram size changes the step, not the window") {
     Path p;
     p.grow_and_lose(100);
-    p.cubic.on_mtu(2000);
+    p.cubic.on_limits({.datagram_bytes = 2000});
     CHECK(p.cubic.window() == 112'000);
     for (int i = 0; i < 20; ++i) {
         ++p.sent;

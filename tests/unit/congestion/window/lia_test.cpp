@@ -15,7 +15,7 @@ constexpr double kSegment = 1000.0;
 
 struct Path {
     Path(std::shared_ptr<CouplingGroup> group, Duration round_trip)
-        : lia({.datagram_bytes = 1000, .coupling_group = std::move(group)}), rtt(round_trip) {}
+        : lia({.datagram_bytes = 1000}, std::move(group)), rtt(round_trip) {}
 
     CongestionFeedback feedback(double acked_segments) {
         CongestionFeedback f;

@@ -1,9 +1,11 @@
 // Contract between a connection and its path scheduler: which path the next datagram of stream bytes takes, and from
-// which offset on. Schedulers see views, never paths; they read no clock, and pick() allocates nothing.
+// which offset on. A scheduler sees views, never paths; the time is handed in. All calls come on the protocol thread,
+// and none may throw: what comes out all the same ends the connection.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,13 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/range_set.hpp"
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/range.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 
-namespace udtx::multipath {
+namespace udtx {
 
 /// Most paths that a connection has open at once (TransportConfig::max_paths).
 inline constexpr std::size_t kMaxPaths = 16;
@@ -40,7 +43,7 @@ struct PathView {
 };
 
 /// The stream bytes that wait for a path. Offsets are the stream's, the connection-level order (DSN in MPTCP).
-struct Demand {
+struct StreamDemand {
     StreamKind kind = StreamKind::ordered;
     bool again = false;                ///< bytes that were lost wait, too: they go first, whatever offset a pick names
     std::uint64_t next = 0;            ///< the first offset that no path was given yet
@@ -57,10 +60,10 @@ struct Demand {
     [[nodiscard]] std::uint64_t highest() const noexcept { return ahead.empty() ? next : ahead.back().end; }
 };
 
-struct Pick {
+struct PathPick {
     PathId path;
-    /// Send the first bytes at or beyond this offset that no path was given yet (Demand::next unless a gap is left for
-    /// faster paths to fill meanwhile).
+    /// Send the first bytes at or beyond this offset that no path was given yet (StreamDemand::next unless a gap is
+    /// left for faster paths to fill meanwhile).
     std::uint64_t from = 0;
     /// Instead of new bytes send those again that were given to another path last, or a PING if they have all arrived:
     /// a probe, whose loss costs nothing.
@@ -69,21 +72,26 @@ struct Pick {
 
 /// Order of calls: pick() as often as the owner likes; on_sent() when it did as the pick said. A pick changes nothing
 /// that a later pick depends on, but for which paths are blocked.
-class PathScheduler {
+class UDTX_EXPORT PathScheduler {
   public:
     virtual ~PathScheduler() = default;
     /// Where the next datagram goes; nullopt: wait for another path, or for an acknowledgement. Only to be asked while
     /// `demand` has bytes that flow control allows.
-    [[nodiscard]] virtual std::optional<Pick> pick(Instant now, const Demand& demand,
-                                                   std::span<const PathView> paths) = 0;
+    [[nodiscard]] virtual std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                                       std::span<const PathView> paths) = 0;
     /// `bytes` of the stream left as `pick` said.
-    virtual void on_sent(Instant now, const Pick& pick, std::uint64_t bytes) = 0;
+    virtual void on_sent(Instant /*now*/, const PathPick& /*pick*/, std::uint64_t /*bytes*/) {}
     /// The path carries nothing but probes at present; for reports.
-    [[nodiscard]] virtual bool blocked(PathId path) const = 0;
+    [[nodiscard]] virtual bool blocked(PathId /*path*/) const { return false; }
 };
 
-/// Creates the scheduler called `name` ("minrtt"); invalid_argument names the known ones.
-[[nodiscard]] Result<std::unique_ptr<PathScheduler>> make_scheduler(std::string_view name);
-[[nodiscard]] std::vector<std::string> scheduler_names();
+/// Makes a scheduler of one's own (TransportConfig::scheduler_factory): one for a connection, when it gets its second
+/// path, on the protocol thread; one more where the configuration is checked, on the thread that hands it in. Null and
+/// exceptions are errors: of the configuration where it is checked, later they end the connection.
+using SchedulerFactory = std::function<std::unique_ptr<PathScheduler>()>;
 
-}  // namespace udtx::multipath
+/// Creates the built-in scheduler called `name` ("minrtt"); invalid_argument names the known ones.
+[[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<PathScheduler>> make_path_scheduler(std::string_view name);
+[[nodiscard]] UDTX_EXPORT std::vector<std::string> path_scheduler_names();
+
+}  // namespace udtx

@@ -1,0 +1,15 @@
+// A half-open interval of stream offsets or packet numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace udtx {
+
+struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  ///< one past the last
+    [[nodiscard]] constexpr std::uint64_t size() const noexcept { return end - begin; }
+    friend constexpr bool operator==(Range, Range) noexcept = default;
+};
+
+}  // namespace udtx
