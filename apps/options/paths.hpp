@@ -6,8 +6,8 @@
 
 #include "common/url.hpp"
 #include "io/resolve.hpp"
-#include "proto/path_context.hpp"
 #include "udtx/address.hpp"
+#include "udtx/core/path.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "openssl/provider.hpp"
-#include "proto/endpoint.hpp"
 #include "sim/apps.hpp"
 #include "sim/crypto_kit.hpp"
 #include "sim/network.hpp"
 #include "sim/prng.hpp"
+#include "udtx/core/endpoint.hpp"
 
 // What callgrind is told to look into; what they do must not be moved into their caller, nor they be jumped out of.
 #define UDTX_MEASURED(name)                                                     \

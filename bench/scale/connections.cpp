@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "proto/application.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

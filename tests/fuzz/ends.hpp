@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "crypto/provider.hpp"
 #include "sim/protocol_host.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::fuzz {
 

@@ -15,8 +15,8 @@
 #include "crypto/packet_key.hpp"
 #include "fuzz/require.hpp"
 #include "openssl/provider.hpp"
-#include "proto/endpoint.hpp"
 #include "sim/prng.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "wire/header.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/chunk.hpp"
 #include "io/monotonic_clock.hpp"
 #include "peer_program.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx::hostile {
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
@@ -18,6 +17,7 @@
 #include "transfer/file_digest.hpp"
 #include "transfer/message/message_reader.hpp"
 #include "transfer/message/message_writer.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

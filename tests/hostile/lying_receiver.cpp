@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
@@ -19,6 +18,7 @@
 #include "receiver_lies.hpp"
 #include "transfer/message/message_reader.hpp"
 #include "transfer/message/message_writer.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

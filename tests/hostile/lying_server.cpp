@@ -12,13 +12,13 @@
 #include <string>
 #include <utility>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "lies.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/message/message_reader.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/message/message_writer.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "common/transport.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/message/message_reader.hpp"
 #include "transfer/message/message_writer.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace {
 

@@ -37,7 +37,7 @@ search() {  # search <pattern> <what> [<files to leave out>]
 }
 search "$clocks" clock
 search "$randomness" randomness
-search "$sockets" I/O
+search "$sockets" I/O 'libudtx/include/udtx/(transfer/)?async\.hpp'
 search "$files" file
 # An application names its key files and directories by std::filesystem::path.
 search "$paths" file libudtx/include/
@@ -45,6 +45,15 @@ search "$loggers" log
 search "$threads" thread
 # The chunk pool is the one structure that disk threads share with the core.
 search "$locks" lock 'libudtx/src/base/chunk\.'
+
+# What is installed shows nothing of the inside. Asio's completion tokens have headers of their own.
+grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code" | grep -vE 'include "udtx/' |
+    grep -vE '^libudtx/include/udtx/(transfer/)?async\.hpp:[0-9]+: *# *include <boost/' |
+    sed 's/$/    [public headers include udtx\/... and the standard library]/' >>"$work/breaches"
+# The core is usable without what lies above it.
+grep -E '^libudtx/include/udtx/core/[^:]+:[0-9]+: *# *include "udtx/' "$work/code" |
+    grep -vE '"udtx/(core/[a-z_]+|address|config|congestion|export|ids|path|probing|range|rate|result|scheduler|stats|time)\.hpp"' |
+    sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 
 allowed() {  # what a room may include
     case $1 in

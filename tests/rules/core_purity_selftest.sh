@@ -37,6 +37,19 @@ expect_breach 'std::mutex lock;'
 expect_breach '#include "io/driver.hpp"'
 expect_breach '#include "stream/send_stream.hpp"'
 rm "$root/libudtx/src/wire/bad.cpp"
+expect_public() {  # expect_public <file> <include>: a public header that shows what it may not
+    mkdir -p "$(dirname "$root/libudtx/include/udtx/$1")"
+    printf '#include %s\n' "$2" >"$root/libudtx/include/udtx/$1"
+    if bash "$check" "$root" >/dev/null; then echo "$1 may not include $2"; exit 1; fi
+    rm "$root/libudtx/include/udtx/$1"
+}
+expect_public bad.hpp '"proto/connection_impl.hpp"'
+expect_public core/bad.hpp '"base/ring.hpp"'
+expect_public core/bad.hpp '"udtx/session.hpp"'
+expect_public bad.hpp '<boost/asio/post.hpp>'
+expect_public async.hpp '<openssl/ssl.h>'
+printf '#include <boost/asio/async_result.hpp>\n#include "udtx/session.hpp"\n' >"$root/libudtx/include/udtx/async.hpp"
+bash "$check" "$root" >/dev/null || { echo "asynchronous calls were refused"; exit 1; }
 mkdir "$root/libudtx/src/multipath"
 printf '#include "wire/frame.hpp"\n' >"$root/libudtx/src/multipath/bad.cpp"
 if bash "$check" "$root" >/dev/null; then echo "multipath may not know wire"; exit 1; fi

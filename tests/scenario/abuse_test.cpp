@@ -128,7 +128,7 @@ Mutated run_mutated(Mutation mutation, bool by_client, std::uint64_t seed) {
     }
     // Packets are known by the id that they are sent to.
     SimHost& far = by_client ? s.server() : s.client();
-    const ConnectionId broken = far.session(kOthers).connection->setup().local;
+    const ConnectionId broken = far.session(kOthers).connection->local_id();
     Mutated result;
     Prng prng(s.seed());
     mutating.set_tap([&](const TappedProvider::Sealing& sealing) {

@@ -322,7 +322,9 @@ TEST_CASE("a packet filter's refusal ends dialling when it comes again a moment 
             s.events().call_at(now, [&s, local = p.from, remote = p.to] {
                 const auto& connection = s.client().session().connection;
                 for (int twice = 0; connection && twice < 2; ++twice) {
-                    connection->on_no_way(s.events().now(), local, remote, "no way: refused", true);
+                    const proto::Transmit refused{
+                        .local = local, .remote = remote, .connection = connection->local_id()};
+                    s.client().endpoint().on_no_way(s.events().now(), refused, "no way: refused", true);
                 }
                 s.client().pump();
             });

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::sim {
 

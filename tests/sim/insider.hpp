@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <span>
 
-#include "base/chunk.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx::sim::pattern {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "base/rng.hpp"
+#include "udtx/core/rng.hpp"
 
 namespace udtx::sim {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "proto/lane_work.hpp"
+#include "udtx/core/lane_work.hpp"
 
 namespace udtx::sim {
 namespace {
@@ -93,7 +93,7 @@ void ProtocolHost::receive(const Address& local, const Address& remote, std::spa
 /// What a lane of the driver does.
 void ProtocolHost::open_ahead(proto::RxDatagram& datagram) const {
     if (const auto opening = endpoint_->opening_of(datagram.data)) {
-        proto::open_packet(*opening, datagram, *opening->key->lanes.back());
+        proto::open_packet(*opening, datagram, setup_.lanes);
     }
 }
 
@@ -159,7 +159,7 @@ bool ProtocolHost::transmit(Instant now) {
         any = true;
         ++counters_.batches_sent;
         const auto batch = std::span(buffer_).first(t->size);
-        if (t->key) proto::seal_batch(*t, batch, *t->key->lanes.back());
+        if (t->key) proto::seal_batch(*t, batch, setup_.lanes);
         for (std::size_t at = 0; at < t->size; at += t->segment) {
             const auto datagram = batch.subspan(at, std::min(t->segment, t->size - at));
             ++counters_.datagrams_sent;

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "proto/application.hpp"
-#include "proto/endpoint.hpp"
 #include "proto/experiment.hpp"
 #include "sim/prng.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::sim {

@@ -37,7 +37,7 @@ End::Stream* End::theirs(StreamId id) {
 }
 
 void End::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
-    if (!client_) client_ = connection.setup().local;
+    if (!client_) client_ = connection.local_id();
     if (std::holds_alternative<proto::event::Connected>(event)) {
         begin_due(now, connection);
     } else if (const auto* writable = std::get_if<proto::event::Writable>(&event)) {

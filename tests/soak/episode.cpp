@@ -81,7 +81,7 @@ std::optional<Instant> Episode::both_up() {
     if (c == nullptr || d == nullptr || !c->connection || !d->connection || !c->connected_at || !d->connected_at) {
         return std::nullopt;
     }
-    if (c->connection->setup().local != d->connection->setup().remote) return std::nullopt;
+    if (c->connection->local_id() != d->connection->remote_id()) return std::nullopt;
     return std::max(*c->connected_at, *d->connected_at);
 }
 
@@ -102,7 +102,7 @@ Duration Episode::slowest_round_trip() {
 
 void Episode::listen() {
     s().server().listen(16, [this](proto::Connection& connection) {
-        server_end_ = std::make_shared<End>(work_, Role::server, connection.setup().remote);
+        server_end_ = std::make_shared<End>(work_, Role::server, connection.remote_id());
         return server_end_;
     });
 }

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/pattern.hpp"
 #include "soak/plan.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::soak {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "proto/path_context.hpp"
 #include "sim/scenario.hpp"
 #include "soak/plan.hpp"
+#include "udtx/core/path.hpp"
 
 namespace udtx::soak {
 

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "peer_program.hpp"
-#include "proto/connection.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/message/messages.hpp"
+#include "udtx/core/connection.hpp"
 
 namespace udtx::test {
 

@@ -3,6 +3,9 @@
 // archives sees nothing of it, so that a library made with them does not offer their names as its own.
 #pragma once
 
+/// What a marked class has inside is marked with it, but for this, where that is defined.
+#define UDTX_LOCAL __attribute__((visibility("hidden")))
+
 /// Set by the CMake targets and the pkg-config file of the shared library.
 #ifdef UDTX_SHARED
 #define UDTX_EXPORT __attribute__((visibility("default")))

@@ -1,4 +1,4 @@
-#include "base/chunk.hpp"
+#include "udtx/core/chunk.hpp"
 
 #include <cstring>
 #include <mutex>

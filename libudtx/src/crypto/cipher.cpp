@@ -1,4 +1,4 @@
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::crypto {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <unordered_set>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::crypto {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crypto/packet_key.hpp"
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::crypto {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::crypto {
@@ -19,8 +19,6 @@ struct PacketKey {
     /// The same key once more for each lane: an Aead is not thread-safe.
     std::vector<std::unique_ptr<Aead>> lanes{};
 };
-/// Shared with lanes, which may still work with a key that the connection has left behind.
-using PacketKeyPtr = std::shared_ptr<const PacketKey>;
 
 /// iv xor (path id as 32-bit big endian || packet number as 64-bit big endian).
 [[nodiscard]] Nonce make_nonce(const Nonce& iv, PathId path, PacketNumber number) noexcept;

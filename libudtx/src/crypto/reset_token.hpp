@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::crypto {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "base/rng.hpp"
-#include "crypto/provider.hpp"
 #include "udtx/address.hpp"
+#include "udtx/core/crypto.hpp"
+#include "udtx/core/rng.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/time.hpp"
 

@@ -14,7 +14,7 @@
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/short_slice.hpp"
-#include "proto/config_check.hpp"
+#include "udtx/core/config_check.hpp"
 
 namespace udtx::io {
 namespace {

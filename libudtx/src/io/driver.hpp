@@ -10,8 +10,8 @@
 
 #include "io/udp_socket.hpp"
 #include "proto/application.hpp"
-#include "proto/endpoint.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

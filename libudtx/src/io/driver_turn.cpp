@@ -7,7 +7,7 @@
 #include "io/driver_impl.hpp"
 #include "io/monotonic_clock.hpp"
 #include "io/no_way.hpp"
-#include "proto/lane_work.hpp"
+#include "udtx/core/lane_work.hpp"
 
 namespace udtx::io {
 namespace {
@@ -101,7 +101,7 @@ bool Driver::Impl::transmit() {
             pending_sent_ = 0;
             // Lanes need a socket to begin with; what was built before is sealed here.
             if (pending_ && pending_->key) {
-                proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), *pending_->key->aead);
+                proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), 0);
             }
         }
         if (!pending_) return false;
@@ -158,7 +158,7 @@ void Driver::Impl::note_refusals(Instant now) {
             // Whoever answers is there, whatever somebody on the way says.
             if (entry->connected || entry->refused || entry->connection->heard()) continue;
             // All the ways are among the alternatives, unless there is but one.
-            const auto& ways = entry->connection->setup().alternatives;
+            const auto& ways = entry->connection->alternatives();
             const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
             const bool ours =
                 entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);

@@ -6,7 +6,7 @@
 #include "io/system_rng.hpp"
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
-#include "proto/connection.hpp"
+#include "udtx/core/connection.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
 

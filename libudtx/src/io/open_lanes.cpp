@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "proto/lane_work.hpp"
+#include "udtx/core/lane_work.hpp"
 
 namespace udtx::io {
 
@@ -48,8 +48,7 @@ bool OpenLanes::work(std::size_t lane) {
     Piece& piece = pieces_[next_++];
     lock.unlock();
     if (piece.opening) {
-        crypto::Aead& aead = *piece.opening->key->lanes.at(lane);
-        for (proto::RxDatagram& datagram : piece.datagrams) proto::open_packet(*piece.opening, datagram, aead);
+        for (proto::RxDatagram& datagram : piece.datagrams) proto::open_packet(*piece.opening, datagram, lane + 1);
     }
     lock.lock();
     piece.done = true;

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "proto/types.hpp"
+#include "udtx/core/datagram.hpp"
 
 namespace udtx::io {
 

@@ -6,7 +6,7 @@
 #include "io/driver.hpp"
 #include "io/interfaces.hpp"
 #include "io/resolve.hpp"
-#include "proto/path_context.hpp"
+#include "udtx/core/path.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 

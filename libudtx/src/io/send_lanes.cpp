@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "io/monotonic_clock.hpp"
-#include "proto/lane_work.hpp"
+#include "udtx/core/lane_work.hpp"
 
 namespace udtx::io {
 namespace {
@@ -50,7 +50,7 @@ void SendLanes::submit(proto::Transmit transmit) {
     batch.sent = 0;
     if (clear && !worthwhile) {
         const proto::Transmit& t = batch.transmit;
-        proto::seal_batch(t, std::span(batch.bytes).first(t.size), *t.key->aead);
+        proto::seal_batch(t, std::span(batch.bytes).first(t.size), 0);
     }
     Lock lock(mutex_);
     batch.state = worthwhile ? State::built : State::sealed;
@@ -78,8 +78,7 @@ bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
     batch.state = State::sealing;
     lock.unlock();
     const proto::Transmit& t = batch.transmit;
-    crypto::Aead& aead = lane != nullptr ? *t.key->lanes.at(*lane) : *t.key->aead;
-    proto::seal_batch(t, std::span(batch.bytes).first(t.size), aead);
+    proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
     if (lane != nullptr) by_lanes_.fetch_add(1, std::memory_order_relaxed);
     lock.lock();
     batch.state = State::sealed;

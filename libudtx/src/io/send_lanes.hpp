@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "io/udp_socket.hpp"
-#include "proto/types.hpp"
+#include "udtx/core/datagram.hpp"
 
 namespace udtx::io {
 

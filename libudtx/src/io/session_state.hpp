@@ -15,9 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "io/fork_guard.hpp"
 #include "proto/application.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"

@@ -1,7 +1,7 @@
 // The real source of randomness.
 #pragma once
 
-#include "base/rng.hpp"
+#include "udtx/core/rng.hpp"
 
 namespace udtx::io {
 

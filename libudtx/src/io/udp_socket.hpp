@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/types.hpp"
 #include "udtx/address.hpp"
+#include "udtx/core/datagram.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::openssl {

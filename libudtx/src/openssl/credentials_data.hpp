@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "crypto/provider.hpp"
 #include "openssl/handles.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/credentials.hpp"
 
 namespace udtx::openssl {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "crypto/provider.hpp"
 #include "openssl/handles.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::openssl {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 
 namespace udtx::openssl {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "crypto/provider.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "crypto/provider.hpp"
 #include "openssl/credentials_data.hpp"
 #include "openssl/handles.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 

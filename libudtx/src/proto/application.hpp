@@ -3,8 +3,9 @@
 
 #include <functional>
 
-#include "proto/connection.hpp"
-#include "proto/types.hpp"
+#include "udtx/core/connection.hpp"
+#include "udtx/core/event.hpp"
+#include "udtx/core/stream.hpp"
 
 namespace udtx::proto {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "proto/types.hpp"
+#include "udtx/core/event.hpp"
 #include "wire/frame.hpp"
 
 namespace udtx::proto {

@@ -3,12 +3,12 @@
 #include <numeric>
 #include <utility>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 
 namespace udtx::proto {
 
-Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
-                                const std::optional<wire::RateFeedbackFrame>& told) {
+Result<void> Connection::Impl::on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
+                                      const std::optional<wire::RateFeedbackFrame>& told) {
     PathContext* p = paths_.find(frame.path);
     if (p == nullptr && paths_.was_used(frame.path)) return {};
     if (p == nullptr) return Error{ErrorCode::protocol, "acknowledgement for a path that does not exist"};
@@ -34,7 +34,7 @@ Result<void> Connection::on_ack(Instant now, const PathContext& via, const wire:
     return {};
 }
 
-void Connection::take_acked(Instant now, PathContext& p) {
+void Connection::Impl::take_acked(Instant now, PathContext& p) {
     for (const auto& packet : outcome_.acked) {
         congestion_feedback_.largest_acked = packet.number;
         if (packet.mtu_probe) {
@@ -50,7 +50,7 @@ void Connection::take_acked(Instant now, PathContext& p) {
 }
 
 /// What the packet carried is to leave again, on whatever path.
-void Connection::send_again(const recovery::SentPacket& packet) {
+void Connection::Impl::send_again(const recovery::SentPacket& packet) {
     streams_.on_lost(packet);
     watch_.on_lost(packet);
     if (has(packet.control, recovery::Control::handshake_done)) handshake_done_due_ = true;
@@ -60,7 +60,7 @@ void Connection::send_again(const recovery::SentPacket& packet) {
     if (has(packet.control, recovery::Control::path_abandon)) abandons_due_.push_back({packet.control_path, 0});
 }
 
-void Connection::take_lost(Instant now, PathContext& p) {
+void Connection::Impl::take_lost(Instant now, PathContext& p) {
     for (const auto& packet : outcome_.lost) {
         if (packet.mtu_probe) {
             p.mtu.on_probe_lost(now, packet.bytes);
@@ -74,7 +74,7 @@ void Connection::take_lost(Instant now, PathContext& p) {
     }
 }
 
-void Connection::take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report) {
+void Connection::Impl::take_report(Instant now, PathContext& p, const wire::RateFeedbackFrame& report) {
     CongestionFeedback& fb = congestion_feedback_;
     fb.line = p.line_estimator.on_report(now, report, p.line_probes.departures());
     const Duration largest_time = std::chrono::microseconds(report.receive_time_us);
@@ -86,7 +86,7 @@ void Connection::take_report(Instant now, PathContext& p, const wire::RateFeedba
 }
 
 /// What became of our own acknowledgements.
-void Connection::pace_acks(Instant now, PathContext& p) {
+void Connection::Impl::pace_acks(Instant now, PathContext& p) {
     p.acks.pace().on_fate({.now = now,
                            .sent = outcome_.largest_sent_time,
                            .delay = congestion_feedback_.one_way_delay,
@@ -109,7 +109,7 @@ Duration ack_spacing(const PathContext& p) {
 }  // namespace
 
 /// What the controller hears later of an ACK that stands for many. A loss ends the search for the window: all at once.
-void Connection::keep_back(Instant now, PathContext& p) {
+void Connection::Impl::keep_back(Instant now, PathContext& p) {
     CongestionFeedback& fb = congestion_feedback_;
     const auto largest = p.recovery.largest_acked();
     if (!largest) return;
@@ -121,7 +121,7 @@ void Connection::keep_back(Instant now, PathContext& p) {
     fb.largest_acked -= std::min<PacketNumber>(fb.largest_acked, p.stretch_acks->kept_back().packets);
 }
 
-void Connection::tell_kept_back(Instant now, PathContext& p) {
+void Connection::Impl::tell_kept_back(Instant now, PathContext& p) {
     if (!p.stretch_acks || p.stretch_acks->deadline().value_or(Instant::max()) > now) return;
     const auto largest = p.recovery.largest_acked();
     CongestionFeedback fb;
@@ -138,7 +138,7 @@ void Connection::tell_kept_back(Instant now, PathContext& p) {
 }
 
 /// How the path stands.
-void Connection::describe(const PathContext& p, CongestionFeedback& fb) const {
+void Connection::Impl::describe(const PathContext& p, CongestionFeedback& fb) const {
     fb.largest_sent = p.recovery.next_number() == 0 ? 0 : p.recovery.next_number() - 1;
     fb.in_flight_after = p.in_flight();
     fb.smoothed_rtt = p.recovery.rtt().smoothed();
@@ -147,7 +147,7 @@ void Connection::describe(const PathContext& p, CongestionFeedback& fb) const {
     fb.free_window = streams_.free_window();
 }
 
-void Connection::apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report) {
+void Connection::Impl::apply_outcome(Instant now, PathContext& p, bool timeout, const wire::RateFeedbackFrame* report) {
     CongestionFeedback& fb = congestion_feedback_;
     std::vector<CongestionLost> lost = std::move(fb.lost);  // keep their capacity
     std::vector<ArrivalSample> arrivals = std::move(fb.arrivals);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "crypto/bytes.hpp"
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 #include "wire/header.hpp"
 
 namespace udtx::proto {
@@ -40,17 +40,17 @@ std::string words_for(Evidence evidence, const Address& remote) {
 
 }  // namespace
 
-void Connection::suspect(Instant now, Evidence evidence) {
+void Connection::Impl::suspect(Instant now, Evidence evidence) {
     for (const auto& p : paths_.all()) doubt(now, *p, evidence);
 }
 
-void Connection::on_refused(Instant now, const Address& remote) {
+void Connection::Impl::on_refused(Instant now, const Address& remote) {
     for (const auto& p : paths_.all()) {
         if (p->remote == remote) doubt(now, *p, Evidence::refused);
     }
 }
 
-bool Connection::on_reset(Instant now, const RxDatagram& datagram) {
+bool Connection::Impl::on_reset(Instant now, const RxDatagram& datagram) {
     if (setup_.role != Role::client || !keys_ || !peer_.reset_token || datagram.data.size() != kResetBytes)
         return false;
     const auto header = wire::parse_short_header(datagram.data);
@@ -63,7 +63,7 @@ bool Connection::on_reset(Instant now, const RxDatagram& datagram) {
     return true;
 }
 
-void Connection::doubt(Instant now, PathContext& p, Evidence evidence) {
+void Connection::Impl::doubt(Instant now, PathContext& p, Evidence evidence) {
     if (state_ != State::established || p.state != PathState::active) return;
     const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
     const Duration answer = rtt.probe_timeout() + kSynInterval;
@@ -83,7 +83,7 @@ void Connection::doubt(Instant now, PathContext& p, Evidence evidence) {
 }
 
 /// Something authentic has come.
-void Connection::ease_doubt(Instant now, PathContext& p) {
+void Connection::Impl::ease_doubt(Instant now, PathContext& p) {
     if (!p.doubt) return;
     if (now >= p.doubt->answers_from) {
         p.doubt.reset();
@@ -92,7 +92,7 @@ void Connection::ease_doubt(Instant now, PathContext& p) {
     }
 }
 
-void Connection::on_doubt_clock(Instant now, PathContext& p) {
+void Connection::Impl::on_doubt_clock(Instant now, PathContext& p) {
     if (!p.doubt) return;
     if (now < p.doubt->until) {
         if (now < p.doubt->ask_at) return;

@@ -1,7 +1,7 @@
 // What goes into a packet, and what is remembered of it.
 #include <algorithm>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 #include "wire/codec.hpp"
 
 namespace udtx::proto {
@@ -14,7 +14,7 @@ constexpr std::size_t kMaxAckRangesSent = 32;
 constexpr std::size_t kFewAckRanges = 4;
 }  // namespace
 
-void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
+void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
     if (!p.acks.pending()) return;
     const std::size_t start = out.size();
     wire::RateFeedbackFrame report = probing::to_frame(p.line_meter.take_report());
@@ -35,13 +35,13 @@ void Connection::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentP
 }
 
 /// What is most needed of an ACK that finds little room: its newest ranges.
-bool Connection::write_short_ack(wire::Writer& out) {
+bool Connection::Impl::write_short_ack(wire::Writer& out) {
     ack_scratch_.count = std::min(ack_scratch_.count, kFewAckRanges);
     ack_scratch_.arrival_count = 0;
     return wire::write_ack(out, ack_scratch_);
 }
 
-void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
+void Connection::Impl::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
     const auto note = [&packet](Control bit) {
         packet.control = packet.control | bit;
         packet.ack_eliciting = true;
@@ -57,7 +57,7 @@ void Connection::fill_control(PathContext& p, wire::Writer& out, SentPacket& pac
 }
 
 /// An ACK of a path that does not carry its own at present; of the path of this packet, if no other works either.
-void Connection::fill_ack_elsewhere(Instant now, wire::Writer& out) {
+void Connection::Impl::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     for (const auto& other : paths_.all()) {
         if (!other->ack_elsewhere) continue;
         const bool built = other->acks.build(now, kMaxAckRangesSent, ack_scratch_);
@@ -69,7 +69,7 @@ void Connection::fill_ack_elsewhere(Instant now, wire::Writer& out) {
     }
 }
 
-void Connection::fill_shared(wire::Writer& out, SentPacket& packet) {
+void Connection::Impl::fill_shared(wire::Writer& out, SentPacket& packet) {
     const auto note = [&packet](Control bit, PathId path) {
         packet.control = packet.control | bit;
         packet.control_path = path;
@@ -102,15 +102,15 @@ void Connection::fill_shared(wire::Writer& out, SentPacket& packet) {
 }
 
 /// The bytes that went another way last, or a PING if they have all arrived.
-void Connection::fill_duplicate(const PathContext& p, wire::Writer& out, SentPacket& packet) {
+void Connection::Impl::fill_duplicate(const PathContext& p, wire::Writer& out, SentPacket& packet) {
     const bool other = last_given_ && last_given_->path != p.id && watch_.allows_probe(last_given_->range.length);
     if (other) (void)streams_.fill_copy(last_given_->range, out, packet);
     if (packet.range_count > 0) return;
     if (wire::write_frame(out, wire::PingFrame{})) packet.ack_eliciting = true;
 }
 
-void Connection::fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
-                              SentPacket& packet) {
+void Connection::Impl::fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
+                                    SentPacket& packet) {
     if (plan.acks) fill_acks(now, p, w, packet);
     if (plan.close != nullptr) (void)wire::write_frame(w, *plan.close);
     if (plan.mtu_probe && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
@@ -143,7 +143,8 @@ void Connection::fill_payload(Instant now, PathContext& p, const PacketPlan& pla
     }
 }
 
-std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std::byte> out, const PacketPlan& plan) {
+std::size_t Connection::Impl::build_packet(Instant now, PathContext& p, std::span<std::byte> out,
+                                           const PacketPlan& plan) {
     if (plan.size > out.size()) return 0;
     const bool bare = plan.mtu_probe || plan.challenge || plan.close != nullptr;
     if (!bare && !plan.pair_second) maybe_skip_number(p);
@@ -174,7 +175,7 @@ std::size_t Connection::build_packet(Instant now, PathContext& p, std::span<std:
     return size;
 }
 
-void Connection::seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet) {
+void Connection::Impl::seal(const PathContext& p, PacketNumber number, std::span<std::byte> packet) {
     if (deps_.lanes == 0) {
         keys_->seal(p.id, number, packet, wire::kShortHeaderBytes);
         return;
@@ -183,7 +184,7 @@ void Connection::seal(const PathContext& p, PacketNumber number, std::span<std::
     if (!unsealed_) unsealed_ = number;
 }
 
-void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
+void Connection::Impl::note_sent(Instant now, PathContext& p, SentPacket& packet) {
     ++p.sent_packets;
     p.sent_bytes += packet.bytes;
     if (packet.retransmission) ++p.retransmitted_packets;
@@ -208,7 +209,7 @@ void Connection::note_sent(Instant now, PathContext& p, SentPacket& packet) {
     }
 }
 
-void Connection::maybe_skip_number(PathContext& p) {
+void Connection::Impl::maybe_skip_number(PathContext& p) {
     if (--p.skip_in > 0) return;
     p.recovery.skip_number();
     p.skip_in = 1000 + deps_.rng->next_u64() % 4096;

@@ -3,19 +3,19 @@
 #include <string>
 #include <utility>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 
 namespace udtx::proto {
 
 /// A refusal that may pass counts when it comes again after so long.
 static constexpr Duration kRefusedAgain = std::chrono::milliseconds(100);
 
-std::uint32_t Connection::max_paths() const {
+std::uint32_t Connection::Impl::max_paths() const {
     const auto theirs = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(peer_.max_paths, 1, 255));
     return std::min(std::max(config_.max_paths, 1U), theirs);
 }
 
-PathContext& Connection::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
+PathContext& Connection::Impl::open_path(Instant now, PathId id, const Address& local, const Address& remote) {
     auto path = std::make_unique<PathContext>(id, config_, local, remote, experiment_.first_number);
     const auto largest = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.max_datagram, peer_.max_datagram));
     path->mtu = path::MtuSearch(config_.min_datagram, std::max(config_.min_datagram, largest));
@@ -29,8 +29,8 @@ PathContext& Connection::open_path(Instant now, PathId id, const Address& local,
     return paths_.add(std::move(path));
 }
 
-Result<PathId> Connection::add_path(Instant now, const Address& local, const Address& remote,
-                                    const PathOptions& options) {
+Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, const Address& remote,
+                                          const PathOptions& options) {
     if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
     if (setup_.role != Role::client) {
         return Error{ErrorCode::invalid_argument, "only the end that dialled opens paths"};
@@ -50,7 +50,7 @@ Result<PathId> Connection::add_path(Instant now, const Address& local, const Add
     return *id;
 }
 
-Result<void> Connection::remove_path(Instant now, PathId id) {
+Result<void> Connection::Impl::remove_path(Instant now, PathId id) {
     PathContext* p = paths_.find(id);
     if (p == nullptr) return Error{ErrorCode::invalid_argument, "there is no such path"};
     if (!paths_.another_works(*p)) return Error{ErrorCode::refused, "no other path works that could carry on"};
@@ -61,7 +61,7 @@ Result<void> Connection::remove_path(Instant now, PathId id) {
     return {};
 }
 
-void Connection::use_for_handshake(const PathAddresses& addresses) {
+void Connection::Impl::use_for_handshake(const PathAddresses& addresses) {
     PathContext& p = paths_.first();
     p.local = addresses.local;
     p.remote = addresses.remote;
@@ -69,17 +69,18 @@ void Connection::use_for_handshake(const PathAddresses& addresses) {
 }
 
 /// Nothing came back in time: the next copy of the first flight goes another way.
-void Connection::dial_elsewhere() {
+void Connection::Impl::dial_elsewhere() {
     if (setup_.alternatives.empty() || handshake_.heard()) return;
     use_for_handshake(setup_.alternatives[next_alternative_]);
     next_alternative_ = (next_alternative_ + 1) % setup_.alternatives.size();
 }
 
-bool Connection::is_blocked(const PathAddresses& way) const {
+bool Connection::Impl::is_blocked(const PathAddresses& way) const {
     return std::ranges::find(blocked_ways_, std::pair(way.local, way.remote)) != blocked_ways_.end();
 }
 
-void Connection::on_no_way(Instant now, const Address& local, const Address& remote, std::string why, bool may_pass) {
+void Connection::Impl::on_no_way(Instant now, const Address& local, const Address& remote, std::string why,
+                                 bool may_pass) {
     no_way_ = std::move(why);
     no_way_at_ = now;
     if (setup_.role != Role::client || keys_ || handshake_.heard() || state_ != State::handshaking) return;
@@ -104,7 +105,7 @@ void Connection::on_no_way(Instant now, const Address& local, const Address& rem
 }
 
 /// Something came back: the first path is the one that it came by.
-void Connection::settle_first_path(const RxDatagram& datagram) {
+void Connection::Impl::settle_first_path(const RxDatagram& datagram) {
     if (setup_.alternatives.empty() || !handshake_.heard()) return;
     const PathContext& p = paths_.first();
     const PathAddresses dialled_last{p.local, p.remote, p.options};
@@ -114,18 +115,18 @@ void Connection::settle_first_path(const RxDatagram& datagram) {
     setup_.alternatives.clear();
 }
 
-bool Connection::peer_may_open(PathId id) const {
+bool Connection::Impl::peer_may_open(PathId id) const {
     return setup_.role == Role::server && state_ == State::established && !paths_.was_used(id) &&
            paths_.count() < std::max(config_.max_paths, 1U);
 }
 
-void Connection::tell_path(const PathContext& p, bool unreachable) {
+void Connection::Impl::tell_path(const PathContext& p, bool unreachable) {
     events_.push_back(event::PathChanged{p.id, p.state, p.local, p.remote, unreachable});
 }
 
 /// What the user wants of all paths together, the floor and the rate of the policy `fixed`, is for those that carry
 /// data, by their weights. The cap needs no parts: it is kept over all of them (total_).
-void Connection::share_rates() {
+void Connection::Impl::share_rates() {
     const auto carries = [](const PathContext& p, bool standby) {
         return p.state == PathState::active && p.options.standby == standby;
     };
@@ -140,7 +141,7 @@ void Connection::share_rates() {
     }
 }
 
-void Connection::enter(PathContext& p, PathState state) {
+void Connection::Impl::enter(PathContext& p, PathState state) {
     p.state = state;
     if (state != PathState::active) p.doubt.reset();
     share_rates();
@@ -149,7 +150,7 @@ void Connection::enter(PathContext& p, PathState state) {
 }
 
 /// The peer has answered our challenge.
-void Connection::activate(Instant now, PathContext& p) {
+void Connection::Impl::activate(Instant now, PathContext& p) {
     p.remote = p.validator.remote();
     p.local = p.validator.local();
     p.validator.clear();
@@ -171,7 +172,7 @@ std::uint64_t unanswered(const PathContext& p) {
 }  // namespace
 
 /// One silence is one failure, however often it is noted.
-void Connection::note_failure(Instant now, PathContext& p) {
+void Connection::Impl::note_failure(Instant now, PathContext& p) {
     if (unanswered(p) >= PathContext::kFailureDatagrams) p.each_counts_until = now + PathContext::kEachCounts;
     if (p.failed_at && *p.failed_at >= p.last_received) return;
     const Duration apart = p.failed_at ? now - *p.failed_at : PathContext::kUnrest;
@@ -181,7 +182,7 @@ void Connection::note_failure(Instant now, PathContext& p) {
 }
 
 /// At a probe time-out: the path has become silent, not for want of something to answer, and not because all have.
-bool Connection::fails(Instant now, const PathContext& p) const {
+bool Connection::Impl::fails(Instant now, const PathContext& p) const {
     const auto heard = [now](const PathContext& q) { return now - q.last_received < kLeastSilence; };
     const bool another =
         std::ranges::any_of(paths_.all(), [&](const auto& q) { return q->state == PathState::active && heard(*q); });
@@ -192,7 +193,7 @@ bool Connection::fails(Instant now, const PathContext& p) const {
 
 // All that is in flight moves to the other paths at once. The controller hears of a time-out, once, and of no losses:
 // that a path is silent says nothing about its queue.
-void Connection::suspend(Instant now, PathContext& p) {
+void Connection::Impl::suspend(Instant now, PathContext& p) {
     ++p.suspensions;
     note_failure(now, p);
     const bool told = p.recovery.in_timeout();
@@ -217,7 +218,7 @@ void Connection::suspend(Instant now, PathContext& p) {
 }
 
 /// To be called when a path has become silent, and when another one has come that could take over.
-void Connection::suspend_silent(Instant now) {
+void Connection::Impl::suspend_silent(Instant now) {
     for (const auto& p : paths_.all()) {
         const bool silent = p->state == PathState::active && PathSet::silent(*p, now);
         if (silent && paths_.another_works(*p)) suspend(now, *p);
@@ -225,7 +226,7 @@ void Connection::suspend_silent(Instant now) {
 }
 
 /// `proven_bytes`: the largest packet sent in the time-out that has arrived.
-void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes) {
+void Connection::Impl::revive(Instant now, PathContext& p, std::uint32_t proven_bytes) {
     p.recovery.end_timeout();
     p.probes = 0;
     p.steady_from = now + p.probation;
@@ -239,7 +240,7 @@ void Connection::revive(Instant now, PathContext& p, std::uint32_t proven_bytes)
     suspend_silent(now);
 }
 
-void Connection::close_path(PathContext& p) {
+void Connection::Impl::close_path(PathContext& p) {
     p.recovery.abandon(outcome_);
     for (const auto& packet : outcome_.lost) send_again(packet);
     outcome_.clear();
@@ -247,7 +248,7 @@ void Connection::close_path(PathContext& p) {
     enter(p, PathState::closed);
 }
 
-void Connection::leave_closed(Instant now) {
+void Connection::Impl::leave_closed(Instant now) {
     if (!std::exchange(path_closing_, false)) return;
     while (!paths_.single()) {
         const auto all = paths_.all();
@@ -260,7 +261,7 @@ void Connection::leave_closed(Instant now) {
     if (paths_.single() && last.state == PathState::suspended) revive(now, last, 0);
 }
 
-void Connection::on_path_status(const wire::PathStatusFrame& frame) {
+void Connection::Impl::on_path_status(const wire::PathStatusFrame& frame) {
     PathContext* p = paths_.find(frame.path);
     if (p == nullptr || (p->status_seen && frame.sequence <= *p->status_seen)) return;
     p->status_seen = frame.sequence;
@@ -275,7 +276,7 @@ void Connection::on_path_status(const wire::PathStatusFrame& frame) {
     p->peer_suspended = suspended;
 }
 
-Result<void> Connection::on_path_abandon(const wire::PathAbandonFrame& frame) {
+Result<void> Connection::Impl::on_path_abandon(const wire::PathAbandonFrame& frame) {
     PathContext* p = paths_.find(frame.path);
     paths_.mark_used(frame.path);
     if (p == nullptr || p->state == PathState::closed) return {};

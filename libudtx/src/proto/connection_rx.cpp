@@ -5,7 +5,7 @@
 
 #include "crypto/wipe.hpp"
 #include "proto/close_reason.hpp"
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 #include "wire/codec.hpp"
 
 namespace udtx::proto {
@@ -23,7 +23,7 @@ bool lists_our_version(const wire::LongHeader& header, std::span<const std::byte
 
 }  // namespace
 
-void Connection::handle_datagram(Instant now, const RxDatagram& datagram) {
+void Connection::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
     if (state_ == State::drained) return;
     touch();
     if (given_up_ && state_ != State::closing) return give_up(now, std::bad_alloc());
@@ -34,7 +34,7 @@ void Connection::handle_datagram(Instant now, const RxDatagram& datagram) {
     }
 }
 
-void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
+void Connection::Impl::on_long_packet(Instant now, const RxDatagram& datagram) {
     const auto header = wire::parse_long_header(datagram.data);
     if (!header || state_ == State::closing) return;
     if (header->type == wire::LongType::retry) {
@@ -62,7 +62,7 @@ void Connection::on_long_packet(Instant now, const RxDatagram& datagram) {
     after_handshake_packet(now);
 }
 
-void Connection::after_handshake_packet(Instant now) {
+void Connection::Impl::after_handshake_packet(Instant now) {
     if (handshake_.closed_by_peer() && !keys_) {
         end(*handshake_.closed_by_peer());
         return;
@@ -72,7 +72,7 @@ void Connection::after_handshake_packet(Instant now) {
     }
 }
 
-Result<void> Connection::establish(Instant now) {
+Result<void> Connection::Impl::establish(Instant now) {
     const auto peer = decode_parameters(handshake_.tls().peer_parameters());
     if (!peer) return peer.error();
     peer_ = *peer;
@@ -110,7 +110,7 @@ Result<void> Connection::establish(Instant now) {
     return {};
 }
 
-void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
+void Connection::Impl::on_short_packet(Instant now, const RxDatagram& datagram) {
     const auto header = wire::parse_short_header(datagram.data);
     if (!header || datagram.data.size() < wire::kShortHeaderBytes + wire::kTagBytes) return;
     PathContext* p = paths_.find(header->path);
@@ -132,7 +132,7 @@ void Connection::on_short_packet(Instant now, const RxDatagram& datagram) {
     leave_closed(now);
 }
 
-std::optional<Opening> Connection::opening_of(const wire::ShortHeader& header) {
+std::optional<Opening> Connection::Impl::opening_of(const wire::ShortHeader& header) {
     const PathContext* const p = keys_ ? paths_.find(header.path) : nullptr;
     if (p == nullptr || !p->acks.largest()) return std::nullopt;
     auto key = keys_->receive_key(header.key_phase);
@@ -144,7 +144,7 @@ std::optional<Opening> Connection::opening_of(const wire::ShortHeader& header) {
                    .expected = *p->acks.largest() + 1};
 }
 
-bool Connection::open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number) {
+bool Connection::Impl::open(const RxDatagram& datagram, const wire::ShortHeader& header, PacketNumber number) {
     if (!datagram.opened) {
         return keys_->open(header.path, number, header.key_phase, datagram.data, wire::kShortHeaderBytes);
     }
@@ -153,8 +153,8 @@ bool Connection::open(const RxDatagram& datagram, const wire::ShortHeader& heade
 }
 
 /// The packet is authentic, and its payload is plain by now.
-void Connection::on_opened(Instant now, PathContext& p, const RxDatagram& datagram, const wire::ShortHeader& header,
-                           PacketNumber number) {
+void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& datagram,
+                                 const wire::ShortHeader& header, PacketNumber number) {
     p.replay.mark(number);
     last_received_ = now;
     p.last_received = now;
@@ -185,7 +185,7 @@ void Connection::on_opened(Instant now, PathContext& p, const RxDatagram& datagr
 }
 
 /// The peer's CLOSE, be it the answer to ours or its own: both ends know.
-void Connection::on_close_answered(std::span<const std::byte> payload) {
+void Connection::Impl::on_close_answered(std::span<const std::byte> payload) {
     if (peer_closed_) return;
     wire::Reader in(payload);
     while (!in.empty()) {
@@ -195,7 +195,8 @@ void Connection::on_close_answered(std::span<const std::byte> payload) {
     }
 }
 
-Result<void> Connection::on_payload(Instant now, PathContext& p, std::span<const std::byte> payload, bool& eliciting) {
+Result<void> Connection::Impl::on_payload(Instant now, PathContext& p, std::span<const std::byte> payload,
+                                          bool& eliciting) {
     wire::Reader in(payload);
     std::optional<wire::RateFeedbackFrame> told;  // until the ACK that it belongs to
     if (in.empty()) return Error{ErrorCode::protocol, "packet without frames"};
@@ -213,10 +214,10 @@ Result<void> Connection::on_payload(Instant now, PathContext& p, std::span<const
     return {};
 }
 
-Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame& frame,
-                                  std::optional<wire::RateFeedbackFrame>& told) {
+Result<void> Connection::Impl::on_frame(Instant now, PathContext& p, const wire::Frame& frame,
+                                        std::optional<wire::RateFeedbackFrame>& told) {
     struct Visitor {
-        Connection& c;
+        Impl& c;
         Instant now;
         PathContext& p;
         std::optional<wire::RateFeedbackFrame>& told;
@@ -272,7 +273,7 @@ Result<void> Connection::on_frame(Instant now, PathContext& p, const wire::Frame
 
 /// The peer shows another address; or it opens a path, which is where its newest packet comes from until that is
 /// validated.
-void Connection::on_address_change(Instant now, PathContext& p, const RxDatagram& datagram) {
+void Connection::Impl::on_address_change(Instant now, PathContext& p, const RxDatagram& datagram) {
     if (p.state == PathState::probing && setup_.role == Role::server) {
         p.local = datagram.local;
         p.remote = datagram.remote;
@@ -280,7 +281,7 @@ void Connection::on_address_change(Instant now, PathContext& p, const RxDatagram
     p.validator.on_packet_from(now, datagram.local, datagram.remote, datagram.data.size(), deps_.rng->next_u64());
 }
 
-void Connection::on_path_response(Instant now, PathContext& p, std::uint64_t value) {
+void Connection::Impl::on_path_response(Instant now, PathContext& p, std::uint64_t value) {
     if (!p.validator.on_response(value)) return;
     if (p.state == PathState::probing) {
         activate(now, p);

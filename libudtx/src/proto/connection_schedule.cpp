@@ -2,7 +2,7 @@
 // one; stream bytes where the scheduler says.
 #include <algorithm>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 
 namespace udtx::proto {
 
@@ -18,7 +18,7 @@ Rate payload_of(Rate cap, const PathContext& p) {
 
 }  // namespace
 
-std::uint64_t Connection::budget(Instant now, PathContext& p) {
+std::uint64_t Connection::Impl::budget(Instant now, PathContext& p) {
     const auto datagram = p.mtu.current();
     const Rate cap = payload_of(max_rate_, p);
     p.pacer.set_rate(now, std::min(p.congestion->pacing_rate(), cap), datagram);
@@ -31,13 +31,13 @@ std::uint64_t Connection::budget(Instant now, PathContext& p) {
     return std::min(own, total_.budget(now));
 }
 
-bool Connection::has_room(Instant now, PathContext& p) {
+bool Connection::Impl::has_room(Instant now, PathContext& p) {
     const std::uint64_t datagram = p.mtu.current();
     return p.state == PathState::active && p.in_flight() + datagram <= p.congestion->window() &&
            datagram <= budget(now, p);
 }
 
-void Connection::view_paths(Instant now) {
+void Connection::Impl::view_paths(Instant now) {
     const bool heard = std::ranges::any_of(
         paths_.all(), [](const auto& p) { return p->state == PathState::active && !p->peer_suspended; });
     views_.clear();
@@ -65,7 +65,7 @@ void Connection::view_paths(Instant now) {
     }
 }
 
-PathContext* Connection::best_with_room(Instant now) {
+PathContext* Connection::Impl::best_with_room(Instant now) {
     PathContext& best = paths_.best();
     if (has_room(now, best)) return &best;
     for (const auto& p : paths_.all()) {
@@ -74,7 +74,7 @@ PathContext* Connection::best_with_room(Instant now) {
     return nullptr;
 }
 
-std::optional<PathPick> Connection::choose(Instant now) {
+std::optional<PathPick> Connection::Impl::choose(Instant now) {
     const auto demand = streams_.demand();
     if (!demand) return std::nullopt;
     view_paths(now);
@@ -84,20 +84,21 @@ std::optional<PathPick> Connection::choose(Instant now) {
 }
 
 /// For one more datagram in the batch of this path.
-std::optional<PathPick> Connection::choose_again(Instant now, const PathContext& p) {
+std::optional<PathPick> Connection::Impl::choose_again(Instant now, const PathContext& p) {
     auto pick = choose(now);
     if (pick && (pick->path != p.id || pick->duplicate)) pick.reset();
     return pick;
 }
 
 /// ACKs, probes and answers to the peer's.
-std::optional<Transmit> Connection::transmit_bound(Instant now, PathContext& p, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_bound(Instant now, PathContext& p, std::span<std::byte> out) {
     const bool bound = p.acks.due(now) || p.probes > 0 || p.response_due || p.ping_due;
     if (!bound) return std::nullopt;
     return transmit_data(now, p, {.shared = false, .data = false}, 1, out);
 }
 
-std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_several(Instant now, std::size_t max_segments,
+                                                           std::span<std::byte> out) {
     for (const auto& p : paths_.all()) {
         // Nothing comes between the packets of a pair, which are as late as its first one: what they would hold up at
         // the head of the stream is for faster paths.
@@ -146,7 +147,7 @@ std::optional<Transmit> Connection::transmit_several(Instant now, std::size_t ma
 }
 
 // Bytes that turn out to have arrived are passed over.
-std::optional<Transmit> Connection::transmit_late(Instant now, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_late(Instant now, std::span<std::byte> out) {
     view_paths(now);
     while (auto late = watch_.next(now, streams_, views_)) {
         PathContext& p = *paths_.find(late->what.path);
@@ -158,7 +159,7 @@ std::optional<Transmit> Connection::transmit_late(Instant now, std::span<std::by
     return std::nullopt;
 }
 
-void Connection::note_blocked(Instant now) {
+void Connection::Impl::note_blocked(Instant now) {
     for (const auto& p : paths_.all()) {
         const bool blocked =
             p->state == PathState::suspended || (p->state == PathState::active && scheduler_->blocked(p->id));

@@ -1,7 +1,7 @@
 // A connection's clockwork: what falls due when, and what then happens.
 #include <algorithm>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 
 namespace udtx::proto {
 
@@ -12,7 +12,7 @@ void earlier(std::optional<Instant>& best, std::optional<Instant> candidate) {
 constexpr std::uint64_t kLeastProbing = 100;  // bytes of credit that an answer on a path not validated takes
 }  // namespace
 
-Instant Connection::idle_deadline() const {
+Instant Connection::Impl::idle_deadline() const {
     if (!keys_) return started_ + config_.handshake_timeout;
     Duration idle = config_.idle_timeout;
     if (peer_.idle_timeout_ms > 0) {
@@ -22,7 +22,7 @@ Instant Connection::idle_deadline() const {
     return last_received_ + idle;
 }
 
-std::optional<Instant> Connection::poll_timeout() const {
+std::optional<Instant> Connection::Impl::poll_timeout() const {
     if (state_ == State::drained) return std::nullopt;
     if (state_ == State::closing) {
         return close_sends_ > 0 ? std::min(close_next_, drain_deadline_) : drain_deadline_;
@@ -36,7 +36,7 @@ std::optional<Instant> Connection::poll_timeout() const {
     return next;
 }
 
-std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
+std::optional<Instant> Connection::Impl::path_deadline(const PathContext& p) const {
     std::optional<Instant> next = p.validator.deadline();
     if (p.state != PathState::probing || p.validator.credit() >= kLeastProbing) earlier(next, p.acks.deadline());
     if (p.state == PathState::suspended) earlier(next, p.revival_at);
@@ -58,7 +58,7 @@ std::optional<Instant> Connection::path_deadline(const PathContext& p) const {
 }
 
 /// When the pacer lets go what waits.
-std::optional<Instant> Connection::departure(const PathContext& p) const {
+std::optional<Instant> Connection::Impl::departure(const PathContext& p) const {
     const bool room = p.in_flight() + p.mtu.current() <= p.congestion->window();
     if (!room || !wants_to_send(p, {})) return std::nullopt;
     std::optional<Instant> at = p.pacer.next_departure(last_sent_eliciting_);
@@ -70,12 +70,12 @@ std::optional<Instant> Connection::departure(const PathContext& p) const {
 }
 
 /// Of several paths each is kept open for itself.
-Instant Connection::keep_alive_base(const PathContext& p) const {
+Instant Connection::Impl::keep_alive_base(const PathContext& p) const {
     return paths_.single() ? std::max(last_sent_eliciting_, last_received_)
                            : std::max(p.last_eliciting, p.last_received);
 }
 
-void Connection::handle_timeout(Instant now) {
+void Connection::Impl::handle_timeout(Instant now) {
     if (state_ == State::drained) return;
     touch();
     if (state_ == State::closing) {
@@ -106,7 +106,7 @@ void Connection::handle_timeout(Instant now) {
     }
 }
 
-void Connection::on_path_clock(Instant now, PathContext& p) {
+void Connection::Impl::on_path_clock(Instant now, PathContext& p) {
     if (p.state == PathState::suspended && now >= p.revival_at) {
         forget_probes(now, p);
         p.probes = PathContext::kProbes;
@@ -124,14 +124,14 @@ void Connection::on_path_clock(Instant now, PathContext& p) {
 }
 
 /// Of a path that stays silent: its controller hears nothing of them, as of all that it loses meanwhile.
-void Connection::forget_probes(Instant now, PathContext& p) {
+void Connection::Impl::forget_probes(Instant now, PathContext& p) {
     if (!p.recovery.in_timeout()) return;
     p.recovery.give_up_flight(now, outcome_, now - recovery::LossRecovery::kSilenceRemembered);
     for (const auto& packet : outcome_.lost) send_again(packet);
     outcome_.clear();
 }
 
-void Connection::on_path_timeout(Instant now, PathContext& p) {
+void Connection::Impl::on_path_timeout(Instant now, PathContext& p) {
     const auto due = p.recovery.deadline();
     if (!due || now < *due) return;
     outcome_.clear();
@@ -160,7 +160,7 @@ void Connection::on_path_timeout(Instant now, PathContext& p) {
     apply_outcome(now, p, silent && !told);
 }
 
-void Connection::on_idle(Instant now) {
+void Connection::Impl::on_idle(Instant now) {
     CloseReason why;
     if (keys_) {
         why.code = ErrorCode::timeout;
@@ -178,7 +178,7 @@ void Connection::on_idle(Instant now) {
     end(std::move(why));
 }
 
-void Connection::on_datagram_too_large(Instant now, PathId path, std::size_t bytes) {
+void Connection::Impl::on_datagram_too_large(Instant now, PathId path, std::size_t bytes) {
     PathContext* found = paths_.find(path);
     if (found == nullptr) return;
     PathContext& p = *found;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "proto/connection.hpp"
+#include "proto/connection_impl.hpp"
 #include "wire/codec.hpp"
 
 namespace udtx::proto {
@@ -12,7 +12,8 @@ constexpr std::size_t kLeastChallenge = wire::kShortHeaderBytes + 9 + wire::kTag
 constexpr int kTriesUntilTold = 5;  // about 3 s of asking for a path
 }  // namespace
 
-std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::poll_transmit(Instant now, std::size_t max_segments,
+                                                        std::span<std::byte> out) {
     unsealed_.reset();
     const std::size_t events = events_.size();
     auto t = next_transmit(now, max_segments, out);
@@ -26,7 +27,7 @@ std::optional<Transmit> Connection::poll_transmit(Instant now, std::size_t max_s
 }
 
 /// Asked for when nothing leaves.
-SendHold Connection::hold_cause(Instant now) {
+SendHold Connection::Impl::hold_cause(Instant now) {
     if (!streams_.data_pending()) return streams_.waits_for_credit() ? SendHold::credit : SendHold::application;
     if (max_rate_.is_infinite()) return SendHold::network;
     if (!paths_.single()) {
@@ -37,7 +38,8 @@ SendHold Connection::hold_cause(Instant now) {
     return !window && p.congestion->pacing_rate() >= max_rate_ ? SendHold::cap : SendHold::network;
 }
 
-std::optional<Transmit> Connection::next_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::next_transmit(Instant now, std::size_t max_segments,
+                                                        std::span<std::byte> out) {
     if (state_ == State::drained) return std::nullopt;
     if (keys_ && keys_->seal_limit_reached()) {
         // The peer never acknowledged the current key phase, so no new key could be had (RFC 9001, section 6.6).
@@ -58,7 +60,7 @@ std::optional<Transmit> Connection::next_transmit(Instant now, std::size_t max_s
     return t;
 }
 
-Transmit Connection::transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const {
+Transmit Connection::Impl::transmit_of(const PathContext& p, std::size_t size, std::size_t segment) const {
     return Transmit{.local = p.local,
                     .remote = p.remote,
                     .connection = setup_.local,
@@ -68,7 +70,7 @@ Transmit Connection::transmit_of(const PathContext& p, std::size_t size, std::si
                     .segment = segment};
 }
 
-std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_close(Instant now, std::span<std::byte> out) {
     if (close_sends_ == 0 || now < close_next_) return std::nullopt;
     // One path after the other: which of them work at the end nobody may know. An answer is sent once, over the best.
     const auto turn = peer_closed_ ? 0 : static_cast<std::size_t>(kCloseRepeats - close_sends_) % paths_.count();
@@ -94,13 +96,13 @@ std::optional<Transmit> Connection::transmit_close(Instant now, std::span<std::b
     return transmit_of(p, size, size);
 }
 
-std::optional<Transmit> Connection::transmit_handshake(Instant now, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_handshake(Instant now, std::span<std::byte> out) {
     const std::size_t size = handshake_.poll(now, out);
     if (size == 0) return std::nullopt;
     return transmit_of(paths_.first(), size, size);
 }
 
-std::optional<Transmit> Connection::transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_challenge(Instant now, PathContext& p, std::span<std::byte> out) {
     if (p.state == PathState::probing) return transmit_probing(now, p, out);
     path::Validator& v = p.validator;
     if (!v.challenge_due(now)) return std::nullopt;
@@ -116,7 +118,7 @@ std::optional<Transmit> Connection::transmit_challenge(Instant now, PathContext&
 }
 
 /// A path that is not validated: challenges and what answers the peer's, as far as the peer has paid for it.
-std::optional<Transmit> Connection::transmit_probing(Instant now, PathContext& p, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_probing(Instant now, PathContext& p, std::span<std::byte> out) {
     path::Validator& v = p.validator;
     const bool challenge = v.challenge_due(now);
     if (!challenge && !p.acks.due(now) && !p.response_due) return std::nullopt;
@@ -137,14 +139,14 @@ std::optional<Transmit> Connection::transmit_probing(Instant now, PathContext& p
 // A probe that is lost says something about its size only on a path that works. One that is larger than the window
 // would keep all else from leaving until it is taken for lost, which takes seconds where the handshake was slow.
 // And who only acknowledges gains nothing: its probes would take what a narrow way back has, for seconds.
-bool Connection::mtu_probe_allowed(const PathContext& p, std::uint32_t size) const {
+bool Connection::Impl::mtu_probe_allowed(const PathContext& p, std::uint32_t size) const {
     const std::uint64_t window = p.congestion->window();
     const bool of_use = !p.acks.pace().slow() || streams_.counters().bytes_sent > config_.min_datagram;
     return of_use && !p.line_probes.under_way() && p.recovery.probe_count() == 0 && p.recovery.rtt().has_sample() &&
            size <= window && p.in_flight() + std::min<std::uint64_t>(size, window / 2) <= window;
 }
 
-std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_mtu_probe(Instant now, PathContext& p, std::span<std::byte> out) {
     const auto wanted = p.mtu.probe_due(now);
     if (!wanted || *wanted > out.size() || !mtu_probe_allowed(p, *wanted)) return std::nullopt;
     const std::size_t size =
@@ -156,14 +158,14 @@ std::optional<Transmit> Connection::transmit_mtu_probe(Instant now, PathContext&
     return t;
 }
 
-bool Connection::shared_pending() const {
+bool Connection::Impl::shared_pending() const {
     if (handshake_done_due_ || !abandons_due_.empty()) return true;
     return !paths_.single() && std::ranges::any_of(paths_.all(), [](const auto& p) {
         return p->status_due || (p->ack_elsewhere && p->acks.largest());
     });
 }
 
-bool Connection::wants_to_send(const PathContext& p, const Cargo& cargo) const {
+bool Connection::Impl::wants_to_send(const PathContext& p, const Cargo& cargo) const {
     if (p.response_due || p.ping_due) return true;
     if (cargo.shared && cargo.data) return shared_pending() || streams_.pending();
     if (cargo.shared) return shared_pending() || streams_.control_pending();
@@ -171,7 +173,7 @@ bool Connection::wants_to_send(const PathContext& p, const Cargo& cargo) const {
 }
 
 /// Packets of the probe of the line that the next one opens; 0: none.
-std::uint32_t Connection::line_probe_here(Instant now, const PathContext& p) const {
+std::uint32_t Connection::Impl::line_probe_here(Instant now, const PathContext& p) const {
     const PacketNumber number = p.recovery.next_number();
     if (!p.line_probes.may_open(now, number) || !streams_.data_pending() || p.probes > 0) return 0;
     return p.line_probes.packets(
@@ -179,14 +181,14 @@ std::uint32_t Connection::line_probe_here(Instant now, const PathContext& p) con
 }
 
 /// Nothing leaves: tells the pacer and the delivery rate why.
-void Connection::hold(PathContext& p, bool wants, bool probe) {
+void Connection::Impl::hold(PathContext& p, bool wants, bool probe) {
     if (!wants && !probe) p.recovery.set_application_limited(true);
     const bool paced = wants && p.in_flight() + p.mtu.current() <= p.congestion->window();
     p.pacer.set_held(paced, p.recovery.rtt().has_sample() ? p.recovery.rtt().minimum() : Duration());
 }
 
-std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, Cargo cargo, std::size_t max_segments,
-                                                  std::span<std::byte> out) {
+std::optional<Transmit> Connection::Impl::transmit_data(Instant now, PathContext& p, Cargo cargo,
+                                                        std::size_t max_segments, std::span<std::byte> out) {
     const std::size_t mtu = p.mtu.current();
     const std::uint64_t budget = this->budget(now, p);
     const std::uint64_t window = p.congestion->window();
@@ -239,7 +241,7 @@ std::optional<Transmit> Connection::transmit_data(Instant now, PathContext& p, C
     return transmit_of(p, used, segment);
 }
 
-void Connection::maybe_update_keys() {
+void Connection::Impl::maybe_update_keys() {
     const bool enough = keys_->sealed_in_phase() >= config_.rekey_after_packets;
     if (enough && keys_->can_update()) keys_->initiate_update();
 }

@@ -1,4 +1,4 @@
-#include "proto/endpoint.hpp"
+#include "udtx/core/endpoint.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -7,34 +7,34 @@
 
 #include "base/host_part.hpp"
 #include "crypto/packet_key.hpp"
+#include "proto/endpoint_impl.hpp"
 
 namespace udtx::proto {
 
-Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
+Endpoint::Impl::Impl(EndpointDeps deps, TransportConfig config)
     : deps_(deps), config_(std::move(config)), cookies_(*deps.provider, *deps.rng) {
     if (deps.hello_key) proofs_.emplace(*deps.provider, *deps.hello_key);
     if (deps.reset_key) resets_.emplace(*deps.provider, *deps.reset_key);
 }
 
-Endpoint::~Endpoint() {
+Endpoint::Impl::~Impl() {
     // A connection may be held longer by its handler; it must not call into an endpoint that is gone.
-    for (auto& [id, entry] : connections_) entry.connection->forget_owner();
+    for (auto& [id, entry] : connections_) entry.connection->impl_->forget_owner();
 }
 
-void Endpoint::listen(std::size_t max_connections) { max_connections_ = max_connections; }
-
-ConnectionId Endpoint::fresh_id() {
+ConnectionId Endpoint::Impl::fresh_id() {
     ConnectionId id{deps_.rng->next_u64() & kMaxChosenId};
     while (connections_.contains(id)) id = ConnectionId{deps_.rng->next_u64() & kMaxChosenId};
     return id;
 }
 
-std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) {
+std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::Setup setup) {
     const ConnectionId id = setup.local;
     Entry& entry = connections_[id];  // where it stays until remove()
     try {
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
-        entry.connection = std::make_shared<Connection>(deps_, config_, std::move(setup), now);
+        entry.connection =
+            std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
         on_touched(id, entry);
         return entry.connection;
     } catch (...) {  // no memory for it
@@ -43,7 +43,7 @@ std::shared_ptr<Connection> Endpoint::add(Instant now, Connection::Setup setup) 
     }
 }
 
-std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
+std::shared_ptr<Connection> Endpoint::Impl::connect(Instant now, std::vector<PathAddresses> ways) {
     const ConnectionId original{deps_.rng->next_u64()};
     const PathAddresses first = ways.front();
     if (ways.size() == 1) {
@@ -65,14 +65,14 @@ std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddre
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::accept() {
+std::shared_ptr<Connection> Endpoint::Impl::accept() {
     if (accepted_.empty()) return nullptr;
     auto connection = std::move(accepted_.front());
     accepted_.pop_front();
     return connection;
 }
 
-std::shared_ptr<Connection> Endpoint::poll_touched() {
+std::shared_ptr<Connection> Endpoint::Impl::poll_touched() {
     while (!events_.empty()) {
         const ConnectionId id = events_.front();
         events_.pop_front();
@@ -80,7 +80,7 @@ std::shared_ptr<Connection> Endpoint::poll_touched() {
         if (it == connections_.end()) continue;
         Entry& entry = it->second;
         entry.told = false;
-        if (entry.connection->drained() && !entry.queued) {  // its last events are being taken: let it be reaped
+        if (entry.connection->impl_->drained() && !entry.queued) {  // its last events are being taken: let it be reaped
             entry.queued = true;
             ready_.push_back(id);
         }
@@ -89,30 +89,30 @@ std::shared_ptr<Connection> Endpoint::poll_touched() {
     return nullptr;
 }
 
-void Endpoint::on_touched(ConnectionId id, Entry& entry) {
+void Endpoint::Impl::on_touched(ConnectionId id, Entry& entry) {
     if (!entry.told) events_.push_back(id);
     entry.told = true;
     if (!entry.queued) ready_.push_back(id);
     entry.queued = true;
 }
 
-void Endpoint::file_deadline(ConnectionId id, Entry& entry) {
-    const auto due = entry.connection->poll_timeout();
+void Endpoint::Impl::file_deadline(ConnectionId id, Entry& entry) {
+    const auto due = entry.connection->impl_->poll_timeout();
     if (due == entry.deadline) return;
     if (entry.deadline) timers_.erase({*entry.deadline, id});
     if (due) timers_.insert({*due, id});
     entry.deadline = due;
 }
 
-void Endpoint::remove(ConnectionId id) {
+void Endpoint::Impl::remove(ConnectionId id) {
     const auto it = connections_.find(id);
     if (it == connections_.end()) return;
     if (it->second.deadline) timers_.erase({*it->second.deadline, id});
-    const auto& setup = it->second.connection->setup();
+    const auto& setup = it->second.connection->impl_->setup();
     if (setup.role == Role::server) by_original_.erase(setup.original);
     std::erase(half_open_, id);
     std::erase(dialled_, id);
-    it->second.connection->forget_owner();
+    it->second.connection->impl_->forget_owner();
     if (newest_ == &*it) newest_ = nullptr;
     connections_.erase(it);
 }
@@ -120,14 +120,14 @@ void Endpoint::remove(ConnectionId id) {
 // --- datagrams in
 
 // Mostly the connection of the datagram before.
-const Endpoint::Entry* Endpoint::find(ConnectionId id) {
+const Endpoint::Impl::Entry* Endpoint::Impl::find(ConnectionId id) {
     if (newest_ != nullptr && newest_->first == id) return &newest_->second;
     const auto it = connections_.find(id);
     newest_ = it == connections_.end() ? nullptr : &*it;
     return newest_ == nullptr ? nullptr : &newest_->second;
 }
 
-void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
+void Endpoint::Impl::handle_datagram(Instant now, const RxDatagram& datagram) {
     ConnectionId id;
     if (wire::is_long_header(datagram.data)) {
         const auto header = wire::parse_long_header(datagram.data);
@@ -157,46 +157,46 @@ void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) {
     const Entry* entry = find(id);
     if (entry == nullptr) return;
     const std::shared_ptr<Connection>& connection = entry->connection;  // goes in poll_transmit() only
-    const bool was_connected = connection->connected();
+    const bool was_connected = connection->impl_->connected();
     try {
-        connection->handle_datagram(now, datagram);
+        connection->impl_->handle_datagram(now, datagram);
         after_datagram(now, connection, was_connected);
     } catch (const std::exception& failed) {
-        connection->give_up(now, failed);
+        connection->impl_->give_up(now, failed);
     }
 }
 
 /// A data packet of no connection here: our server has forgotten ours, or we have forgotten a client's.
-void Endpoint::on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header) {
+void Endpoint::Impl::on_stray(Instant now, const RxDatagram& datagram, const wire::ShortHeader& header) {
     for (const ConnectionId id : dialled_) {
-        if (connections_.at(id).connection->on_reset(now, datagram)) return;
+        if (connections_.at(id).connection->impl_->on_reset(now, datagram)) return;
     }
     if (!resets_ || max_connections_ == 0 || replies_.size() >= kMaxResets) return;
     const auto reset = resets_->answer(now, header.destination, datagram.data);
     if (reset) replies_.push_back({datagram.local, datagram.remote, {reset->begin(), reset->end()}});
 }
 
-std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
+std::optional<Opening> Endpoint::Impl::opening_of(std::span<const std::byte> datagram) const {
     if (wire::is_long_header(datagram) || datagram.size() < wire::kShortHeaderBytes + wire::kTagBytes)
         return std::nullopt;
     const auto header = wire::parse_short_header(datagram);
     const auto it = header ? connections_.find(header->destination) : connections_.end();
-    return it == connections_.end() ? std::nullopt : it->second.connection->opening_of(*header);
+    return it == connections_.end() ? std::nullopt : it->second.connection->impl_->opening_of(*header);
 }
 
-void Endpoint::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
-    if (connection->role() != Role::server || was_connected || !connection->connected()) return;
-    std::erase(half_open_, connection->setup().local);
+void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connection>& connection, bool was_connected) {
+    if (connection->impl_->setup().role != Role::server || was_connected || !connection->impl_->connected()) return;
+    std::erase(half_open_, connection->impl_->setup().local);
     if (connections_.size() - half_open_.size() > max_connections_) {
-        connection->refuse(now, "the server has as many connections as it takes; try again later");
+        connection->impl_->refuse(now, "the server has as many connections as it takes; try again later");
     } else {
         accepted_.push_back(connection);
     }
 }
 
-bool Endpoint::make_room(Instant now, const Address& remote) {
+bool Endpoint::Impl::make_room(Instant now, const Address& remote) {
     const auto host_of = [this](ConnectionId id) -> const Address& {
-        return connections_.at(id).connection->setup().remote_address;
+        return connections_.at(id).connection->impl_->setup().remote_address;
     };
     const auto same_host = [&](ConnectionId id) {
         return std::ranges::equal(host_part(host_of(id)), host_part(remote));
@@ -205,12 +205,12 @@ bool Endpoint::make_room(Instant now, const Address& remote) {
         static_cast<std::size_t>(std::ranges::count_if(half_open_, same_host)) >= kMaxHalfOpenPerHost;
     if (!host_full && half_open_.size() < kMaxHalfOpen) return true;
     const auto oldest = host_full ? std::ranges::find_if(half_open_, same_host) : half_open_.begin();
-    if (now - connections_.at(*oldest).connection->started() < kHalfOpenGrace) return false;
+    if (now - connections_.at(*oldest).connection->impl_->started() < kHalfOpenGrace) return false;
     remove(*oldest);
     return true;
 }
 
-void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
+void Endpoint::Impl::on_hello(Instant now, const RxDatagram& datagram) {
     const auto header = wire::parse_long_header(datagram.data);
     if (!header || max_connections_ == 0) return;
     if (header->type == wire::LongType::version_negotiation || header->type == wire::LongType::retry) return;
@@ -237,18 +237,18 @@ void Endpoint::on_hello(Instant now, const RxDatagram& datagram) {
                                       .remote_address = datagram.remote,
                                       .address_proved = !keyed});
     try {
-        by_original_.emplace(original, connection->setup().local);
-        half_open_.push_back(connection->setup().local);
-        connection->handle_datagram(now, datagram);
+        by_original_.emplace(original, connection->impl_->setup().local);
+        half_open_.push_back(connection->impl_->setup().local);
+        connection->impl_->handle_datagram(now, datagram);
     } catch (const std::exception&) {
-        return remove(connection->setup().local);  // as if it had been lost: its next copy may find more room
+        return remove(connection->impl_->setup().local);  // as if it had been lost: its next copy may find more room
     }
     // Damaged on the way: what was taken from its header may be wrong, and the next copy must find a clean slate.
-    if (!connection->heard()) return remove(connection->setup().local);
+    if (!connection->impl_->heard()) return remove(connection->impl_->setup().local);
     if (keyed) proofs_->remember(original);
 }
 
-void Endpoint::reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header) {
+void Endpoint::Impl::reply_retry(Instant now, const RxDatagram& datagram, const wire::LongHeader& header) {
     if (replies_.size() >= kMaxReplies) return;
     const auto cookie = cookies_.make(now, datagram.remote, header.destination);
     wire::LongHeader retry;
@@ -264,7 +264,7 @@ void Endpoint::reply_retry(Instant now, const RxDatagram& datagram, const wire::
     replies_.push_back(std::move(reply));
 }
 
-void Endpoint::reply_versions(const RxDatagram& datagram, const wire::LongHeader& header) {
+void Endpoint::Impl::reply_versions(const RxDatagram& datagram, const wire::LongHeader& header) {
     if (replies_.size() >= kMaxReplies) return;
     wire::LongHeader answer;
     answer.type = wire::LongType::version_negotiation;
@@ -281,7 +281,7 @@ void Endpoint::reply_versions(const RxDatagram& datagram, const wire::LongHeader
 
 // --- datagrams out, timers
 
-std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+std::optional<Transmit> Endpoint::Impl::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
     while (!replies_.empty()) {
         const Reply reply = std::move(replies_.front());
         replies_.pop_front();
@@ -297,15 +297,15 @@ std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_seg
         if (it == connections_.end()) continue;
         Entry& entry = it->second;
         try {
-            if (auto t = entry.connection->poll_transmit(now, max_segments, out)) {
+            if (auto t = entry.connection->impl_->poll_transmit(now, max_segments, out)) {
                 ready_.push_back(id);
                 return t;
             }
         } catch (const std::exception& failed) {
-            entry.connection->give_up(now, failed);
+            entry.connection->impl_->give_up(now, failed);
         }
         entry.queued = false;
-        if (entry.connection->drained() && !entry.told) {
+        if (entry.connection->impl_->drained() && !entry.told) {
             remove(id);
         } else {
             file_deadline(id, entry);
@@ -314,35 +314,65 @@ std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_seg
     return std::nullopt;
 }
 
-std::optional<Instant> Endpoint::poll_timeout() const {
+std::optional<Instant> Endpoint::Impl::poll_timeout() const {
     if (timers_.empty()) return std::nullopt;
     return timers_.begin()->first;
 }
 
-void Endpoint::handle_timeout(Instant now) {
+void Endpoint::Impl::handle_timeout(Instant now) {
     while (!timers_.empty() && timers_.begin()->first <= now) {
         const ConnectionId id = timers_.begin()->second;
         timers_.erase(timers_.begin());
         Entry& entry = connections_.at(id);
         entry.deadline.reset();
         try {
-            entry.connection->handle_timeout(now);
+            entry.connection->impl_->handle_timeout(now);
         } catch (const std::exception& failed) {
-            entry.connection->give_up(now, failed);
+            entry.connection->impl_->give_up(now, failed);
         }
     }
 }
 
-void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
+void Endpoint::Impl::on_datagram_too_large(Instant now, const Transmit& refused) {
     const auto it = connections_.find(refused.connection);
     if (it == connections_.end()) return;
-    it->second.connection->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
+    it->second.connection->impl_->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
 }
 
-void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
+void Endpoint::Impl::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
     const auto it = connections_.find(refused.connection);
     if (it == connections_.end()) return;
-    it->second.connection->on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
+    it->second.connection->impl_->on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
 }
+
+// --- the public face
+
+Endpoint::Endpoint(EndpointDeps deps, TransportConfig config)
+    : impl_(std::make_unique<Impl>(deps, std::move(config))) {}
+Endpoint::~Endpoint() = default;
+
+void Endpoint::listen(std::size_t max_connections) { impl_->listen(max_connections); }
+std::shared_ptr<Connection> Endpoint::connect(Instant now, std::vector<PathAddresses> ways) {
+    return impl_->connect(now, std::move(ways));
+}
+std::shared_ptr<Connection> Endpoint::accept() { return impl_->accept(); }
+void Endpoint::handle_datagram(Instant now, const RxDatagram& datagram) { impl_->handle_datagram(now, datagram); }
+std::optional<Opening> Endpoint::opening_of(std::span<const std::byte> datagram) const {
+    return impl_->opening_of(datagram);
+}
+void Endpoint::handle_timeout(Instant now) { impl_->handle_timeout(now); }
+std::optional<Transmit> Endpoint::poll_transmit(Instant now, std::size_t max_segments, std::span<std::byte> out) {
+    return impl_->poll_transmit(now, max_segments, out);
+}
+std::optional<Instant> Endpoint::poll_timeout() const { return impl_->poll_timeout(); }
+void Endpoint::on_datagram_too_large(Instant now, const Transmit& refused) {
+    impl_->on_datagram_too_large(now, refused);
+}
+void Endpoint::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
+    impl_->on_no_way(now, refused, std::move(why), may_pass);
+}
+std::shared_ptr<Connection> Endpoint::poll_touched() { return impl_->poll_touched(); }
+std::size_t Endpoint::connection_count() const noexcept { return impl_->connection_count(); }
+std::size_t Endpoint::half_open_count() const noexcept { return impl_->half_open_count(); }
 
 }  // namespace udtx::proto

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "crypto/packet_key.hpp"
-#include "crypto/provider.hpp"
-#include "proto/types.hpp"
 #include "recovery/ack_tracker.hpp"
 #include "recovery/loss_recovery.hpp"
 #include "stream/reassembler.hpp"
 #include "stream/send_stream.hpp"
+#include "udtx/core/crypto.hpp"
+#include "udtx/core/event.hpp"
 #include "wire/cursor.hpp"
 #include "wire/header.hpp"
 

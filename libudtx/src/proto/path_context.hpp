@@ -20,30 +20,11 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/congestion.hpp"
+#include "udtx/core/path.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::proto {
-
-/// How we, who dial, want a path to be used.
-struct PathOptions {
-    bool standby = false;  ///< only for when no other path works
-    double weight = 1.0;   ///< share of the data, for the scheduler `weighted`
-    std::uint32_t interface_index = 0;
-};
-
-/// Where a path goes.
-struct PathAddresses {
-    Address local;  ///< Family::none: as the routes say; the port is the socket's
-    Address remote;
-    PathOptions options;
-    /// A datagram that came `at` our address from `peer` may have come this way. Where one of the two does not name our
-    /// address (the routes decide; a socket that is not told), the peer's has to do.
-    [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
-        const bool unknown = local.family == Address::Family::none || at.family == Address::Family::none;
-        return remote == peer && (unknown || (local.family == at.family && local.ip == at.ip));
-    }
-};
 
 // An interval of arrivals measures no burst of the sender's.
 static_assert(probing::kLeastInterval == 2 * congestion::Pacer::kBurst);

@@ -10,17 +10,23 @@
 #include <vector>
 
 #include "base/range_set.hpp"
-#include "proto/connection_types.hpp"
-#include "proto/types.hpp"
 #include "recovery/sent_packet.hpp"
 #include "stream/recv_stream.hpp"
 #include "stream/send_stream.hpp"
 #include "stream/write_ahead.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/event.hpp"
+#include "udtx/core/stream.hpp"
 #include "udtx/scheduler.hpp"
 #include "wire/codec.hpp"
 
 namespace udtx::proto {
+
+struct StreamCounters {
+    std::uint64_t bytes_sent = 0;  ///< payload, first transmissions
+    std::uint64_t bytes_resent = 0;
+    std::uint64_t bytes_received = 0;  ///< payload, each byte once
+};
 
 /// Order of calls: set_peer_limits() once, before any frame is filled; then anything.
 class StreamTable {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "crypto/provider.hpp"
 #include "crypto/reset_token.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/crypto.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::proto {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <span>
 
-#include "base/chunk.hpp"
 #include "base/range_set.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::stream {

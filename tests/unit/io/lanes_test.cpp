@@ -4,10 +4,11 @@
 #include <random>
 #include <utility>
 
+#include "crypto/packet_key.hpp"
 #include "io/resolve.hpp"
 #include "openssl/provider.hpp"
-#include "proto/lane_work.hpp"
 #include "test/catch.hpp"
+#include "udtx/core/lane_work.hpp"
 #include "wire/header.hpp"
 
 using namespace udtx;

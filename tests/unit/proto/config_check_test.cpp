@@ -1,4 +1,4 @@
-#include "proto/config_check.hpp"
+#include "udtx/core/config_check.hpp"
 
 #include <functional>
 #include <memory>

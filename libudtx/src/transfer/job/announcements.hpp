@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/job/asked_for.hpp"
 #include "transfer/job_report.hpp"
@@ -18,6 +17,7 @@
 #include "transfer/landing/receive_ops.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/pieces/piece_assembler.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

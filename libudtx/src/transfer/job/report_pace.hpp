@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "proto/connection.hpp"
+#include "udtx/core/connection.hpp"
 
 namespace udtx::transfer {
 

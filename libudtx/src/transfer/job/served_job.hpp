@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "proto/types.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/job/pull_request.hpp"
@@ -17,6 +16,7 @@
 #include "transfer/job/send_job.hpp"
 #include "transfer/message/message_reader.hpp"
 #include "transfer/pieces/early_data.hpp"
+#include "udtx/core/event.hpp"
 #include "udtx/rate.hpp"
 
 namespace udtx::transfer {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "transfer/pieces/early_data.hpp"
 #include "transfer/pieces/piece_map.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx::transfer {
 

@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "base/chunk.hpp"
 #include "transfer/bounded_queue.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/message_writer.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/core/chunk.hpp"
 
 namespace udtx::transfer {
 

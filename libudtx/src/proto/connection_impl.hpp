@@ -1,4 +1,4 @@
-// One connection: a pure state machine. See the order of calls on the class.
+// What a connection is made of.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,8 @@
 #include <span>
 #include <string>
 
-#include "base/chunk.hpp"
-#include "base/rng.hpp"
 #include "congestion/coupling.hpp"
 #include "crypto/key_schedule.hpp"
-#include "crypto/provider.hpp"
-#include "proto/connection_types.hpp"
 #include "proto/experiment.hpp"
 #include "proto/handshake_layer.hpp"
 #include "proto/hold_meter.hpp"
@@ -25,43 +21,18 @@
 #include "proto/stream_table.hpp"
 #include "proto/stream_watch.hpp"
 #include "proto/transport_parameters.hpp"
-#include "proto/types.hpp"
 #include "udtx/config.hpp"
+#include "udtx/core/connection.hpp"
+#include "udtx/core/datagram.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "udtx/scheduler.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::proto {
 
-/// What an endpoint and its connections are given; all of it outlives them.
-struct EndpointDeps {
-    crypto::Provider* provider = nullptr;
-    crypto::HandshakeFactory* handshakes = nullptr;
-    Rng* rng = nullptr;
-    /// AEAD speed on this machine, bytes/s by cipher; the handshake picks the one whose slower end is fastest.
-    double aes_gcm_speed = 1.0;
-    double chacha20_speed = 1.0;
-    /// Derived from a key that both ends share: the cookie's round trip is spared (crypto/hello_proof.hpp). nullopt: a
-    /// cookie always.
-    std::optional<crypto::Secret> hello_key{};
-    /// Derived from a key that outlives the process: by it a server that was started anew shows its old clients that
-    /// their connections are gone (crypto/reset_token.hpp). nullopt: it keeps silent.
-    std::optional<crypto::Secret> reset_key{};
-    /// Lanes that take part in the cipher work. Not 0: established connections hand out batches that are still to be
-    /// sealed (Transmit::key).
-    std::size_t lanes = 0;
-    /// For our own tests and experiments; null: none.
-    const Experiment* experiment = nullptr;
-};
-
-/// Order of calls, for the driver:
-///   1. After any call below (handle_*, or an application call), poll until dry: poll_event(), then poll_transmit()
-///      until nullopt, then set the timer to poll_timeout().
-///   2. When the timer fires: handle_timeout(now), then as 1. `now` never goes backwards.
-/// The application's calls (streams, close) may come at any time between those, on the same thread.
-class Connection {
+/// The driver's calls come from the Endpoint, the application's by way of the Connection, which says what they mean.
+class UDTX_LOCAL Connection::Impl {
   public:
-    using ReadResult = proto::ReadResult;
-
     struct Setup {
         Role role = Role::client;
         ConnectionId local;     ///< ours, in packets that come to us
@@ -76,10 +47,10 @@ class Connection {
         /// Called whenever this connection may have something to be polled for.
         std::function<void()> on_touched{};
     };
-    Connection(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now);
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
-    ~Connection();
+    Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now);
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl();
 
     // --- driver side
     void handle_datagram(Instant now, const RxDatagram& datagram);
@@ -106,61 +77,40 @@ class Connection {
 
     // --- application side
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    /// Bytes that write() would take now without growing what is not acknowledged beyond TransportConfig::send_buffer
-    /// and `unacked`, or what waits to be sent beyond use.
-    [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked = UINT64_MAX);
-    /// Memory of the streams' bytes: of the peer's those that nobody has read, of ours those that it has not
-    /// acknowledged.
+    [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked);
     [[nodiscard]] std::uint64_t held_bytes() const { return streams_.held_bytes(); }
-    /// Queues a chunk (all of it, even beyond the capacity). The chunk is held until acknowledged.
     Result<void> write(StreamId id, Chunk chunk);
-    /// No more bytes will be written; carries the final size.
     Result<void> finish(StreamId id);
-    /// Ordered: copies up to out.size() in-order bytes; `end` is true when the stream's end was reached. After a
-    /// Readable event, read until 0 bytes come: the next event comes only then.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    /// Placed: where the pieces go. What came before it was set is handed over at once.
-    void set_placed_sink(PlacedSink* sink);
-    /// Placed: `bytes` handed over before have left memory (written to disk): credit for as many new ones.
+    void set_placed_sink(PlacedSink* sink) { streams_.set_sink(sink); }
     void release_placed(StreamId id, std::uint64_t bytes);
     void reset_stream(StreamId id, std::uint64_t code);
     void stop_receiving(StreamId id, std::uint64_t code);
-    /// Application close. What was not acknowledged is given up; use StreamDelivered to know.
     void close(Instant now, std::uint64_t code, std::string reason);
-    /// The endpoint has no room for one more: closes with a transport code, as Endpoint::listen() promised.
     void refuse(Instant now, std::string message);
-    /// What it needs, such as memory, is not to be had: refuses, at once or as soon as there is memory for that.
-    /// Nothing that comes is looked at any more, for the last datagram may have been taken in by half.
     void give_up(Instant now, const std::exception& lack) noexcept;
-    /// The end that dialled, once connected: asks for one more path between these addresses; of `local` no more than
-    /// the host need be set. Event PathChanged tells what becomes of it.
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
-    /// Gives a path up for good; another one must be there to carry on.
     Result<void> remove_path(Instant now, PathId id);
-    /// Changes the cap of what leaves: ours ...
     void set_max_rate(Rate rate);
-    /// ... and what the peer wants to receive at most, which it said in the handshake first.
     void set_peer_rate(Rate rate);
 
     [[nodiscard]] bool connected() const noexcept { return state_ == State::established; }
-    [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }  ///< may be destroyed
+    [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }
     [[nodiscard]] ConnectionStats stats() const;
     [[nodiscard]] const Address& remote() const noexcept { return paths_.first().remote; }
-    /// See crypto::Handshake::peer_key(); empty before the connection is established.
     [[nodiscard]] std::span<const std::byte> peer_key() const noexcept { return peer_key_; }
-    [[nodiscard]] Role role() const noexcept { return setup_.role; }
+    [[nodiscard]] ConnectionId remote_id() const noexcept { return handshake_.remote_id(); }
     [[nodiscard]] Instant started() const noexcept { return started_; }
-    /// Something authentic has come from the peer.
     [[nodiscard]] bool heard() const noexcept { return handshake_.heard(); }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
-    /// The endpoint is done with this connection; whoever still holds it may ask, but nothing moves any more.
+    /// The endpoint is done with this connection.
     void forget_owner() noexcept { setup_.on_touched = nullptr; }
 
   private:
     static constexpr int kCloseRepeats = 3;
     enum class State : std::uint8_t { handshaking, established, closing, drained };
 
-    // connection.cpp
+    // connection_life.cpp
     void touch() const;
     void fail(Instant now, const Error& error);
     [[nodiscard]] bool may_be_fast() const;

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "udtx/export.hpp"
+
 namespace udtx {
 
 class Chunk {
@@ -16,7 +18,7 @@ class Chunk {
     Chunk(std::shared_ptr<std::byte[]> memory, std::size_t size)
         : memory_(std::move(memory)), size_(size), allocated_(size) {}
     /// Own copy of `bytes`.
-    [[nodiscard]] static Chunk copy_of(std::span<const std::byte> bytes);
+    [[nodiscard]] UDTX_EXPORT static Chunk copy_of(std::span<const std::byte> bytes);
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// Bytes of memory that it holds.
@@ -35,7 +37,7 @@ class Chunk {
 
 /// Recycles blocks of one size that begin pages, so that a transfer does not fault in fresh pages for every megabyte.
 /// Thread-safe; chunks may outlive the pool.
-class ChunkPool {
+class UDTX_EXPORT ChunkPool {
   public:
     /// Keeps at most `max_idle` unused blocks.
     ChunkPool(std::size_t block_bytes, std::size_t max_idle);

@@ -1,4 +1,5 @@
-// Randomness is handed in: the real source in io/, a seeded one in the simulator.
+// Randomness is handed in: the operating system's in a program, a seeded one in a simulator. Its bytes become packet
+// numbers that are left out, challenges and connection ids: outside of simulators they must not be guessed.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +7,11 @@
 #include <cstring>
 #include <span>
 
+#include "udtx/export.hpp"
+
 namespace udtx {
 
-class Rng {
+class UDTX_EXPORT Rng {
   public:
     virtual ~Rng() = default;
     virtual void fill(std::span<std::byte> out) = 0;

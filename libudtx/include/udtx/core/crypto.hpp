@@ -1,4 +1,5 @@
-// What the core needs of a cryptographic library. Implemented by openssl/.
+// What the core needs of a cryptographic library. Whoever has the sessions of udtx/session.hpp has OpenSSL's; a program
+// that brings its own hands it to an Endpoint. All calls but those of an Aead come on the protocol thread.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -22,10 +24,10 @@ inline constexpr std::size_t kTagBytes = 16;
 using Secret = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, kIvBytes>;
 
-[[nodiscard]] std::string_view to_string(Cipher cipher) noexcept;
+[[nodiscard]] UDTX_EXPORT std::string_view to_string(Cipher cipher) noexcept;
 
 /// One key of one direction. Not thread-safe; contexts are reused between calls.
-class Aead {
+class UDTX_EXPORT Aead {
   public:
     virtual ~Aead() = default;
     /// Seals `packet[header_bytes, size - tag)` in place and fills the last kTagBytes; the header is associated data.
@@ -34,7 +36,12 @@ class Aead {
     [[nodiscard]] virtual bool open(const Nonce& nonce, std::span<std::byte> packet, std::size_t header_bytes) = 0;
 };
 
-class Provider {
+/// A key of the library's own in one direction, with an Aead for the protocol thread and one for each lane.
+struct PacketKey;
+/// Shared with lanes, which may still work with a key that the connection has left behind.
+using PacketKeyPtr = std::shared_ptr<const PacketKey>;
+
+class UDTX_EXPORT Provider {
   public:
     virtual ~Provider() = default;
     [[nodiscard]] virtual std::unique_ptr<Aead> make_aead(Cipher cipher, std::span<const std::byte> key) = 0;
@@ -46,7 +53,7 @@ class Provider {
 
 /// TLS 1.3 as a byte-stream machine: bytes of CRYPTO frames in, bytes for CRYPTO frames out.
 /// Order: [start on the client] provide/take_output until complete(); then export_secret and peer_parameters.
-class Handshake {
+class UDTX_EXPORT Handshake {
   public:
     virtual ~Handshake() = default;
     /// Feeds in-order handshake bytes (empty to start a client). authentication or protocol error: fatal.
@@ -65,7 +72,7 @@ class Handshake {
 /// Creates handshakes with the credentials that the tool was given. `parameters` are our encoded transport
 /// parameters. On a server they may depend on the client's: `select` is called with the client's as soon as they are
 /// known and returns ours.
-class HandshakeFactory {
+class UDTX_EXPORT HandshakeFactory {
   public:
     virtual ~HandshakeFactory() = default;
     virtual std::unique_ptr<Handshake> make_client(std::vector<std::byte> parameters) = 0;

@@ -1,0 +1,216 @@
+// Two endpoints over two queues in virtual time, by what is installed of the core and nothing else.
+#include "udtx/core/endpoint.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "plain_crypto.hpp"
+#include "test/catch.hpp"
+#include "udtx/core/config_check.hpp"
+#include "udtx/core/lane_work.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::proto;
+
+namespace {
+
+constexpr Duration kDelay = 10ms;
+
+class Numbers final : public Rng {
+  public:
+    explicit Numbers(std::uint64_t seed) : state_(seed) {}
+    void fill(std::span<std::byte> out) override {
+        for (std::byte& b : out) {
+            state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+            b = static_cast<std::byte>(state_ >> 56U);
+        }
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+Address address(std::uint8_t last) {
+    Address a;
+    a.family = Address::Family::v4;
+    a.ip = {10, 0, 0, last};
+    a.port = 7000;
+    return a;
+}
+
+std::vector<std::byte> some_bytes(std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * i % 251);
+    return bytes;
+}
+
+/// Keeps what comes to a placed stream by its place.
+struct Sink final : PlacedSink {
+    void on_placed(StreamId /*id*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        if (got.size() < offset + bytes.size()) got.resize(offset + bytes.size());
+        std::ranges::copy(bytes, got.begin() + static_cast<std::ptrdiff_t>(offset));
+        fresh += bytes.size();
+    }
+    std::vector<std::byte> got;
+    std::uint64_t fresh = 0;
+};
+
+struct Packet {
+    Instant at;
+    std::vector<std::byte> bytes;
+};
+
+/// One endpoint, what is on its way to it, and an application: a client sends `bytes` on one stream, a server takes
+/// what comes.
+class Host {
+  public:
+    Host(std::uint8_t last, const TransportConfig& config, std::size_t lanes)
+        : address_(address(last)),
+          rng_(last),
+          lanes_(lanes),
+          endpoint_({.provider = &provider_, .handshakes = &handshakes_, .rng = &rng_, .lanes = lanes}, config) {}
+
+    void turn(Instant now, Host& peer) {
+        while (!on_way_.empty() && on_way_.front().at <= now) {
+            RxDatagram datagram{.local = address_,
+                                .remote = peer.address_,
+                                .data = on_way_.front().bytes,
+                                .received = on_way_.front().at};
+            if (const auto opening = endpoint_.opening_of(datagram.data)) open_packet(*opening, datagram, lanes_);
+            endpoint_.handle_datagram(now, datagram);
+            on_way_.pop_front();
+        }
+        if (const auto due = endpoint_.poll_timeout(); due && *due <= now) endpoint_.handle_timeout(now);
+        bool any = true;
+        while (any) {
+            any = false;
+            while (const auto touched = endpoint_.poll_touched()) {
+                while (const auto event = touched->poll_event()) on_event(now, *touched, *event);
+                any = true;
+            }
+            while (const auto accepted = endpoint_.accept()) {
+                accepted->set_placed_sink(&sink);
+                while (const auto event = accepted->poll_event()) on_event(now, *accepted, *event);
+                any = true;
+            }
+            while (const auto t = endpoint_.poll_transmit(now, 16, buffer_)) {
+                const auto batch = std::span(buffer_).first(t->size);
+                if (t->key) seal_batch(*t, batch, lanes_);
+                for (std::size_t at = 0; at < t->size; at += t->segment) {
+                    const auto one = batch.subspan(at, std::min(t->segment, t->size - at));
+                    peer.on_way_.push_back({now + kDelay, {one.begin(), one.end()}});
+                }
+                any = true;
+            }
+        }
+    }
+    [[nodiscard]] Instant next(Instant otherwise) const {
+        const Instant due = endpoint_.poll_timeout().value_or(otherwise);
+        return std::min(due, on_way_.empty() ? otherwise : on_way_.front().at);
+    }
+    [[nodiscard]] Endpoint& endpoint() { return endpoint_; }
+
+    std::vector<std::byte> bytes;  ///< client: to be sent
+    StreamKind kind = StreamKind::ordered;
+    std::vector<std::byte> taken;  ///< server: of an ordered stream
+    Sink sink;
+    std::optional<CloseReason> closed;
+
+  private:
+    void on_event(Instant now, Connection& connection, const Event& event) {
+        if (const auto* opened = std::get_if<event::StreamOpened>(&event)) stream_ = opened->id;
+        if (std::holds_alternative<event::Connected>(event) && connection.role() == Role::client) {
+            stream_ = connection.open_stream(kind).value();
+            send(connection);
+        } else if (std::holds_alternative<event::Writable>(event)) {
+            send(connection);
+        } else if (const auto* readable = std::get_if<event::Readable>(&event)) {
+            std::array<std::byte, 4096> part{};
+            for (auto got = connection.read(readable->id, part); got.bytes > 0;
+                 got = connection.read(readable->id, part)) {
+                taken.insert(taken.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got.bytes));
+            }
+        } else if (std::holds_alternative<event::StreamDelivered>(event)) {
+            if (connection.role() == Role::client) connection.close(now, 0, "done");
+        } else if (const auto* end = std::get_if<event::Closed>(&event)) {
+            closed = end->reason;
+            connection.set_placed_sink(nullptr);
+        }
+        if (sink.fresh > 0 && connection.connected()) connection.release_placed(stream_, std::exchange(sink.fresh, 0));
+    }
+    void send(Connection& connection) {
+        while (sent_ < bytes.size()) {
+            const auto most = std::min<std::uint64_t>(connection.write_capacity(stream_), bytes.size() - sent_);
+            if (most == 0) return;
+            REQUIRE(connection.write(stream_, Chunk::copy_of(std::span(bytes).subspan(sent_, most))).ok());
+            sent_ += most;
+        }
+        if (!std::exchange(finished_, true)) REQUIRE(connection.finish(stream_).ok());
+    }
+
+    Address address_;
+    Numbers rng_;
+    std::size_t lanes_;
+    plain::Provider provider_;
+    plain::HandshakeFactory handshakes_;
+    Endpoint endpoint_;
+    std::deque<Packet> on_way_;
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(65000);
+    StreamId stream_;
+    std::size_t sent_ = 0;
+    bool finished_ = false;
+};
+
+struct Pair {
+    explicit Pair(const TransportConfig& config = {}, std::size_t lanes = 0)
+        : client(1, config, lanes), server(2, config, lanes) {
+        server.endpoint().listen(4);
+    }
+    /// Until both ends are closed.
+    void run() {
+        Instant now(1s);
+        const Instant last = now + 60s;
+        const auto connection = client.endpoint().connect(now, address(2));
+        while (now < last && !(client.closed && server.closed)) {
+            client.turn(now, server);
+            server.turn(now, client);
+            now = std::max(now + 1us, std::min(client.next(last), server.next(last)));
+        }
+        REQUIRE(client.closed);
+        REQUIRE(server.closed);
+        stats = connection->stats();
+    }
+    Host client;
+    Host server;
+    ConnectionStats stats;
+};
+
+}  // namespace
+
+TEST_CASE("two endpoints exchange an ordered stream") {
+    Pair pair;
+    pair.client.bytes = some_bytes(300'000);
+    pair.run();
+    CHECK(pair.client.closed->orderly());
+    CHECK(pair.server.closed->by_peer);
+    CHECK(pair.server.taken == pair.client.bytes);
+    CHECK(pair.stats.paths.at(0).min_rtt >= 2 * kDelay);
+}
+
+TEST_CASE("two endpoints exchange a placed stream, with a lane's help") {
+    Pair pair({}, 1);
+    pair.client.bytes = some_bytes(300'000);
+    pair.client.kind = StreamKind::placed;
+    pair.run();
+    CHECK(pair.client.closed->orderly());
+    CHECK(pair.server.sink.got == pair.client.bytes);
+}
+
+TEST_CASE("a configuration is checked by what is public, too") {
+    TransportConfig config;
+    CHECK(check(config).ok());
+    config.max_paths = 0;
+    CHECK(check(config).error().message.find("max_paths") != std::string::npos);
+}
