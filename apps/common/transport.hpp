@@ -1,61 +1,11 @@
-// Everything below a transfer, made from what the user set: keys, randomness, socket, protocol thread.
+// The library's owner of the protocol thread, by the name that the tools know it by.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <vector>
-
-#include "io/driver.hpp"
-#include "io/endpoint_deps.hpp"
-#include "os/thread_time.hpp"
-#include "udtx/config.hpp"
-#include "udtx/core/event.hpp"
-#include "udtx/credentials.hpp"
-#include "udtx/result.hpp"
-#include "udtx/time.hpp"
+#include "io/protocol_thread.hpp"
 
 namespace udtx::apps {
 
-/// So long the peer is given to hear of a close, where it may not have been heard of otherwise.
-inline constexpr Duration kDrainAtMost = std::chrono::milliseconds(300);
-
-/// Order of calls: make() and open() of the driver, or make_open(), what the driver is to do, start(), then stop().
-/// Destroy it after everything that holds a Waker.
-class Transport {
-  public:
-    /// What takes a few milliseconds and needs no key, once a process. make() does it if nobody had the time before.
-    static void prepare();
-    static Result<std::unique_ptr<Transport>> make(const Credentials& credentials, const TransportConfig& config,
-                                                   const io::Driver::Options& options = {});
-    /// For the side that dials: with a socket that reaches `ways`; those that it cannot reach are taken out.
-    static Result<std::unique_ptr<Transport>> make_open(const Credentials& credentials, const TransportConfig& config,
-                                                        const io::Driver::Options& options,
-                                                        std::vector<proto::PathAddresses>& ways);
-    ~Transport();
-    Transport(const Transport&) = delete;
-    Transport& operator=(const Transport&) = delete;
-
-    [[nodiscard]] io::Driver& driver() noexcept { return driver_; }
-    /// Runs the driver on a thread of its own.
-    void start();
-    /// What the driver's thread has needed so far; any thread.
-    [[nodiscard]] Duration thread_time() const;
-    /// Lets closes reach the peers for at most `at_most`, then ends the thread. May be repeated.
-    void stop(Duration at_most);
-
-  private:
-    Transport(std::unique_ptr<io::EndpointDeps> deps, const TransportConfig& config,
-              const io::Driver::Options& options);
-
-    std::unique_ptr<io::EndpointDeps> deps_;
-    io::Driver driver_;
-    std::thread thread_;
-    mutable std::mutex mutex_;  // guards what follows
-    std::optional<ThreadTime> thread_time_;
-};
+using Transport = io::ProtocolThread;
+using io::kDrainAtMost;
 
 }  // namespace udtx::apps

@@ -19,12 +19,6 @@ std::string loss_text(double share) {
 
 }  // namespace
 
-std::string host_text(const Address& address) {
-    if (address.family == Address::Family::none) return "any address";
-    const std::string text = to_string(address);
-    return text.substr(0, text.rfind(':'));
-}
-
 void PathMeters::sample(Duration now, const ConnectionStats& stats) {
     const auto is_there = [&](const auto& item) {
         return std::any_of(stats.paths.begin(), stats.paths.end(),

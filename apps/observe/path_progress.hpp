@@ -12,9 +12,6 @@
 
 namespace udtx::apps {
 
-/// The address without its port, which at our end is the same on all paths: the socket's.
-[[nodiscard]] std::string host_text(const Address& address);
-
 /// Which end we are: the sender of the data knows what was delivered, lost and sent again, the receiver what comes.
 enum class DataEnd { sender, receiver };
 

@@ -25,5 +25,7 @@ struct Address {
 
 /// "192.0.2.1:7000" or "[2001:db8::1]:7000"; "unknown" for Family::none.
 [[nodiscard]] UDTX_EXPORT std::string to_string(const Address& address);
+/// The same without the port; "any address" for Family::none.
+[[nodiscard]] UDTX_EXPORT std::string host_text(const Address& address);
 
 }  // namespace udtx

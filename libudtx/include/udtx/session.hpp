@@ -37,8 +37,9 @@ namespace proto {
 struct PathAddresses;
 }
 namespace io {
+class AcceptQueue;
+class ProtocolThread;
 class SessionState;
-class SessionThread;
 class StreamHandle;
 }  // namespace io
 
@@ -101,11 +102,11 @@ class UDTX_EXPORT Session {
 
   private:
     friend class Listener;
-    Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state,
+    Session(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::SessionState> state,
             std::vector<Address> dialled);
     static Result<Session> connect(const Credentials& credentials, const TransportConfig& config,
-                                   std::vector<proto::PathAddresses> ways, std::vector<Address> dialled);
-    std::shared_ptr<io::SessionThread> thread_;
+                                   std::vector<proto::PathAddresses> ways, bool several, std::vector<Address> dialled);
+    std::shared_ptr<io::ProtocolThread> thread_;
     std::shared_ptr<io::SessionState> state_;
     std::vector<Address> dialled_;  // the host's addresses, in order of preference; empty: the peer dialled
 };
@@ -126,8 +127,9 @@ class UDTX_EXPORT Listener {
     void close();
 
   private:
-    explicit Listener(std::shared_ptr<io::SessionThread> thread);
-    std::shared_ptr<io::SessionThread> thread_;
+    Listener(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::AcceptQueue> queue);
+    std::shared_ptr<io::ProtocolThread> thread_;
+    std::shared_ptr<io::AcceptQueue> queue_;
 };
 
 }  // namespace udtx

@@ -79,4 +79,10 @@ std::string to_string(const Address& address) {
     return out;
 }
 
+std::string host_text(const Address& address) {
+    if (address.family == Address::Family::none) return "any address";
+    const std::string text = to_string(address);
+    return text.substr(0, text.rfind(':'));
+}
+
 }  // namespace udtx

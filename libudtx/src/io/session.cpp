@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "base/scarcity.hpp"
+#include "io/accept_queue.hpp"
+#include "io/dial.hpp"
 #include "io/path_plan.hpp"
+#include "io/protocol_thread.hpp"
 #include "io/resolve.hpp"
 #include "io/session_state.hpp"
-#include "io/session_thread.hpp"
 
 namespace udtx {
 namespace {
@@ -35,9 +37,39 @@ auto guarded(const Call& call) noexcept -> decltype(call()) {
     }
 }
 
-bool another_address_may_help(ErrorCode code) {
-    return code == ErrorCode::network || code == ErrorCode::no_route || code == ErrorCode::udp_blocked ||
-           code == ErrorCode::timeout;
+/// A thread made by `make`, and started. The event loop and the thread say by an exception that there is no descriptor
+/// or no thread to be had.
+template <class Make>
+Result<std::shared_ptr<io::ProtocolThread>> started(const Make& make) {
+    try {
+        auto made = make();
+        if (!made) return made.error();
+        auto thread = io::ProtocolThread::share(std::move(*made));
+        thread->start();
+        return thread;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::network,
+                     "cannot start the session's thread and event loop: " + std::string(failed.what()) +
+                         "; a higher limit of open files or processes (ulimit) may help"};
+    }
+}
+
+using MadeThread = Result<std::unique_ptr<io::ProtocolThread>>;
+
+std::shared_ptr<io::SessionState> dial(io::Driver& driver, std::vector<proto::PathAddresses> ways, bool several) {
+    auto state = std::make_shared<io::SessionState>();
+    const auto dial = std::make_shared<io::Dial>(io::Dial::Setup{
+        .driver = driver,
+        .ways = std::move(ways),
+        .several = several,
+        .handler = state,
+        .connected = [state](proto::Connection& connection,
+                             proto::Waker waker) { state->attach(std::move(waker), connection.remote()); },
+        .log = {}});
+    dial->begin();
+    return state;
 }
 
 }  // namespace
@@ -60,7 +92,7 @@ Result<void> Stream::finish() {
 
 // --- Session
 
-Session::Session(std::shared_ptr<io::SessionThread> thread, std::shared_ptr<io::SessionState> state,
+Session::Session(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::SessionState> state,
                  std::vector<Address> dialled)
     : thread_(std::move(thread)), state_(std::move(state)), dialled_(std::move(dialled)) {}
 
@@ -83,12 +115,9 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
     return guarded([&]() -> Result<Session> {
         const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
         if (!addresses) return addresses.error();
-        Result<Session> session = Error{ErrorCode::network, "no address"};
-        for (const Address& remote : *addresses) {
-            session = connect(credentials, config, {{.local = {}, .remote = remote, .options = {}}}, *addresses);
-            if (session || !another_address_may_help(session.error().code)) break;
-        }
-        return session;
+        std::vector<proto::PathAddresses> ways;
+        for (const Address& remote : *addresses) ways.push_back({.local = {}, .remote = remote, .options = {}});
+        return connect(credentials, config, std::move(ways), false, *addresses);
     });
 }
 
@@ -108,24 +137,22 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
             if (!way) return way.error();
             ways.push_back(*way);
         }
-        return connect(credentials, config, std::move(ways), *addresses);
+        return connect(credentials, config, std::move(ways), true, *addresses);
     });
 }
 
 Result<Session> Session::connect(const Credentials& credentials, const TransportConfig& config,
-                                 std::vector<proto::PathAddresses> ways, std::vector<Address> dialled) {
-    auto thread = io::SessionThread::make(credentials, config,
-                                          [&ways](io::Driver& driver) { return io::open_socket_for(driver, ways); });
+                                 std::vector<proto::PathAddresses> ways, bool several, std::vector<Address> dialled) {
+    std::shared_ptr<io::SessionState> state;
+    auto thread = started([&]() -> MadeThread {
+        auto made = io::ProtocolThread::make_open(credentials, config, {}, ways);
+        if (made) state = dial((*made)->driver(), std::move(ways), several);
+        return made;
+    });
     if (!thread) return thread.error();
-    auto state = (*thread)->connect(ways);
     if (const auto connected = state->wait_connected(); !connected) {
         state->close();
         return connected.error();
-    }
-    if (ways.size() > 1) {
-        const auto stats = state->stats();
-        if (!stats) return stats.error();
-        for (const auto& way : io::other_ways(stats->paths.front(), std::move(ways))) (void)state->add_path(way);
     }
     return Session(std::move(*thread), std::move(state), std::move(dialled));
 }
@@ -175,7 +202,8 @@ Result<PathId> Session::add_path(const PathRequest& path) {
         const auto way = plan(path, dialled_);
         if (!way) return way.error();
         const bool v6 = way->remote.family == Address::Family::v6;
-        if (v6 && thread_->local_address().family == Address::Family::v4) {
+        const auto local = thread_->driver().local_address();
+        if (v6 && local && local->family == Address::Family::v4) {
             return Error{ErrorCode::invalid_argument,
                          "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
         }
@@ -199,13 +227,15 @@ Result<PathEvent> Session::wait_path_event(std::chrono::milliseconds timeout) {
 
 // --- Listener
 
-Listener::Listener(std::shared_ptr<io::SessionThread> thread) : thread_(std::move(thread)) {}
+Listener::Listener(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::AcceptQueue> queue)
+    : thread_(std::move(thread)), queue_(std::move(queue)) {}
 
 Listener::Listener(Listener&&) noexcept = default;
 
 Listener& Listener::operator=(Listener&& other) noexcept {
     if (this != &other) {
         close();
+        queue_ = std::move(other.queue_);
         thread_ = std::move(other.thread_);
     }
     return *this;
@@ -222,31 +252,40 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
         if (!addresses) return addresses.error();
         Error first;
         for (std::size_t i = 0; i < addresses->size(); ++i) {
-            const auto open = [&](io::Driver& driver) { return driver.open((*addresses)[i]); };
-            auto thread = io::SessionThread::make(credentials, config, open);
-            if (thread) {
-                (*thread)->listen(max_connections);
-                return Listener(std::move(*thread));
-            }
+            const auto queue = std::make_shared<io::AcceptQueue>(max_connections);
+            auto thread = started([&]() -> MadeThread {
+                auto made = io::ProtocolThread::make(credentials, config);
+                if (!made) return made;
+                io::Driver& driver = (*made)->driver();
+                if (const auto opened = driver.open((*addresses)[i]); !opened) return opened.error();
+                driver.listen(max_connections, [&driver, queue](proto::Connection& connection) {
+                    return queue->add(driver, connection);
+                });
+                return made;
+            });
+            if (thread) return Listener(std::move(*thread), queue);
             if (i == 0) first = thread.error();
         }
         return first;
     });
 }
 
-Address Listener::local_address() const { return thread_ ? thread_->local_address() : Address{}; }
+Address Listener::local_address() const {
+    const auto address = thread_ ? thread_->driver().local_address() : Address{};
+    return address ? *address : Address{};
+}
 
 Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
     return guarded([&]() -> Result<Session> {
-        if (!thread_) return not_there();
-        auto state = thread_->accept(timeout);
+        if (!queue_) return not_there();
+        auto state = queue_->take(timeout);
         if (!state) return state.error();
         return Session(thread_, std::move(*state), {});
     });
 }
 
 void Listener::close() {
-    if (thread_) thread_->stop_accepting();
+    if (queue_) queue_->close();
 }
 
 }  // namespace udtx

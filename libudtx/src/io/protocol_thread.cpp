@@ -1,0 +1,77 @@
+#include "io/protocol_thread.hpp"
+
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "io/path_plan.hpp"
+
+namespace udtx::io {
+
+void ProtocolThread::prepare() { EndpointDeps::prepare(); }
+
+Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make(const Credentials& credentials,
+                                                             const TransportConfig& config,
+                                                             const Driver::Options& options) {
+    auto deps = EndpointDeps::make(credentials);
+    if (!deps) return deps.error();
+    return std::unique_ptr<ProtocolThread>(new ProtocolThread(std::move(*deps), config, options));
+}
+
+Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make_open(const Credentials& credentials,
+                                                                  const TransportConfig& config,
+                                                                  const Driver::Options& options,
+                                                                  std::vector<proto::PathAddresses>& ways) {
+    auto thread = make(credentials, config, options);
+    if (!thread) return thread;
+    if (const auto opened = open_socket_for((*thread)->driver_, ways); !opened) return opened.error();
+    return thread;
+}
+
+std::shared_ptr<ProtocolThread> ProtocolThread::share(std::unique_ptr<ProtocolThread> thread) {
+    return {thread.release(), [](ProtocolThread* last) {
+                if (last->fork_guard_.forked()) return;
+                last->stop(kDrainAtMost);
+                delete last;
+            }};
+}
+
+ProtocolThread::ProtocolThread(std::unique_ptr<EndpointDeps> deps, const TransportConfig& config,
+                               const Driver::Options& options)
+    : deps_(std::move(deps)), driver_(deps_->view(), config, options) {}
+
+ProtocolThread::~ProtocolThread() { stop(Duration::zero()); }
+
+void ProtocolThread::start() {
+    const auto run = [this] {
+        try {
+            const std::lock_guard lock(mutex_);
+            thread_time_.emplace();
+        } catch (const std::exception&) {
+            // Nobody will know what it needs.
+        }
+        driver_.run();
+        const std::lock_guard lock(mutex_);
+        thread_time_.reset();
+    };
+    try {
+        thread_ = std::thread(run);
+    } catch (const std::system_error& failed) {
+        throw std::system_error(failed.code(),
+                                "no protocol thread (a higher limit of processes may help: ulimit -u, "
+                                "the pids cgroup)");
+    }
+}
+
+Duration ProtocolThread::thread_time() const {
+    const std::lock_guard lock(mutex_);
+    return thread_time_ ? thread_time_->needed() : Duration();
+}
+
+void ProtocolThread::stop(Duration at_most) {
+    if (!thread_.joinable()) return;
+    driver_.stop_when_drained(at_most);
+    thread_.join();
+}
+
+}  // namespace udtx::io
