@@ -153,3 +153,21 @@ TEST_CASE("under a cap over all paths a path of large datagrams gets its turn be
         SIM_CHECK(s, rig.path(0).delivered_bytes > 5'000'000);
     }
 }
+
+TEST_CASE("a receiver that closes at the last byte has acknowledged it, whichever path brought it") {
+    const LinkParams near{.bits_per_second = 50'000'000, .delay = 5ms, .queue_bytes = 200'000};
+    for (const Duration delay : {10ms, 25ms, 60ms}) {
+        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+            LinkParams far = near;
+            far.delay = delay;
+            MultipathRig rig({.name = "close at the last byte", .lines = {near, far, far}, .seed = seed});
+            Scenario& s = rig.scenario();
+            const Bulk bulk = rig.start({.bytes = 3'000'000 + 997 * seed, .close_when_delivered = false});
+            SIM_REQUIRE(s, s.run_until([&] { return bulk.receiver->complete_at().has_value(); }, 20s));
+            s.at(s.elapsed(), "the receiver closes",
+                 [&] { s.server().session().connection->close(s.events().now(), 0, ""); });
+            SIM_REQUIRE(s, s.run_until([&] { return s.client().session().closed.has_value(); }, 30s));
+            SIM_CHECK(s, bulk.sender->delivered_at().has_value());
+        }
+    }
+}

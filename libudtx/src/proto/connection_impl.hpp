@@ -217,6 +217,7 @@ class UDTX_LOCAL Connection::Impl {
     void fill_acks(Instant now, PathContext& p, wire::Writer& out, recovery::SentPacket& packet);
     void fill_ack_elsewhere(Instant now, wire::Writer& out);
     bool write_short_ack(wire::Writer& out);
+    void fill_close(Instant now, const wire::CloseFrame& close, bool acks, wire::Writer& out);
     void fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
                       recovery::SentPacket& packet);
     void fill_shared(wire::Writer& out, recovery::SentPacket& packet);

@@ -12,6 +12,7 @@ using recovery::SentPacket;
 namespace {
 constexpr std::size_t kMaxAckRangesSent = 32;
 constexpr std::size_t kFewAckRanges = 4;
+constexpr std::size_t kCloseBytes = 1 + 1 + 8 + 8;  // a CLOSE frame beside its reason: type, whose code, code, length
 }  // namespace
 
 void Connection::Impl::fill_acks(Instant now, PathContext& p, wire::Writer& out, SentPacket& packet) {
@@ -39,6 +40,20 @@ bool Connection::Impl::write_short_ack(wire::Writer& out) {
     ack_scratch_.count = std::min(ack_scratch_.count, kFewAckRanges);
     ack_scratch_.arrival_count = 0;
     return wire::write_ack(out, ack_scratch_);
+}
+
+/// CLOSE, and before it in the same packet what has come on each path: the peer looks at nothing that comes after it,
+/// and what was not acknowledged by then counts as given up. Each copy says it, for any may be the first to arrive.
+void Connection::Impl::fill_close(Instant now, const wire::CloseFrame& close, bool acks, wire::Writer& out) {
+    const std::size_t reserved = kCloseBytes + close.reason.size();
+    for (const auto& p : paths_.all()) {
+        if (!acks || !p->acks.build(now, kMaxAckRangesSent, ack_scratch_)) continue;
+        const std::size_t start = out.size();
+        if (wire::write_ack(out, ack_scratch_) && out.room() >= reserved) continue;
+        out.rewind(start);
+        if (write_short_ack(out) && out.room() < reserved) out.rewind(start);
+    }
+    (void)wire::write_frame(out, close);
 }
 
 void Connection::Impl::fill_control(PathContext& p, wire::Writer& out, SentPacket& packet) {
@@ -111,8 +126,8 @@ void Connection::Impl::fill_duplicate(const PathContext& p, wire::Writer& out, S
 
 void Connection::Impl::fill_payload(Instant now, PathContext& p, const PacketPlan& plan, wire::Writer& w,
                                     SentPacket& packet) {
+    if (plan.close != nullptr) return fill_close(now, *plan.close, plan.acks, w);
     if (plan.acks) fill_acks(now, p, w, packet);
-    if (plan.close != nullptr) (void)wire::write_frame(w, *plan.close);
     if (plan.mtu_probe && wire::write_frame(w, wire::PingFrame{})) packet.ack_eliciting = true;
     if (plan.challenge && wire::write_frame(w, wire::PathChallengeFrame{*plan.challenge})) packet.ack_eliciting = true;
     if (!plan.eliciting || !plan.acks) return;
