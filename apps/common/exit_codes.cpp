@@ -27,6 +27,7 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
         case ErrorCode::partial:
             return ExitCode::partial;
         case ErrorCode::interrupted:
+        case ErrorCode::cancelled:
             return ExitCode::interrupted;
     }
     return ExitCode::protocol;

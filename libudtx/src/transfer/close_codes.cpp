@@ -21,6 +21,7 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::timeout:
             return CloseCode::timeout;
         case ErrorCode::interrupted:
+        case ErrorCode::cancelled:
             return CloseCode::interrupted;
         case ErrorCode::partial:
         case ErrorCode::internal:

@@ -6,20 +6,14 @@
 #include <variant>
 
 #include "udtx/address.hpp"
+#include "udtx/close_reason.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/path.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::proto {
 
-struct CloseReason {
-    ErrorCode code = ErrorCode::internal;  ///< what it means to us
-    bool by_peer = false;
-    bool application = false;     ///< wire_code is the application's
-    std::uint64_t wire_code = 0;  ///< 0 and application: an orderly end
-    std::string message;
-    [[nodiscard]] bool orderly() const noexcept { return application && wire_code == 0; }
-};
+using udtx::CloseReason;
 
 namespace event {
 struct Connected {};  ///< handshake finished, streams may carry data
