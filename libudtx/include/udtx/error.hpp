@@ -6,6 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "udtx/export.hpp"
+
 namespace udtx {
 
 /// What went wrong, in classes that a caller may act on. As std::error_code they belong to error_category().
@@ -29,15 +31,15 @@ enum class ErrorCode {
 
 /// "udtx": values are those of ErrorCode. They compare equal to std::errc where that has the same meaning:
 /// invalid_argument, timed_out, operation_canceled.
-[[nodiscard]] const std::error_category& error_category() noexcept;
+[[nodiscard]] UDTX_EXPORT const std::error_category& error_category() noexcept;
 /// "udtx.application": values are the codes that an application gave to a close or to the reset of a stream, the
 /// largest int for larger ones.
-[[nodiscard]] const std::error_category& application_category() noexcept;
+[[nodiscard]] UDTX_EXPORT const std::error_category& application_category() noexcept;
 [[nodiscard]] inline std::error_code make_error_code(ErrorCode code) noexcept {
     return {static_cast<int>(code), error_category()};
 }
 
-struct Error {
+struct UDTX_EXPORT Error {
     ErrorCode code = ErrorCode::internal;
     std::string message;   ///< one line, names the cause and where possible the remedy
     int system_error = 0;  ///< the errno that is behind it; 0: none, or it does not matter

@@ -1,43 +1,71 @@
 #include "io/accept_queue.hpp"
 
+#include <string>
 #include <utility>
 
 namespace udtx::io {
 
-std::shared_ptr<SessionState> AcceptQueue::add(Driver& driver, proto::Connection& connection) {
-    const std::lock_guard lock(mutex_);
+AcceptQueue::StatePtr AcceptQueue::add(Driver& driver, proto::Connection& connection) {
+    std::unique_lock lock(mutex_);
     if (!open_ || waiting_.size() >= most_) return nullptr;
     auto state = std::make_shared<SessionState>();
-    state->attach(driver.waker_for(connection), connection.remote());
+    state->attach(driver.waker_for(connection), connection);
     waiting_.push_back(state);
-    changed_.notify_one();
+    calls_.settle(lock);
     return state;
 }
 
-Result<std::shared_ptr<SessionState>> AcceptQueue::take(std::chrono::milliseconds timeout) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, timeout, [this] { return !waiting_.empty() || !open_; });
-    if (!open_) return Error{ErrorCode::interrupted, "the listener was closed"};
-    if (!came) return Error{ErrorCode::timeout, "nobody connected in time"};
+std::optional<Result<AcceptQueue::StatePtr>> AcceptQueue::try_take() {
+    if (!open_) return Result<StatePtr>(Error{ErrorCode::interrupted, "the listener was closed"});
+    if (waiting_.empty()) return std::nullopt;
     auto state = std::move(waiting_.front());
     waiting_.pop_front();
-    return state;
+    return Result<StatePtr>(std::move(state));
+}
+
+Result<AcceptQueue::StatePtr> AcceptQueue::take(std::chrono::milliseconds timeout) {
+    if (fork_guard_.forked()) return ForkGuard::error();
+    std::unique_lock lock(mutex_);
+    return calls_.wait<StatePtr>(
+        lock, nullptr, timeout, "nobody connected in time", [this] { return try_take(); },
+        [](std::unique_lock<std::mutex>&) { return false; });
+}
+
+CallId AcceptQueue::start_take(Callback<StatePtr> done) {
+    if (fork_guard_.forked()) {
+        done(ForkGuard::error());
+        return {};
+    }
+    std::unique_lock lock(mutex_);
+    return calls_.begin<StatePtr>(
+        lock, nullptr, [this] { return try_take(); }, std::move(done));
+}
+
+void AcceptQueue::cancel() {
+    if (fork_guard_.forked()) return;
+    std::unique_lock lock(mutex_);
+    calls_.cancel(lock, nullptr);
+}
+
+void AcceptQueue::cancel(CallId call) {
+    if (fork_guard_.forked()) return;
+    std::unique_lock lock(mutex_);
+    calls_.cancel(lock, call);
 }
 
 void AcceptQueue::close() {
     if (fork_guard_.forked()) return;
     std::unique_lock lock(mutex_);
     open_ = false;
-    changed_.notify_all();
     // One by one: another container would need memory, and destructors come here.
     while (!waiting_.empty()) {
         const auto state = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        state->close();
+        state->close(0, std::string());
         lock.lock();
     }
+    calls_.settle(lock);
 }
 
 }  // namespace udtx::io

@@ -2,37 +2,45 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "io/driver.hpp"
 #include "io/fork_guard.hpp"
 #include "io/session_state.hpp"
+#include "io/waiting_calls.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
 
 class AcceptQueue {
   public:
+    using StatePtr = std::shared_ptr<SessionState>;
+
     /// As many may wait as may be connected.
     explicit AcceptQueue(std::size_t most) : most_(most) {}
 
     /// For Driver::listen(), on the protocol thread: null once the queue was closed or is full.
-    std::shared_ptr<SessionState> add(Driver& driver, proto::Connection& connection);
+    StatePtr add(Driver& driver, proto::Connection& connection);
 
     // --- user threads
-    Result<std::shared_ptr<SessionState>> take(std::chrono::milliseconds timeout);
+    Result<StatePtr> take(std::chrono::milliseconds timeout);
+    CallId start_take(Callback<StatePtr> done);
+    void cancel();
+    void cancel(CallId call);
     /// Nobody is let in any more; who was not taken yet is told.
     void close();
 
   private:
+    std::optional<Result<StatePtr>> try_take();
+
     ForkGuard fork_guard_;
     std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::shared_ptr<SessionState>> waiting_;
+    WaitingCalls calls_;
+    std::deque<StatePtr> waiting_;
     std::size_t most_;
     bool open_ = true;
 };

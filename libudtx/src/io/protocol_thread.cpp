@@ -31,8 +31,12 @@ Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make_open(const Credenti
 std::shared_ptr<ProtocolThread> ProtocolThread::share(std::unique_ptr<ProtocolThread> thread) {
     return {thread.release(), [](ProtocolThread* last) {
                 if (last->fork_guard_.forked()) return;
-                last->stop(kDrainAtMost);
-                delete last;
+                const auto end = [last] {
+                    last->stop(kDrainAtMost);
+                    delete last;
+                };
+                if (last->thread_.get_id() != std::this_thread::get_id()) return end();
+                std::thread(end).detach();
             }};
 }
 

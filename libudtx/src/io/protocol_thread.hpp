@@ -35,8 +35,9 @@ class ProtocolThread {
                                                              const TransportConfig& config,
                                                              const Driver::Options& options,
                                                              std::vector<proto::PathAddresses>& ways);
-    /// For several owners, of which the last one stops it. In a fork of the process nothing is stopped: there is no
-    /// thread to join, and taking the socket out of the shared epoll set would take it out of the parent's.
+    /// For several owners, of which the last one stops it; on its own thread that is left to another. In a fork of the
+    /// process nothing is stopped: there is no thread to join, and taking the socket out of the shared epoll set would
+    /// take it out of the parent's.
     static std::shared_ptr<ProtocolThread> share(std::unique_ptr<ProtocolThread> thread);
     ~ProtocolThread();
     ProtocolThread(const ProtocolThread&) = delete;

@@ -1,19 +1,24 @@
 #include "udtx/session.hpp"
 
 #include <exception>
-#include <new>
+#include <thread>
 #include <utility>
 
-#include "base/scarcity.hpp"
-#include "io/accept_queue.hpp"
 #include "io/dial.hpp"
+#include "io/guarded.hpp"
 #include "io/path_plan.hpp"
-#include "io/protocol_thread.hpp"
 #include "io/resolve.hpp"
 #include "io/session_state.hpp"
+#include "io/start_thread.hpp"
 
 namespace udtx {
 namespace {
+
+using io::begun;
+using io::guarded;
+using StatePtr = std::shared_ptr<io::SessionState>;
+using ThreadPtr = std::shared_ptr<io::ProtocolThread>;
+using StreamPtr = std::shared_ptr<io::SessionStream>;
 
 Error not_there() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
 
@@ -25,77 +30,80 @@ Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Add
     return way;
 }
 
-/// What a call makes; an error where it had no memory, or no thread, to make it with.
-template <class Call>
-auto guarded(const Call& call) noexcept -> decltype(call()) {
-    try {
-        return call();
-    } catch (const std::bad_alloc& lack) {
-        return Error{ErrorCode::internal, describe_lack(lack)};  // short enough to need none
-    } catch (const std::exception&) {
-        return Error{ErrorCode::internal, "no resources"};
+struct Destination {
+    std::string host;
+    std::uint16_t port = 0;
+    std::vector<PathRequest> paths;
+    LogSink log;
+};
+
+Result<std::vector<proto::PathAddresses>> ways_to(const Destination& to, const std::vector<Address>& addresses) {
+    std::vector<proto::PathAddresses> ways;
+    for (const PathRequest& path : to.paths) {
+        const auto way = plan(path, addresses);
+        if (!way) return way.error();
+        ways.push_back(*way);
     }
+    if (!to.paths.empty()) return ways;
+    for (const Address& remote : addresses) ways.push_back({.local = {}, .remote = remote, .options = {}});
+    return ways;
 }
 
-/// A thread made by `make`, and started. The event loop and the thread say by an exception that there is no descriptor
-/// or no thread to be had.
-template <class Make>
-Result<std::shared_ptr<io::ProtocolThread>> started(const Make& make) {
-    try {
-        auto made = make();
-        if (!made) return made.error();
-        auto thread = io::ProtocolThread::share(std::move(*made));
-        thread->start();
-        return thread;
-    } catch (const std::bad_alloc&) {
-        throw;
-    } catch (const std::exception& failed) {
-        return Error{ErrorCode::network,
-                     "cannot start the session's thread and event loop: " + std::string(failed.what()) +
-                         "; a higher limit of open files or processes (ulimit) may help"};
-    }
-}
-
-using MadeThread = Result<std::unique_ptr<io::ProtocolThread>>;
-
-std::shared_ptr<io::SessionState> dial(io::Driver& driver, std::vector<proto::PathAddresses> ways, bool several) {
-    auto state = std::make_shared<io::SessionState>();
-    const auto dial = std::make_shared<io::Dial>(io::Dial::Setup{
-        .driver = driver,
-        .ways = std::move(ways),
-        .several = several,
-        .handler = state,
-        .connected = [state](proto::Connection& connection,
-                             proto::Waker waker) { state->attach(std::move(waker), connection.remote()); },
-        .log = {}});
+/// On the protocol thread, which has nothing else to do yet: may block for the name.
+Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
+    const auto addresses = io::resolve(to.host.empty() ? "localhost" : to.host, to.port);
+    if (!addresses) return addresses.error();
+    auto ways = ways_to(to, *addresses);
+    if (!ways) return ways.error();
+    if (const auto opened = io::open_socket_for(driver, *ways); !opened) return opened.error();
+    state->set_dialled(*addresses);
+    const auto dial = std::make_shared<io::Dial>(
+        io::Dial::Setup{.driver = driver,
+                        .ways = std::move(*ways),
+                        .several = !to.paths.empty(),
+                        .handler = state,
+                        .connected = [state](proto::Connection& connection,
+                                             proto::Waker waker) { state->attach(std::move(waker), connection); },
+                        .log = to.log});
     dial->begin();
-    return state;
+    state->attach_dialling([dial = std::weak_ptr(dial), state = std::weak_ptr(state)] {
+        const auto dialling = dial.lock();
+        const auto waiting = state.lock();
+        if (!dialling || !waiting) return;
+        dialling->act_last(
+            [waiting](Instant now, proto::Connection& connection) { waiting->on_wake(now, connection); });
+    });
+    return {};
+}
+
+struct Dialled {
+    ThreadPtr thread;
+    StatePtr state;
+};
+
+Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Credentials& credentials,
+                              ConnectOptions options) {
+    auto thread = io::start_thread([&] { return io::ProtocolThread::make(credentials, options.config); });
+    if (!thread) return thread.error();
+    auto state = std::make_shared<io::SessionState>();
+    io::Driver& driver = (*thread)->driver();
+    driver.post(
+        [&driver, state, to = Destination{std::move(host), port, std::move(options.paths), std::move(options.log)}] {
+            const auto dialled = guarded([&] { return dial(driver, to, state); });
+            if (!dialled) state->fail(dialled.error());
+        });
+    return Dialled{std::move(*thread), std::move(state)};
 }
 
 }  // namespace
 
-// --- Stream
-
-StreamId Stream::id() const noexcept { return handle_->id(); }
-
-Result<void> Stream::write(std::span<const std::byte> bytes) {
-    return guarded([&] { return handle_->session().write(handle_->stream(), bytes); });
+void Connecting::cancel() {
+    if (state_) state_->cancel(nullptr);
 }
 
-Result<std::size_t> Stream::read(std::span<std::byte> out) {
-    return guarded([&] { return handle_->session().read(handle_->stream(), out); });
-}
+Session::Session(ThreadPtr thread, StatePtr state) : thread_(std::move(thread)), state_(std::move(state)) {}
 
-Result<void> Stream::finish() {
-    return guarded([&] { return handle_->session().finish(handle_->stream()); });
-}
-
-// --- Session
-
-Session::Session(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::SessionState> state,
-                 std::vector<Address> dialled)
-    : thread_(std::move(thread)), state_(std::move(state)), dialled_(std::move(dialled)) {}
-
+Session::Session() noexcept = default;
 Session::Session(Session&&) noexcept = default;
 
 Session& Session::operator=(Session&& other) noexcept {
@@ -103,7 +111,6 @@ Session& Session::operator=(Session&& other) noexcept {
         close();
         state_ = std::move(other.state_);
         thread_ = std::move(other.thread_);
-        dialled_ = std::move(other.dialled_);
     }
     return *this;
 }
@@ -112,71 +119,118 @@ Session::~Session() { close(); }
 
 Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                  const TransportConfig& config) {
-    return guarded([&]() -> Result<Session> {
-        const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
-        if (!addresses) return addresses.error();
-        std::vector<proto::PathAddresses> ways;
-        for (const Address& remote : *addresses) ways.push_back({.local = {}, .remote = remote, .options = {}});
-        return connect(credentials, config, std::move(ways), false, *addresses);
-    });
+    return connect(host, port, credentials, ConnectOptions{.config = config});
 }
 
 Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                  const TransportConfig& config, const std::vector<PathRequest>& paths) {
     return guarded([&]() -> Result<Session> {
-        if (paths.empty() || paths.size() > config.max_paths) {
-            return Error{
-                ErrorCode::invalid_argument,
-                std::to_string(paths.size()) + " paths, at least one and at most " + std::to_string(config.max_paths)};
+        if (paths.empty()) {
+            return Error{ErrorCode::invalid_argument,
+                         "0 paths, at least one and at most " + std::to_string(config.max_paths)};
         }
-        const auto addresses = io::resolve(host.empty() ? "localhost" : host, port);
-        if (!addresses) return addresses.error();
-        std::vector<proto::PathAddresses> ways;
-        for (const PathRequest& path : paths) {
-            const auto way = plan(path, *addresses);
-            if (!way) return way.error();
-            ways.push_back(*way);
-        }
-        return connect(credentials, config, std::move(ways), true, *addresses);
+        return connect(host, port, credentials, ConnectOptions{.config = config, .paths = paths});
     });
 }
 
-Result<Session> Session::connect(const Credentials& credentials, const TransportConfig& config,
-                                 std::vector<proto::PathAddresses> ways, bool several, std::vector<Address> dialled) {
-    std::shared_ptr<io::SessionState> state;
-    auto thread = started([&]() -> MadeThread {
-        auto made = io::ProtocolThread::make_open(credentials, config, {}, ways);
-        if (made) state = dial((*made)->driver(), std::move(ways), several);
-        return made;
-    });
-    if (!thread) return thread.error();
-    if (const auto connected = state->wait_connected(); !connected) {
-        state->close();
-        return connected.error();
+namespace {
+
+Result<void> check(const ConnectOptions& options) {
+    if (options.paths.size() <= options.config.max_paths) return {};
+    return Error{ErrorCode::invalid_argument, std::to_string(options.paths.size()) +
+                                                  " paths, at least one and at most " +
+                                                  std::to_string(options.config.max_paths)};
+}
+
+/// Its end may take until a name was looked up: elsewhere, where there is a thread to be had for that.
+void let_go(Session session) {
+    session.close();
+    try {
+        std::thread([last = std::move(session)] {}).detach();
+    } catch (const std::exception&) {
+        // It ends here.
     }
-    return Session(std::move(*thread), std::move(state), std::move(dialled));
 }
 
-Result<Stream> Session::open_stream() {
+}  // namespace
+
+Result<Session> Session::connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
+                                 const ConnectOptions& options) {
+    return guarded([&]() -> Result<Session> {
+        if (const auto good = check(options); !good) return good.error();
+        auto dialled = begin_to_dial(host, port, credentials, options);
+        if (!dialled) return dialled.error();
+        if (const auto connected = dialled->state->wait_connected(kForever); !connected) return connected.error();
+        return Session(std::move(dialled->thread), std::move(dialled->state));
+    });
+}
+
+Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, const Credentials& credentials,
+                                          ConnectOptions options, Callback<Session> done) {
+    return guarded([&]() -> Result<Connecting> {
+        if (const auto good = check(options); !good) return good.error();
+        auto dialled = begin_to_dial(std::move(host), port, credentials, std::move(options));
+        if (!dialled) return dialled.error();
+        StatePtr state = dialled->state;
+        state->start_wait_connected(
+            [dialled = std::move(*dialled), done = std::move(done)](const Result<void>& connected) mutable {
+                Session session(std::move(dialled.thread), std::move(dialled.state));
+                if (connected) return done(std::move(session));
+                let_go(std::move(session));
+                done(connected.error());
+            });
+        return Connecting(std::move(state));
+    });
+}
+
+// --- streams
+
+Result<Stream> Session::open_stream(StreamKind kind) {
     return guarded([&]() -> Result<Stream> {
         if (!state_) return not_there();
-        auto stream = state_->open_stream();
+        auto stream = state_->open_stream(kind, kForever);
         if (!stream) return stream.error();
         return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
     });
 }
 
-Result<Stream> Session::accept_stream(std::chrono::milliseconds timeout) {
+Result<Stream> Session::accept_stream(std::chrono::milliseconds timeout, StreamKind kind) {
     return guarded([&]() -> Result<Stream> {
         if (!state_) return not_there();
-        auto stream = state_->accept_stream(timeout);
+        auto stream = state_->accept_stream(kind, timeout);
         if (!stream) return stream.error();
         return Stream(std::make_shared<io::StreamHandle>(state_, std::move(*stream)));
     });
 }
 
-void Session::close() {
-    if (state_) state_->close();
+CallId Session::start_open_stream(StreamKind kind, Callback<Stream> done) {
+    return begun<Stream>(done, [&]() -> Result<CallId> {
+        if (!state_) return not_there();
+        return state_->start_open_stream(kind, [state = state_, done](Result<StreamPtr> stream) {
+            done(guarded([&]() -> Result<Stream> {
+                if (!stream) return stream.error();
+                return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
+            }));
+        });
+    });
+}
+
+CallId Session::start_accept_stream(StreamKind kind, Callback<Stream> done) {
+    return begun<Stream>(done, [&]() -> Result<CallId> {
+        if (!state_) return not_there();
+        return state_->start_accept_stream(kind, [state = state_, done](Result<StreamPtr> stream) {
+            done(guarded([&]() -> Result<Stream> {
+                if (!stream) return stream.error();
+                return Stream(std::make_shared<io::StreamHandle>(state, std::move(*stream)));
+            }));
+        });
+    });
+}
+
+// --- the end
+
+void Session::close(std::uint64_t code, std::string reason) {
+    if (state_) state_->close(code, std::move(reason));
 }
 
 Result<void> Session::wait_closed(std::chrono::milliseconds timeout) {
@@ -186,6 +240,29 @@ Result<void> Session::wait_closed(std::chrono::milliseconds timeout) {
     });
 }
 
+CallId Session::start_wait_closed(Callback<void> done) {
+    return begun<void>(done, [&]() -> Result<CallId> {
+        if (!state_) return not_there();
+        return state_->start_wait_closed(done);
+    });
+}
+
+std::optional<CloseReason> Session::close_reason() const { return state_ ? state_->close_reason() : std::nullopt; }
+
+void Session::cancel() {
+    if (state_) state_->cancel(nullptr);
+}
+
+void Session::cancel(CallId call) {
+    if (state_) state_->cancel(call);
+}
+
+// --- what it is, and how it does
+
+std::optional<PublicKey> Session::peer_key() const { return state_ ? state_->peer_key() : std::nullopt; }
+
+Address Session::remote() const { return state_ ? state_->remote() : Address{}; }
+
 Result<ConnectionStats> Session::stats() const {
     return guarded([&]() -> Result<ConnectionStats> {
         if (!state_) return not_there();
@@ -193,16 +270,31 @@ Result<ConnectionStats> Session::stats() const {
     });
 }
 
-Address Session::remote() const { return state_ ? state_->remote() : Address{}; }
+Result<void> Session::set_max_rate(Rate rate) {
+    return guarded([&]() -> Result<void> {
+        if (!state_) return not_there();
+        return state_->set_max_rate(rate);
+    });
+}
+
+Result<void> Session::set_peer_rate(Rate rate) {
+    return guarded([&]() -> Result<void> {
+        if (!state_) return not_there();
+        return state_->set_peer_rate(rate);
+    });
+}
+
+// --- paths
 
 Result<PathId> Session::add_path(const PathRequest& path) {
     return guarded([&]() -> Result<PathId> {
         if (!state_) return not_there();
-        if (dialled_.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
-        const auto way = plan(path, dialled_);
+        const auto dialled = state_->dialled();
+        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
+        const auto way = plan(path, dialled);
         if (!way) return way.error();
-        const bool v6 = way->remote.family == Address::Family::v6;
         const auto local = thread_->driver().local_address();
+        const bool v6 = way->remote.family == Address::Family::v6;
         if (v6 && local && local->family == Address::Family::v4) {
             return Error{ErrorCode::invalid_argument,
                          "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
@@ -225,67 +317,11 @@ Result<PathEvent> Session::wait_path_event(std::chrono::milliseconds timeout) {
     });
 }
 
-// --- Listener
-
-Listener::Listener(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::AcceptQueue> queue)
-    : thread_(std::move(thread)), queue_(std::move(queue)) {}
-
-Listener::Listener(Listener&&) noexcept = default;
-
-Listener& Listener::operator=(Listener&& other) noexcept {
-    if (this != &other) {
-        close();
-        queue_ = std::move(other.queue_);
-        thread_ = std::move(other.thread_);
-    }
-    return *this;
-}
-
-Listener::~Listener() { close(); }
-
-Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
-                                const TransportConfig& config, std::size_t max_connections) {
-    return guarded([&]() -> Result<Listener> {
-        const auto place = io::parse_host_port(address);
-        if (!place) return place.error();
-        const auto addresses = io::resolve(place->host, place->port);
-        if (!addresses) return addresses.error();
-        Error first;
-        for (std::size_t i = 0; i < addresses->size(); ++i) {
-            const auto queue = std::make_shared<io::AcceptQueue>(max_connections);
-            auto thread = started([&]() -> MadeThread {
-                auto made = io::ProtocolThread::make(credentials, config);
-                if (!made) return made;
-                io::Driver& driver = (*made)->driver();
-                if (const auto opened = driver.open((*addresses)[i]); !opened) return opened.error();
-                driver.listen(max_connections, [&driver, queue](proto::Connection& connection) {
-                    return queue->add(driver, connection);
-                });
-                return made;
-            });
-            if (thread) return Listener(std::move(*thread), queue);
-            if (i == 0) first = thread.error();
-        }
-        return first;
+CallId Session::start_wait_path_event(Callback<PathEvent> done) {
+    return begun<PathEvent>(done, [&]() -> Result<CallId> {
+        if (!state_) return not_there();
+        return state_->start_wait_path_event(done);
     });
-}
-
-Address Listener::local_address() const {
-    const auto address = thread_ ? thread_->driver().local_address() : Address{};
-    return address ? *address : Address{};
-}
-
-Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
-    return guarded([&]() -> Result<Session> {
-        if (!queue_) return not_there();
-        auto state = queue_->take(timeout);
-        if (!state) return state.error();
-        return Session(thread_, std::move(*state), {});
-    });
-}
-
-void Listener::close() {
-    if (queue_) queue_->close();
 }
 
 }  // namespace udtx

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "wire/cursor.hpp"
+
 namespace udtx::io {
 namespace {
-
-constexpr std::size_t kPieceBytes = 256U << 10U;
 
 /// Also without memory: destructors close.
 Error closed_here() noexcept {
@@ -19,133 +19,389 @@ Error closed_here() noexcept {
     }
 }
 
+std::uint64_t sendable(std::uint64_t code) { return std::min(code, wire::kVarintMax); }
+
 }  // namespace
 
-void SessionState::wake(Lock& lock) {
+// --- how calls wait
+
+bool SessionState::flush(Lock& lock) {
+    if (!std::exchange(wake_due_, false)) return false;
     const auto waker = waker_;
     lock.unlock();
     if (waker && *waker) (*waker)();
     lock.lock();
+    return true;
 }
 
-template <class T>
-Result<T> SessionState::ask(std::function<Result<T>(Instant, proto::Connection&)> what) {
+void SessionState::settle(Lock& lock) noexcept {
+    calls_.settle(lock);
+    lock.lock();
+    flush(lock);
+    lock.unlock();
+}
+
+template <class T, class Attempt>
+Result<T> SessionState::block(const void* subject, Timeout timeout, const char* late, Attempt attempt) {
+    if (fork_guard_.forked()) return ForkGuard::error();
+    Lock lock(mutex_);
+    return calls_.wait<T>(lock, subject, timeout, late, std::move(attempt), [this](Lock& held) { return flush(held); });
+}
+
+template <class T, class Attempt>
+CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> done) {
+    if (fork_guard_.forked()) {
+        done(ForkGuard::error());
+        return {};
+    }
+    Lock lock(mutex_);
+    const CallId id = calls_.begin<T>(lock, subject, std::move(attempt), std::move(done));
+    flush(lock);
+    return id;
+}
+
+template <class T, class What>
+auto SessionState::asking(What what) {
+    using Answer = std::optional<Result<T>>;
+    return [this, what = std::move(what), answer = std::shared_ptr<Answer>()]() mutable -> Answer {
+        if (!answer && !over()) {
+            answer = std::make_shared<Answer>();
+            requests_.push_back(
+                [answer, what](Instant now, proto::Connection& connection) { answer->emplace(what(now, connection)); });
+            wake_due_ = true;
+        }
+        if (answer && answer->has_value()) return std::move(*answer);
+        if (over()) return Result<T>(*end_);
+        return std::nullopt;
+    };
+}
+
+Result<void> SessionState::ask_for(Request request) {
     if (fork_guard_.forked()) return ForkGuard::error();
     Lock lock(mutex_);
     if (over()) return *end_;
-    const auto answer = std::make_shared<std::optional<Result<T>>>();
-    requests_.push_back([answer, what = std::move(what)](Instant now, proto::Connection& connection) {
-        *answer = what(now, connection);
-    });
-    wake(lock);
-    changed_.wait(lock, [&] { return answer->has_value() || over(); });
-    if (!answer->has_value()) return *end_;
-    return **answer;
-}
-
-Result<void> SessionState::wait_connected() {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    changed_.wait(lock, [this] { return connected_ || over(); });
-    if (over()) return *end_;
+    requests_.push_back(std::move(request));
+    wake_due_ = true;
+    flush(lock);
     return {};
 }
 
-Result<SessionState::StreamPtr> SessionState::open_stream() {
-    return ask<StreamPtr>([this](Instant, proto::Connection& connection) -> Result<StreamPtr> {
-        const auto opened = connection.open_stream(StreamKind::ordered);
-        if (!opened) return opened.error();
-        return add(*opened);
+void SessionState::cancel(const SessionStream* stream) {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    calls_.cancel(lock, stream);
+}
+
+void SessionState::cancel(CallId call) {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    calls_.cancel(lock, call);
+}
+
+// --- the session
+
+std::optional<Result<void>> SessionState::try_connected() {
+    if (over()) return Result<void>(*end_);
+    if (connected_) return Result<void>();
+    return std::nullopt;
+}
+
+Result<void> SessionState::wait_connected(Timeout timeout) {
+    return block<void>(nullptr, timeout, "the handshake did not finish in time", [this] { return try_connected(); });
+}
+
+CallId SessionState::start_wait_connected(Callback<void> done) {
+    return begin<void>(
+        nullptr, [this] { return try_connected(); }, std::move(done));
+}
+
+std::optional<Result<void>> SessionState::try_closed() {
+    if (!over()) return std::nullopt;
+    const auto& why = close_reason_;
+    const bool wanted = why && (why->orderly() || (why->application && !why->by_peer));
+    return wanted ? Result<void>() : Result<void>(*end_);
+}
+
+Result<void> SessionState::wait_closed(Timeout timeout) {
+    return block<void>(nullptr, timeout, "the session is still open", [this] { return try_closed(); });
+}
+
+CallId SessionState::start_wait_closed(Callback<void> done) {
+    return begin<void>(
+        nullptr, [this] { return try_closed(); }, std::move(done));
+}
+
+void SessionState::close(std::uint64_t code, std::string reason) {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    if (std::exchange(close_wanted_, true)) return;
+    if (!over()) {
+        end_ = closed_here();
+        close_reason_ = CloseReason{.code = ErrorCode::interrupted,
+                                    .application = true,
+                                    .wire_code = sendable(code),
+                                    .message = std::move(reason)};
+    }
+    wake_due_ = true;
+    settle(lock);
+}
+
+Result<ConnectionStats> SessionState::stats() {
+    auto ask = asking<ConnectionStats>([this](Instant, const proto::Connection& connection) {
+        last_stats_ = connection.stats();
+        return Result<ConnectionStats>(*last_stats_);
     });
+    return block<ConnectionStats>(nullptr, kForever, "",
+                                  [this, ask = std::move(ask)]() mutable -> std::optional<Result<ConnectionStats>> {
+                                      if (over() && last_stats_) return Result<ConnectionStats>(*last_stats_);
+                                      return ask();
+                                  });
 }
 
 Result<PathId> SessionState::add_path(const proto::PathAddresses& way) {
-    return ask<PathId>([way](Instant now, proto::Connection& connection) {
-        return connection.add_path(now, way.local, way.remote, way.options);
-    });
+    return block<PathId>(nullptr, kForever, "", asking<PathId>([way](Instant now, proto::Connection& connection) {
+                             return connection.add_path(now, way.local, way.remote, way.options);
+                         }));
 }
 
 Result<void> SessionState::remove_path(PathId id) {
-    return ask<void>([id](Instant now, proto::Connection& connection) { return connection.remove_path(now, id); });
+    return block<void>(nullptr, kForever, "", asking<void>([id](Instant now, proto::Connection& connection) {
+                           return connection.remove_path(now, id);
+                       }));
 }
 
-Result<PathEvent> SessionState::wait_path_event(std::chrono::milliseconds timeout) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, timeout, [this] { return !path_events_.empty() || over(); });
-    if (!came) return Error{ErrorCode::timeout, "nothing happened to the paths in time"};
-    if (close_wanted_ || path_events_.empty()) return *end_;
-    PathEvent event = path_events_.front();
-    path_events_.pop_front();
-    return event;
+std::optional<Result<PathEvent>> SessionState::try_path_event() {
+    if (!path_events_.empty() && !close_wanted_) {
+        PathEvent event = path_events_.front();
+        path_events_.pop_front();
+        return Result<PathEvent>(std::move(event));
+    }
+    if (over()) return Result<PathEvent>(*end_);
+    return std::nullopt;
 }
 
-Result<SessionState::StreamPtr> SessionState::accept_stream(std::chrono::milliseconds timeout) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, timeout, [this] { return !acceptable_.empty() || over(); });
-    if (!close_wanted_ && !acceptable_.empty()) {
-        StreamPtr stream = std::move(acceptable_.front());
-        acceptable_.pop_front();
-        stream->accepted = true;
-        wake(lock);
+Result<PathEvent> SessionState::wait_path_event(Timeout timeout) {
+    return block<PathEvent>(nullptr, timeout, "nothing happened to the paths in time",
+                            [this] { return try_path_event(); });
+}
+
+CallId SessionState::start_wait_path_event(Callback<PathEvent> done) {
+    return begin<PathEvent>(
+        nullptr, [this] { return try_path_event(); }, std::move(done));
+}
+
+Result<void> SessionState::set_max_rate(Rate rate) {
+    return ask_for([rate](Instant, proto::Connection& connection) { connection.set_max_rate(rate); });
+}
+
+Result<void> SessionState::set_peer_rate(Rate rate) {
+    return ask_for([rate](Instant, proto::Connection& connection) { connection.set_peer_rate(rate); });
+}
+
+Address SessionState::remote() {
+    if (fork_guard_.forked()) return {};
+    const Lock lock(mutex_);
+    return remote_;
+}
+
+std::vector<Address> SessionState::dialled() {
+    if (fork_guard_.forked()) return {};
+    const Lock lock(mutex_);
+    return dialled_;
+}
+
+std::optional<PublicKey> SessionState::peer_key() {
+    if (fork_guard_.forked()) return std::nullopt;
+    const Lock lock(mutex_);
+    return peer_key_;
+}
+
+std::optional<CloseReason> SessionState::close_reason() {
+    if (fork_guard_.forked()) return std::nullopt;
+    const Lock lock(mutex_);
+    return close_reason_;
+}
+
+// --- streams
+
+namespace {
+
+template <class Add>
+auto opening(StreamKind kind, Add add) {
+    return [kind, add](Instant, proto::Connection& connection) -> Result<std::shared_ptr<SessionStream>> {
+        const auto opened = connection.open_stream(kind);
+        if (!opened) return opened.error();
+        auto stream = add(*opened);
+        if (kind == StreamKind::placed) {
+            stream->read_error = Error{ErrorCode::invalid_argument, "on a placed stream only its opener sends"};
+        }
         return stream;
-    }
-    if (!came) return Error{ErrorCode::timeout, "the peer opened no stream in time"};
-    return *end_;
+    };
 }
 
-Result<void> SessionState::write(SessionStream& stream, std::span<const std::byte> bytes) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    while (!bytes.empty()) {
-        changed_.wait(lock, [&] { return stream.outgoing_bytes < kQueueBytes || stream.write_error || over(); });
-        if (over()) return *end_;
-        if (stream.write_error) return *stream.write_error;
-        if (stream.finish_wanted) return Error{ErrorCode::invalid_argument, "write after finish"};
-        lock.unlock();
-        Chunk chunk = Chunk::copy_of(bytes.first(std::min(bytes.size(), kPieceBytes)));
-        lock.lock();
-        if (stream.finish_wanted) continue;  // by another thread meanwhile: reported above
-        const std::size_t size = chunk.size();
-        stream.outgoing.push_back(std::move(chunk));
-        stream.outgoing_bytes += size;
-        bytes = bytes.subspan(size);
-        wake(lock);
-    }
-    if (over()) return *end_;
-    return {};
+}  // namespace
+
+Result<SessionState::StreamPtr> SessionState::open_stream(StreamKind kind, Timeout timeout) {
+    return block<StreamPtr>(nullptr, timeout, "the stream was not opened in time",
+                            asking<StreamPtr>(opening(kind, [this](StreamId id) { return add(id); })));
 }
 
-Result<std::size_t> SessionState::read(SessionStream& stream, std::span<std::byte> out) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    if (out.empty()) return std::size_t{0};
-    Lock lock(mutex_);
-    changed_.wait(lock, [&] { return stream.buffered() > 0 || stream.ended || stream.read_error || over(); });
-    if (close_wanted_) return closed_here();
-    if (stream.read_error) return *stream.read_error;
+CallId SessionState::start_open_stream(StreamKind kind, Callback<StreamPtr> done) {
+    return begin<StreamPtr>(nullptr, asking<StreamPtr>(opening(kind, [this](StreamId id) { return add(id); })),
+                            std::move(done));
+}
+
+std::optional<Result<SessionState::StreamPtr>> SessionState::try_accept(StreamKind kind) {
+    const auto fits = [kind](const StreamPtr& stream) { return stream->id.kind() == kind; };
+    const auto found = std::find_if(acceptable_.begin(), acceptable_.end(), fits);
+    if (!close_wanted_ && found != acceptable_.end()) {
+        StreamPtr stream = std::move(*found);
+        acceptable_.erase(found);
+        stream->accepted = true;
+        wake_due_ = true;
+        return Result<StreamPtr>(std::move(stream));
+    }
+    if (over()) return Result<StreamPtr>(*end_);
+    return std::nullopt;
+}
+
+Result<SessionState::StreamPtr> SessionState::accept_stream(StreamKind kind, Timeout timeout) {
+    return block<StreamPtr>(nullptr, timeout, "the peer opened no stream in time",
+                            [this, kind] { return try_accept(kind); });
+}
+
+CallId SessionState::start_accept_stream(StreamKind kind, Callback<StreamPtr> done) {
+    return begin<StreamPtr>(
+        nullptr, [this, kind] { return try_accept(kind); }, std::move(done));
+}
+
+std::optional<Result<std::size_t>> SessionState::try_write(SessionStream& stream, std::span<const std::byte> bytes) {
+    if (over()) return Result<std::size_t>(*end_);
+    if (stream.write_error) return Result<std::size_t>(*stream.write_error);
+    if (stream.finish_wanted) {
+        return Result<std::size_t>(Error{ErrorCode::invalid_argument, "write after finish"});
+    }
+    if (bytes.empty()) return Result<std::size_t>(std::size_t{0});
+    if (stream.outgoing_bytes >= kQueueBytes) return std::nullopt;
+    const std::size_t size = std::min(bytes.size(), kPieceBytes);
+    stream.outgoing.push_back(Chunk::copy_of(bytes.first(size)));
+    stream.outgoing_bytes += size;
+    wake_due_ = true;
+    return Result<std::size_t>(size);
+}
+
+Result<std::size_t> SessionState::write_some(const StreamPtr& stream, std::span<const std::byte> bytes,
+                                             Timeout timeout) {
+    return block<std::size_t>(stream.get(), timeout, "the stream took no bytes in time",
+                              [&] { return try_write(*stream, bytes); });
+}
+
+CallId SessionState::start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all,
+                                 Callback<std::size_t> done) {
+    return begin<std::size_t>(
+        stream.get(),
+        [this, stream, bytes, all, taken = std::size_t{0}]() mutable -> std::optional<Result<std::size_t>> {
+            for (;;) {
+                auto result = try_write(*stream, bytes.subspan(taken));
+                if (!result || !*result) return result;
+                taken += **result;
+                if (!all || taken == bytes.size()) return Result<std::size_t>(taken);
+            }
+        },
+        std::move(done));
+}
+
+std::optional<Result<std::size_t>> SessionState::try_read(SessionStream& stream, std::span<std::byte> out) {
+    if (out.empty()) return Result<std::size_t>(std::size_t{0});
+    if (close_wanted_) return Result<std::size_t>(closed_here());
+    if (stream.read_error) return Result<std::size_t>(*stream.read_error);
     const std::size_t count = std::min(out.size(), stream.buffered());
     if (count == 0) {
-        if (stream.ended) return std::size_t{0};
-        return *end_;
+        if (stream.ended) return Result<std::size_t>(std::size_t{0});
+        if (over()) return Result<std::size_t>(*end_);
+        return std::nullopt;
     }
     std::memcpy(out.data(), stream.incoming.data() + stream.incoming_at, count);
     stream.incoming_at += count;
-    if (stream.readable && stream.buffered() < kQueueBytes / 2) wake(lock);
-    return count;
+    wake_due_ = stream.readable && !over();
+    return Result<std::size_t>(count);
 }
 
-Result<void> SessionState::finish(SessionStream& stream) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
+Result<std::size_t> SessionState::read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout) {
+    return block<std::size_t>(stream.get(), timeout, "nothing came in time", [&] { return try_read(*stream, out); });
+}
+
+CallId SessionState::start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done) {
+    return begin<std::size_t>(
+        stream.get(), [this, stream, out] { return try_read(*stream, out); }, std::move(done));
+}
+
+std::optional<Result<std::optional<Piece>>> SessionState::try_read_piece(SessionStream& stream) {
+    using Answer = Result<std::optional<Piece>>;
+    if (close_wanted_) return Answer(closed_here());
+    if (stream.read_error) return Answer(*stream.read_error);
+    if (!stream.pieces.empty()) {
+        Piece piece = std::move(stream.pieces.front());
+        stream.pieces.pop_front();
+        stream.release_due += piece.bytes.size();
+        wake_due_ = true;
+        return Answer(std::optional<Piece>(std::move(piece)));
+    }
+    if (stream.ended) return Answer(std::optional<Piece>());
+    if (over()) return Answer(*end_);
+    return std::nullopt;
+}
+
+Result<std::optional<Piece>> SessionState::read_piece(const StreamPtr& stream, Timeout timeout) {
+    return block<std::optional<Piece>>(stream.get(), timeout, "nothing came in time",
+                                       [&] { return try_read_piece(*stream); });
+}
+
+CallId SessionState::start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done) {
+    return begin<std::optional<Piece>>(
+        stream.get(), [this, stream] { return try_read_piece(*stream); }, std::move(done));
+}
+
+std::optional<Result<void>> SessionState::try_finish(SessionStream& stream) {
     if (!stream.finish_wanted && !over()) {
         stream.finish_wanted = true;
-        wake(lock);
+        wake_due_ = true;
     }
-    changed_.wait(lock, [&] { return stream.delivered || stream.write_error || over(); });
-    if (stream.delivered) return {};
-    if (stream.write_error) return *stream.write_error;
-    return *end_;
+    if (stream.delivered) return Result<void>();
+    if (stream.write_error) return Result<void>(*stream.write_error);
+    if (over()) return Result<void>(*end_);
+    return std::nullopt;
+}
+
+Result<void> SessionState::finish(const StreamPtr& stream, Timeout timeout) {
+    return block<void>(stream.get(), timeout, "the peer did not acknowledge the end in time",
+                       [&] { return try_finish(*stream); });
+}
+
+CallId SessionState::start_finish(const StreamPtr& stream, Callback<void> done) {
+    return begin<void>(
+        stream.get(), [this, stream] { return try_finish(*stream); }, std::move(done));
+}
+
+void SessionState::reset(SessionStream& stream, std::uint64_t code) {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    if (over() || stream.delivered || stream.write_error) return;
+    stream.write_error = Error{ErrorCode::interrupted, "the stream was reset on this side", 0, code};
+    stream.drop_outgoing();
+    stream.reset_due = sendable(code);
+    wake_due_ = true;
+    settle(lock);
+}
+
+void SessionState::stop_receiving(SessionStream& stream, std::uint64_t code) {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    if (over() || stream.read_error) return;
+    stream.read_error = Error{ErrorCode::interrupted, "this side wants no more of the stream", 0, code};
+    stream.stop_due = sendable(code);
+    wake_due_ = true;
+    settle(lock);
 }
 
 void SessionState::abandon(SessionStream& stream) {
@@ -153,47 +409,11 @@ void SessionState::abandon(SessionStream& stream) {
     Lock lock(mutex_);
     stream.abandoned = true;
     stream.finish_wanted = true;
-    if (!over()) wake(lock);
-}
-
-void SessionState::close() {
-    if (fork_guard_.forked()) return;
-    Lock lock(mutex_);
-    if (std::exchange(close_wanted_, true)) return;
-    if (!over()) {
-        end_ = closed_here();
-        orderly_end_ = true;
-    }
-    changed_.notify_all();
-    wake(lock);
-}
-
-Result<void> SessionState::wait_closed(std::chrono::milliseconds timeout) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    if (!changed_.wait_for(lock, timeout, [this] { return over(); })) {
-        return Error{ErrorCode::timeout, "the session is still open"};
-    }
-    if (!orderly_end_) return *end_;
-    return {};
-}
-
-Result<ConnectionStats> SessionState::stats() {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    if (!over()) {
-        const std::uint64_t ticket = ++stats_asked_;
-        wake(lock);
-        changed_.wait(lock, [&] { return stats_answered_ >= ticket || over(); });
-    }
-    if (stats_answered_ == 0) return *end_;
-    return stats_;
-}
-
-Address SessionState::remote() {
-    if (fork_guard_.forked()) return {};
-    const Lock lock(mutex_);
-    return remote_;
+    if (over()) return;
+    const bool more = !stream.ended || !stream.pieces.empty() || stream.release_due > 0;
+    if (more && !stream.read_error) stream.stop_due = 0;
+    wake_due_ = true;
+    flush(lock);
 }
 
 }  // namespace udtx::io

@@ -1,9 +1,8 @@
-// Bridge between the blocking calls of user threads and one connection on the protocol thread. User threads put wishes
-// behind a mutex and call the Waker; the protocol thread carries them out in on_wake().
+// Bridge between the calls of user threads and one connection on the protocol thread. User threads put wishes behind a
+// mutex and call the Waker; the protocol thread carries them out in on_wake().
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -12,79 +11,110 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "io/fork_guard.hpp"
+#include "io/session_stream.hpp"
+#include "io/waiting_calls.hpp"
 #include "proto/application.hpp"
+#include "udtx/close_reason.hpp"
 #include "udtx/core/chunk.hpp"
+#include "udtx/credentials.hpp"
 #include "udtx/path.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx::io {
 
-/// Of each stream and direction, between the user's threads and the connection.
-inline constexpr std::size_t kQueueBytes = 4U << 20U;
-
-/// Guarded by SessionState's mutex. Shared by the session (while bytes may move) and the user's handles.
-struct SessionStream {
-    StreamId id;
-
-    std::deque<Chunk> outgoing;
-    std::size_t outgoing_bytes = 0;
-    bool finish_wanted = false;
-    bool finish_passed = false;  // to the connection
-    bool delivered = false;
-    std::optional<Error> write_error;
-
-    std::vector<std::byte> incoming;
-    std::size_t incoming_at = 0;  // bytes before it were read
-    bool readable = false;        // the connection has more
-    bool ended = false;           // `incoming` holds all that will come
-    std::optional<Error> read_error;
-
-    bool accepted = true;    // false: opened by the peer, not yet taken: its bytes stay under flow control
-    bool abandoned = false;  // no handle is left
-    [[nodiscard]] std::size_t buffered() const noexcept { return incoming.size() - incoming_at; }
-};
-
 class SessionState final : public proto::ConnectionHandler {
   public:
     // --- protocol thread
-    void attach(proto::Waker waker, const Address& remote);
+    void attach(proto::Waker waker, const proto::Connection& connection);
+    /// Until then: leads to on_wake() of a connection that is being dialled.
+    void attach_dialling(proto::Waker waker);
+    /// The addresses of the host, in order of preference.
+    void set_dialled(std::vector<Address> addresses);
     /// There will be no connection.
-    void fail(const std::exception& lack);
+    void fail(Error why);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
-    void on_placed(StreamId, std::uint64_t, std::span<const std::byte>) override {}  // refused, see stream_opened
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
-    // --- user threads
+    // --- user threads: calls that wait. Each is made by `run`, which blocks or calls back.
     using StreamPtr = std::shared_ptr<SessionStream>;
-    Result<void> wait_connected();
-    Result<StreamPtr> open_stream();
-    Result<StreamPtr> accept_stream(std::chrono::milliseconds timeout);
-    Result<void> write(SessionStream& stream, std::span<const std::byte> bytes);
-    Result<std::size_t> read(SessionStream& stream, std::span<std::byte> out);
-    Result<void> finish(SessionStream& stream);
-    void abandon(SessionStream& stream);
-    void close();
-    Result<void> wait_closed(std::chrono::milliseconds timeout);
+    using Timeout = std::chrono::milliseconds;
+    Result<void> wait_connected(Timeout timeout);
+    CallId start_wait_connected(Callback<void> done);
+    Result<StreamPtr> open_stream(StreamKind kind, Timeout timeout);
+    CallId start_open_stream(StreamKind kind, Callback<StreamPtr> done);
+    Result<StreamPtr> accept_stream(StreamKind kind, Timeout timeout);
+    CallId start_accept_stream(StreamKind kind, Callback<StreamPtr> done);
+    Result<std::size_t> write_some(const StreamPtr& stream, std::span<const std::byte> bytes, Timeout timeout);
+    /// `all`: calls back when all were taken.
+    CallId start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all, Callback<std::size_t> done);
+    Result<std::size_t> read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout);
+    CallId start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done);
+    Result<std::optional<Piece>> read_piece(const StreamPtr& stream, Timeout timeout);
+    CallId start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done);
+    Result<void> finish(const StreamPtr& stream, Timeout timeout);
+    CallId start_finish(const StreamPtr& stream, Callback<void> done);
+    Result<void> wait_closed(Timeout timeout);
+    CallId start_wait_closed(Callback<void> done);
+    Result<PathEvent> wait_path_event(Timeout timeout);
+    CallId start_wait_path_event(Callback<PathEvent> done);
     Result<ConnectionStats> stats();
     Result<PathId> add_path(const proto::PathAddresses& way);
     Result<void> remove_path(PathId id);
-    Result<PathEvent> wait_path_event(std::chrono::milliseconds timeout);
+
+    // --- user threads: at once
+    void reset(SessionStream& stream, std::uint64_t code);
+    void stop_receiving(SessionStream& stream, std::uint64_t code);
+    void abandon(SessionStream& stream);
+    void close(std::uint64_t code, std::string reason);
+    Result<void> set_max_rate(Rate rate);
+    Result<void> set_peer_rate(Rate rate);
+    /// Null: all calls of the session and its streams.
+    void cancel(const SessionStream* stream);
+    void cancel(CallId call);
     [[nodiscard]] Address remote();
+    /// None: the peer dialled.
+    [[nodiscard]] std::vector<Address> dialled();
+    [[nodiscard]] std::optional<PublicKey> peer_key();
+    [[nodiscard]] std::optional<CloseReason> close_reason();
 
   private:
     using Lock = std::unique_lock<std::mutex>;
+    using Request = std::function<void(Instant, proto::Connection&)>;
+    struct Settling;
 
-    /// Has `what` done on the protocol thread, under the lock, and waits for its answer.
-    template <class T>
-    Result<T> ask(std::function<Result<T>(Instant, proto::Connection&)> what);
-    /// Lets the protocol thread look; called without the lock, because a Waker takes others.
-    void wake(Lock& lock);
+    template <class T, class Attempt>
+    Result<T> block(const void* subject, Timeout timeout, const char* late, Attempt attempt);
+    template <class T, class Attempt>
+    CallId begin(const void* subject, Attempt attempt, Callback<T> done);
+    /// An attempt that has what it is given done on the protocol thread, once, and waits for its answer.
+    template <class T, class What>
+    auto asking(What what);
+    Result<void> ask_for(Request request);
+
+    // Attempts of calls.
+    std::optional<Result<void>> try_connected();
+    std::optional<Result<StreamPtr>> try_accept(StreamKind kind);
+    std::optional<Result<std::size_t>> try_write(SessionStream& stream, std::span<const std::byte> bytes);
+    std::optional<Result<std::size_t>> try_read(SessionStream& stream, std::span<std::byte> out);
+    std::optional<Result<std::optional<Piece>>> try_read_piece(SessionStream& stream);
+    std::optional<Result<void>> try_finish(SessionStream& stream);
+    std::optional<Result<void>> try_closed();
+    std::optional<Result<PathEvent>> try_path_event();
+
+    /// Lets the protocol thread look, if a wish is there; without the lock, because a Waker takes others. True: it was
+    /// released for that.
+    bool flush(Lock& lock);
+    void settle(Lock& lock) noexcept;
     [[nodiscard]] bool over() const noexcept { return end_.has_value(); }
+
     void handle(proto::Connection& connection, const proto::event::Connected& event);
     void handle(proto::Connection& connection, const proto::event::StreamOpened& event);
     void handle(proto::Connection& connection, const proto::event::Readable& event);
@@ -96,29 +126,32 @@ class SessionState final : public proto::ConnectionHandler {
     void handle(proto::Connection& connection, const proto::event::PeerMoved& event);
     void handle(proto::Connection& connection, const proto::event::PathChanged& event);
     void handle(proto::Connection& connection, const proto::event::Closed& event);
-    void serve_requests(Instant now, proto::Connection& connection);
+    void note_peer(const proto::Connection& connection);
+    void serve(proto::Connection& connection, SessionStream& stream);
     void pump_out(proto::Connection& connection, SessionStream& stream);
     void pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most);
-    void forget_if_done(StreamId id);
+    void give_up_reading(proto::Connection& connection, SessionStream& stream);
+    void forget_if_over(StreamId id);
     [[nodiscard]] StreamPtr find(StreamId id) const;
     StreamPtr add(StreamId id);
 
     ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;
-    std::condition_variable changed_;
+    WaitingCalls calls_;
     std::shared_ptr<const proto::Waker> waker_;  // copied without memory
+    bool wake_due_ = false;
     Address remote_;
+    std::vector<Address> dialled_;
+    std::optional<PublicKey> peer_key_;
     bool connected_ = false;
     bool close_wanted_ = false;
     std::optional<Error> end_;  // why nothing works any more
-    bool orderly_end_ = false;
+    std::optional<CloseReason> close_reason_;
     std::unordered_map<StreamId, StreamPtr> streams_;
     std::deque<StreamPtr> acceptable_;
-    std::deque<std::function<void(Instant, proto::Connection&)>> requests_;
+    std::deque<Request> requests_;
     std::deque<PathEvent> path_events_;
-    std::uint64_t stats_asked_ = 0;
-    std::uint64_t stats_answered_ = 0;
-    ConnectionStats stats_;
+    std::optional<ConnectionStats> last_stats_;  // of a connection that is gone
     std::vector<std::byte> scratch_;
 };
 
@@ -132,7 +165,7 @@ class StreamHandle {
     StreamHandle& operator=(const StreamHandle&) = delete;
 
     [[nodiscard]] SessionState& session() const noexcept { return *session_; }
-    [[nodiscard]] SessionStream& stream() const noexcept { return *stream_; }
+    [[nodiscard]] const std::shared_ptr<SessionStream>& stream() const noexcept { return stream_; }
     [[nodiscard]] StreamId id() const noexcept { return id_; }
 
   private:

@@ -1,0 +1,133 @@
+#include "udtx/listener.hpp"
+
+#include <utility>
+
+#include "io/accept_queue.hpp"
+#include "io/guarded.hpp"
+#include "io/resolve.hpp"
+#include "io/start_thread.hpp"
+#include "udtx/session.hpp"
+
+namespace udtx {
+namespace {
+
+using io::guarded;
+
+Error no_listener() { return {ErrorCode::invalid_argument, "the listener object was moved from"}; }
+
+using Made = std::pair<std::shared_ptr<io::ProtocolThread>, std::shared_ptr<io::AcceptQueue>>;
+
+Result<Made> listen_on(const Address& address, int descriptor, const Credentials& credentials,
+                       const ListenOptions& options) {
+    const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections);
+    auto thread = io::start_thread([&]() -> Result<std::unique_ptr<io::ProtocolThread>> {
+        io::Driver::Options driver_options;
+        driver_options.socket.inherited = descriptor;
+        auto made = io::ProtocolThread::make(credentials, options.config, driver_options);
+        if (!made) return made;
+        io::Driver& driver = (*made)->driver();
+        if (const auto opened = driver.open(address); !opened) return opened.error();
+        if (options.log) {
+            driver.on_refused([log = options.log](const Address& remote, const CloseReason& why) {
+                log(LogLevel::detail, to_string(remote) + ": " + why.message);
+            });
+        }
+        driver.listen(options.max_connections,
+                      [&driver, queue](proto::Connection& connection) { return queue->add(driver, connection); });
+        return made;
+    });
+    if (!thread) return thread.error();
+    return Made(std::move(*thread), queue);
+}
+
+}  // namespace
+
+Listener::Listener(std::shared_ptr<io::ProtocolThread> thread, std::shared_ptr<io::AcceptQueue> queue)
+    : thread_(std::move(thread)), queue_(std::move(queue)) {}
+
+Listener::Listener() noexcept = default;
+Listener::Listener(Listener&&) noexcept = default;
+
+Listener& Listener::operator=(Listener&& other) noexcept {
+    if (this != &other) {
+        close();
+        queue_ = std::move(other.queue_);
+        thread_ = std::move(other.thread_);
+    }
+    return *this;
+}
+
+Listener::~Listener() { close(); }
+
+Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
+                                const TransportConfig& config, std::size_t max_connections) {
+    return bind(address, credentials, ListenOptions{.config = config, .max_connections = max_connections});
+}
+
+Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
+                                const ListenOptions& options) {
+    return guarded([&]() -> Result<Listener> {
+        const auto place = io::parse_host_port(address);
+        if (!place) return place.error();
+        const auto addresses = io::resolve(place->host, place->port);
+        if (!addresses) return addresses.error();
+        Error first;
+        for (std::size_t i = 0; i < addresses->size(); ++i) {
+            auto made = listen_on((*addresses)[i], -1, credentials, options);
+            if (made) return Listener(std::move(made->first), std::move(made->second));
+            if (i == 0) first = made.error();
+        }
+        return first;
+    });
+}
+
+Result<Listener> Listener::adopt(int descriptor, const Credentials& credentials, const ListenOptions& options) {
+    return guarded([&]() -> Result<Listener> {
+        if (descriptor < 0) return Error{ErrorCode::invalid_argument, "no descriptor"};
+        auto made = listen_on({}, descriptor, credentials, options);
+        if (!made) return made.error();
+        return Listener(std::move(made->first), std::move(made->second));
+    });
+}
+
+Address Listener::local_address() const {
+    const auto address = thread_ ? thread_->driver().local_address() : Address{};
+    return address ? *address : Address{};
+}
+
+Result<Session> Listener::accept(std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<Session> {
+        if (!queue_) return no_listener();
+        auto state = queue_->take(timeout);
+        if (!state) return state.error();
+        return Session(thread_, std::move(*state));
+    });
+}
+
+CallId Listener::start_accept(Callback<Session> done) {
+    return io::begun<Session>(done, [&]() -> Result<CallId> {
+        if (!queue_) return no_listener();
+        // Not the thread itself: the queue lives in it.
+        const std::weak_ptr<io::ProtocolThread> thread = thread_;
+        return queue_->start_take([thread, done](Result<std::shared_ptr<io::SessionState>> state) {
+            if (!state) return done(state.error());
+            auto owner = thread.lock();
+            if (!owner) return done(Error{ErrorCode::interrupted, "the listener was closed"});
+            done(Session(std::move(owner), std::move(*state)));
+        });
+    });
+}
+
+void Listener::cancel() {
+    if (queue_) queue_->cancel();
+}
+
+void Listener::cancel(CallId call) {
+    if (queue_) queue_->cancel(call);
+}
+
+void Listener::close() {
+    if (queue_) queue_->close();
+}
+
+}  // namespace udtx

@@ -1,0 +1,34 @@
+// Starts the thread inside sessions and listeners.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "io/protocol_thread.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// A thread as `make` makes it, and started. network: the process has no descriptor or thread left, which the event
+/// loop and the thread say by an exception.
+template <class Make>
+Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
+    try {
+        Result<std::unique_ptr<ProtocolThread>> made = make();
+        if (!made) return made.error();
+        auto thread = ProtocolThread::share(std::move(*made));
+        thread->start();
+        return thread;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& failed) {
+        return Error{ErrorCode::network,
+                     "cannot start the session's thread and event loop: " + std::string(failed.what()) +
+                         "; a higher limit of open files or processes (ulimit) may help"};
+    }
+}
+
+}  // namespace udtx::io

@@ -1,0 +1,124 @@
+#include "udtx/stream.hpp"
+
+#include "io/guarded.hpp"
+#include "io/session_state.hpp"
+
+namespace udtx {
+namespace {
+
+using io::begun;
+using io::guarded;
+
+Error no_stream() { return {ErrorCode::invalid_argument, "the stream object was moved from"}; }
+
+Error other_kind(StreamKind kind) {
+    return {ErrorCode::invalid_argument, kind == StreamKind::ordered
+                                             ? "an ordered stream is read by read(), not by pieces"
+                                             : "a placed stream is read by pieces, not by read()"};
+}
+
+}  // namespace
+
+StreamId Stream::id() const noexcept { return handle_ ? handle_->id() : StreamId{}; }
+
+Result<void> Stream::write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<void> {
+        const auto start = std::chrono::steady_clock::now();
+        do {
+            std::chrono::milliseconds left = timeout;
+            if (timeout != kForever) {
+                const auto spent = std::chrono::steady_clock::now() - start;
+                left -= std::chrono::duration_cast<std::chrono::milliseconds>(spent);
+            }
+            const auto taken = write_some(bytes, left);
+            if (!taken) return taken.error();
+            bytes = bytes.subspan(*taken);
+        } while (!bytes.empty());
+        return {};
+    });
+}
+
+Result<std::size_t> Stream::write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<std::size_t> {
+        if (!handle_) return no_stream();
+        return handle_->session().write_some(handle_->stream(), bytes, timeout);
+    });
+}
+
+Result<void> Stream::finish(std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<void> {
+        if (!handle_) return no_stream();
+        return handle_->session().finish(handle_->stream(), timeout);
+    });
+}
+
+void Stream::reset(std::uint64_t code) {
+    if (handle_) handle_->session().reset(*handle_->stream(), code);
+}
+
+Result<std::size_t> Stream::read(std::span<std::byte> out, std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<std::size_t> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::ordered) return other_kind(kind());
+        return handle_->session().read(handle_->stream(), out, timeout);
+    });
+}
+
+Result<std::optional<Piece>> Stream::read_piece(std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<std::optional<Piece>> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::placed) return other_kind(kind());
+        return handle_->session().read_piece(handle_->stream(), timeout);
+    });
+}
+
+void Stream::stop_receiving(std::uint64_t code) {
+    if (handle_) handle_->session().stop_receiving(*handle_->stream(), code);
+}
+
+CallId Stream::start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done) {
+    return begun<std::size_t>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        return handle_->session().start_write(handle_->stream(), bytes, false, done);
+    });
+}
+
+CallId Stream::start_write(std::span<const std::byte> bytes, Callback<std::size_t> done) {
+    return begun<std::size_t>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        return handle_->session().start_write(handle_->stream(), bytes, true, done);
+    });
+}
+
+CallId Stream::start_finish(Callback<void> done) {
+    return begun<void>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        return handle_->session().start_finish(handle_->stream(), done);
+    });
+}
+
+CallId Stream::start_read(std::span<std::byte> out, Callback<std::size_t> done) {
+    return begun<std::size_t>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::ordered) return other_kind(kind());
+        return handle_->session().start_read(handle_->stream(), out, done);
+    });
+}
+
+CallId Stream::start_read_piece(Callback<std::optional<Piece>> done) {
+    return begun<std::optional<Piece>>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::placed) return other_kind(kind());
+        return handle_->session().start_read_piece(handle_->stream(), done);
+    });
+}
+
+void Stream::cancel() {
+    if (handle_) handle_->session().cancel(handle_->stream().get());
+}
+
+void Stream::cancel(CallId call) {
+    if (handle_) handle_->session().cancel(call);
+}
+
+}  // namespace udtx

@@ -1,0 +1,139 @@
+// Calls that wait for something to change: of threads that block, and of callers who are called back.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/scarcity.hpp"
+#include "udtx/callback.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::io {
+
+/// What they wait for is guarded by one mutex, the owner's. A call is an attempt, `std::optional<Result<T>>()`: made
+/// under the mutex at once and after each change, until it has a result.
+///
+/// `subject`: what cancel() may be asked to end; null: only cancel of all.
+class WaitingCalls {
+  public:
+    using Lock = std::unique_lock<std::mutex>;
+
+    /// Blocks until the attempt has a result, the time is over, or it is cancelled. `late`: the message of a time-out.
+    /// `flush` is called under the lock after each attempt, and may release it for a while: true if it did.
+    template <class T, class Attempt, class Flush>
+    Result<T> wait(Lock& lock, const void* subject, std::chrono::milliseconds timeout, const char* late,
+                   Attempt attempt, const Flush& flush) {
+        const auto until = deadline(timeout);
+        const Blocked self(*this, subject);
+        for (bool over = false;;) {
+            if (auto result = attempt()) {
+                flush(lock);
+                return std::move(*result);
+            }
+            if (self.cancelled) return cancelled();
+            if (flush(lock)) continue;
+            if (over) return Error{ErrorCode::timeout, late};
+            over = !wait_for_change(lock, until);
+        }
+    }
+
+    /// `done` is called once, without the lock: within this call, or by whoever settles or cancels it.
+    template <class T, class Attempt>
+    CallId begin(Lock& lock, const void* subject, Attempt attempt, Callback<T> done) {
+        auto call = std::make_unique<Begun<T, Attempt>>(std::move(attempt), std::move(done));
+        call->subject = subject;
+        call->id = CallId{++last_id_};
+        const CallId id = call->id;
+        if (call->try_once()) {
+            lock.unlock();
+            call->finish();
+            lock.lock();
+        } else {
+            begun_.push_back(std::move(call));
+        }
+        return id;
+    }
+
+    /// Something has changed: all look again. Releases the lock.
+    void settle(Lock& lock) noexcept;
+    /// These end with `cancelled`, except who has a result by now; null: all of them. Releases the lock.
+    void cancel(Lock& lock, const void* subject) noexcept;
+    void cancel(Lock& lock, CallId id) noexcept;
+
+  private:
+    class Call {
+      public:
+        virtual ~Call() = default;
+        virtual bool try_once() noexcept = 0;
+        virtual void cancel() noexcept = 0;
+        virtual void finish() noexcept = 0;
+        const void* subject = nullptr;
+        CallId id{};
+    };
+
+    template <class T, class Attempt>
+    class Begun final : public Call {
+      public:
+        Begun(Attempt attempt, Callback<T> done) : attempt_(std::move(attempt)), done_(std::move(done)) {}
+        bool try_once() noexcept override {
+            try {
+                result_ = attempt_();
+            } catch (const std::exception& lack) {
+                result_ = Error{ErrorCode::internal, describe_lack(lack)};
+            }
+            return result_.has_value();
+        }
+        void cancel() noexcept override { result_ = cancelled(); }
+        void finish() noexcept override { done_(std::move(*result_)); }
+
+      private:
+        Attempt attempt_;
+        Callback<T> done_;
+        std::optional<Result<T>> result_;
+    };
+
+    struct Blocked {
+        Blocked(WaitingCalls& calls, const void* what) : owner(calls), subject(what), next(calls.blocked_) {
+            if (next != nullptr) next->previous = this;
+            calls.blocked_ = this;
+        }
+        ~Blocked() {
+            (previous != nullptr ? previous->next : owner.blocked_) = next;
+            if (next != nullptr) next->previous = previous;
+        }
+        Blocked(const Blocked&) = delete;
+        Blocked& operator=(const Blocked&) = delete;
+
+        WaitingCalls& owner;
+        const void* subject;
+        mutable Blocked* next;
+        mutable Blocked* previous = nullptr;
+        bool cancelled = false;
+    };
+
+    using Calls = std::list<std::unique_ptr<Call>>;
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+    static Error cancelled() { return {ErrorCode::cancelled, "cancelled"}; }
+    static Deadline deadline(std::chrono::milliseconds timeout);
+    /// False: it is time.
+    bool wait_for_change(Lock& lock, const Deadline& until);
+    template <class Chosen>
+    void end(Lock& lock, const Chosen& chosen) noexcept;
+
+    std::condition_variable changed_;
+    Calls begun_;
+    Blocked* blocked_ = nullptr;  // on the stacks of those who wait
+    std::uint64_t last_id_ = 0;
+};
+
+}  // namespace udtx::io
