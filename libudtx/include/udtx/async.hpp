@@ -1,0 +1,300 @@
+// Boost.Asio's completion tokens for sessions, listeners and streams: callbacks, use_future, use_awaitable and whatever
+// else Asio knows. The only header of the transport that includes Boost (1.74 or newer).
+//
+//     auto session = co_await udtx::async_connect("host", 7000, credentials, boost::asio::use_awaitable);
+//     auto stream = co_await udtx::async_open_stream(session, boost::asio::use_awaitable);
+//     co_await udtx::async_write(stream, bytes, boost::asio::use_awaitable);
+//     co_await udtx::async_finish(stream, boost::asio::use_awaitable);
+//
+// A handler is called with a boost::system::error_code and, where there is one, a value: use_future and use_awaitable
+// throw boost::system::system_error instead. It runs on its associated executor: that of the coroutine, or of
+// boost::asio::bind_executor(); without one on Asio's system executor. It never runs within the call that began it, nor
+// on the protocol thread. Work is kept outstanding for the executor until then.
+//
+// GCC 12 destroys a temporary twice that is made by braces within co_await: give options a name there.
+//
+// Buffers stay with the caller until the handler runs. A stream is kept open by the calls on it. Sessions and listeners
+// outlive the calls on them, or end them when they go. cancel() of the object ends them with
+// boost::asio::error::operation_aborted; with Boost 1.77 or newer so does a cancellation slot of the handler.
+#pragma once
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/system/error_code.hpp>
+#include <boost/version.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "udtx/listener.hpp"
+#include "udtx/session.hpp"
+#include "udtx/stream.hpp"
+
+#if BOOST_VERSION >= 107700
+#include <boost/asio/associated_cancellation_slot.hpp>
+#endif
+
+namespace udtx {
+
+namespace async_detail {
+
+/// The same values and texts as a category of <system_error>, for Boost's error_code.
+class BoostCategory final : public boost::system::error_category {
+  public:
+    explicit BoostCategory(const std::error_category& same) noexcept : same_(same) {}
+    [[nodiscard]] const char* name() const noexcept override { return same_.name(); }
+    [[nodiscard]] std::string message(int value) const override { return same_.message(value); }
+
+  private:
+    const std::error_category& same_;
+};
+
+}  // namespace async_detail
+
+/// ErrorCode as Boost's error codes: what error_category() is to <system_error>.
+[[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
+    static const async_detail::BoostCategory category(error_category());
+    return category;
+}
+/// The codes of applications, see application_category().
+[[nodiscard]] inline const boost::system::error_category& boost_application_category() noexcept {
+    static const async_detail::BoostCategory category(application_category());
+    return category;
+}
+
+[[nodiscard]] inline boost::system::error_code to_boost(const Error& error) noexcept {
+    if (error.code == ErrorCode::cancelled) return boost::asio::error::operation_aborted;
+    const std::error_code code = error.error_code();
+    return {code.value(),
+            code.category() == application_category() ? boost_application_category() : boost_error_category()};
+}
+
+namespace async_detail {
+
+/// A handler on its way to its executor. The end of a call may come before the call that begins it has returned.
+template <class Handler, class T>
+class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
+  public:
+    explicit Completion(Handler handler)
+        : handler_(std::move(handler)), work_(boost::asio::get_associated_executor(handler_)) {}
+
+    /// `good`: what the handler is told where there is a value.
+    void finish(Result<T> result, boost::system::error_code good) {
+        boost::asio::post(work_.get_executor(), [self = this->shared_from_this(), result = std::move(result),
+                                                 good]() mutable { self->call(std::move(result), good); });
+    }
+
+    template <class Cancel>
+    void allow_cancel([[maybe_unused]] Cancel cancel) {
+#if BOOST_VERSION >= 107700
+        auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+        if (slot.is_connected()) slot.assign([cancel](boost::asio::cancellation_type) mutable { cancel(); });
+#endif
+    }
+
+  private:
+    void call(Result<T> result, boost::system::error_code good) {
+#if BOOST_VERSION >= 107700
+        boost::asio::get_associated_cancellation_slot(handler_).clear();
+#endif
+        // Nothing of it is held any more while the handler runs.
+        Handler handler = std::move(handler_);
+        const auto work = std::move(work_);
+        const boost::system::error_code error = result ? good : to_boost(result.error());
+        if constexpr (std::is_void_v<T>) {
+            std::move(handler)(error);
+        } else {
+            std::move(handler)(error, result ? std::move(*result) : T());
+        }
+    }
+
+    Handler handler_;
+    boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
+};
+
+template <class T>
+struct SignatureOf {
+    using type = void(boost::system::error_code, T);
+};
+template <>
+struct SignatureOf<void> {
+    using type = void(boost::system::error_code);
+};
+
+/// `start(done)` begins the call and returns what cancels it.
+template <class T, class Start, class Token>
+auto begin(Start start, Token&& token) {
+    return boost::asio::async_initiate<Token, typename SignatureOf<T>::type>(
+        [](auto&& handler, Start first) {
+            using Handler = std::decay_t<decltype(handler)>;
+            auto completion = std::make_shared<Completion<Handler, T>>(std::forward<decltype(handler)>(handler));
+            const auto on_executor = completion;
+            auto cancel =
+                first([completion = std::move(completion)](Result<T> result, boost::system::error_code good = {}) {
+                    completion->finish(std::move(result), good);
+                });
+            on_executor->allow_cancel(std::move(cancel));
+        },
+        token, std::move(start));
+}
+
+}  // namespace async_detail
+
+/// See Session::connect(). Completes with (error_code, Session).
+template <class Token>
+auto async_connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
+                   const ConnectOptions& options, Token&& token) {
+    return async_detail::begin<Session>(
+        [host, port, credentials, options](const Callback<Session>& done) {
+            auto connecting = Session::start_connect(host, port, credentials, options, done);
+            if (!connecting) done(connecting.error());
+            return [connecting = std::make_shared<Result<Connecting>>(std::move(connecting))] {
+                if (*connecting) (*connecting)->cancel();
+            };
+        },
+        std::forward<Token>(token));
+}
+template <class Token>
+auto async_connect(const std::string& host, std::uint16_t port, const Credentials& credentials, Token&& token) {
+    return async_connect(host, port, credentials, ConnectOptions(), std::forward<Token>(token));
+}
+
+/// See Listener::accept(). Completes with (error_code, Session).
+template <class Token>
+auto async_accept(Listener& listener, Token&& token) {
+    return async_detail::begin<Session>(
+        [&listener](Callback<Session> done) {
+            const CallId call = listener.start_accept(std::move(done));
+            return [&listener, call] { listener.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// See Session::open_stream(). Completes with (error_code, Stream).
+template <class Token>
+auto async_open_stream(Session& session, StreamKind kind, Token&& token) {
+    return async_detail::begin<Stream>(
+        [&session, kind](Callback<Stream> done) {
+            const CallId call = session.start_open_stream(kind, std::move(done));
+            return [&session, call] { session.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+template <class Token>
+auto async_open_stream(Session& session, Token&& token) {
+    return async_open_stream(session, StreamKind::ordered, std::forward<Token>(token));
+}
+
+/// See Session::accept_stream(). Completes with (error_code, Stream).
+template <class Token>
+auto async_accept_stream(Session& session, StreamKind kind, Token&& token) {
+    return async_detail::begin<Stream>(
+        [&session, kind](Callback<Stream> done) {
+            const CallId call = session.start_accept_stream(kind, std::move(done));
+            return [&session, call] { session.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+template <class Token>
+auto async_accept_stream(Session& session, Token&& token) {
+    return async_accept_stream(session, StreamKind::ordered, std::forward<Token>(token));
+}
+
+/// See Session::wait_closed(). Completes with (error_code).
+template <class Token>
+auto async_wait_closed(Session& session, Token&& token) {
+    return async_detail::begin<void>(
+        [&session](Callback<void> done) {
+            const CallId call = session.start_wait_closed(std::move(done));
+            return [&session, call] { session.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// See Session::wait_path_event(). Completes with (error_code, PathEvent).
+template <class Token>
+auto async_wait_path_event(Session& session, Token&& token) {
+    return async_detail::begin<PathEvent>(
+        [&session](Callback<PathEvent> done) {
+            const CallId call = session.start_wait_path_event(std::move(done));
+            return [&session, call] { session.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// Of an ordered stream. Completes with (error_code, std::size_t): at least one byte, or 0 and
+/// boost::asio::error::eof at the end of the stream.
+template <class Token>
+auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
+    return async_detail::begin<std::size_t>(
+        [stream = std::move(stream), out](auto done) mutable {
+            const CallId call = stream.start_read(out, [stream, out, done](Result<std::size_t> read) {
+                const bool end = read && *read == 0 && !out.empty();
+                const boost::system::error_code good =
+                    end ? make_error_code(boost::asio::error::eof) : boost::system::error_code();
+                done(std::move(read), good);
+            });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// Of a placed stream, see Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
+template <class Token>
+auto async_read_piece(Stream stream, Token&& token) {
+    return async_detail::begin<std::optional<Piece>>(
+        [stream = std::move(stream)](Callback<std::optional<Piece>> done) mutable {
+            const CallId call = stream.start_read_piece(
+                [stream, done = std::move(done)](Result<std::optional<Piece>> piece) { done(std::move(piece)); });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// Completes with (error_code, std::size_t) when all bytes were taken.
+template <class Token>
+auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token) {
+    return async_detail::begin<std::size_t>(
+        [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
+            const CallId call = stream.start_write(
+                bytes, [stream, done = std::move(done)](Result<std::size_t> taken) { done(std::move(taken)); });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// Completes with (error_code, std::size_t) when some bytes were taken, and says how many.
+template <class Token>
+auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& token) {
+    return async_detail::begin<std::size_t>(
+        [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
+            const CallId call = stream.start_write_some(
+                bytes, [stream, done = std::move(done)](Result<std::size_t> taken) { done(std::move(taken)); });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// See Stream::finish(). Completes with (error_code).
+template <class Token>
+auto async_finish(Stream stream, Token&& token) {
+    return async_detail::begin<void>(
+        [stream = std::move(stream)](Callback<void> done) mutable {
+            const CallId call = stream.start_finish(
+                [stream, done = std::move(done)](Result<void> finished) { done(std::move(finished)); });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+}  // namespace udtx
