@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/chunk.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/error.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/stream.hpp"
