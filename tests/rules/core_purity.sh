@@ -52,7 +52,7 @@ grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code"
     sed 's/$/    [public headers include udtx\/... and the standard library]/' >>"$work/breaches"
 # The core is usable without what lies above it.
 grep -E '^libudtx/include/udtx/core/[^:]+:[0-9]+: *# *include "udtx/' "$work/code" |
-    grep -vE '"udtx/(core/[a-z_]+|address|config|congestion|export|ids|path|probing|range|rate|result|scheduler|stats|time)\.hpp"' |
+    grep -vE '"udtx/(core/[a-z_]+|address|close_reason|config|congestion|error|export|ids|path|probing|range|rate|result|scheduler|stats|time)\.hpp"' |
     sed 's/$/    [against the direction of dependencies]/' >>"$work/breaches"
 
 allowed() {  # what a room may include
