@@ -28,7 +28,9 @@
 #include <boost/version.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +50,7 @@ namespace udtx {
 
 namespace async_detail {
 
-/// The same values and texts as a category of <system_error>, for Boost's error_code.
+/// The same values and texts as a category of the standard library, for Boost's error_code.
 class BoostCategory final : public boost::system::error_category {
   public:
     explicit BoostCategory(const std::error_category& same) noexcept : same_(same) {}
@@ -61,7 +63,7 @@ class BoostCategory final : public boost::system::error_category {
 
 }  // namespace async_detail
 
-/// ErrorCode as Boost's error codes: what error_category() is to <system_error>.
+/// ErrorCode as Boost's error codes: the same as error_category(), which the standard library's belong to.
 [[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
     static const async_detail::BoostCategory category(error_category());
     return category;
@@ -90,15 +92,38 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
 
     /// `good`: what the handler is told where there is a value.
     void finish(Result<T> result, boost::system::error_code good) {
+#if BOOST_VERSION >= 107700
+        {
+            // What it was begun on may go from here on.
+            const std::lock_guard lock(mutex_);
+            finished_ = true;
+            cancel_ = nullptr;
+        }
+#endif
         boost::asio::post(work_.get_executor(), [self = this->shared_from_this(), result = std::move(result),
                                                  good]() mutable { self->call(std::move(result), good); });
     }
 
-    template <class Cancel>
-    void allow_cancel([[maybe_unused]] Cancel cancel) {
+    /// Before the call begins ...
+    void allow_cancel() {
 #if BOOST_VERSION >= 107700
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
-        if (slot.is_connected()) slot.assign([cancel](boost::asio::cancellation_type) mutable { cancel(); });
+        if (!slot.is_connected()) return;
+        slot.assign([completion = this->weak_from_this()](boost::asio::cancellation_type) {
+            if (const auto self = completion.lock()) self->cancel();
+        });
+#endif
+    }
+    /// ... and after that: how it is cancelled.
+    void cancel_by([[maybe_unused]] std::function<void()> what) {
+#if BOOST_VERSION >= 107700
+        {
+            const std::lock_guard lock(mutex_);
+            if (finished_) return;
+            cancel_ = std::move(what);
+            if (!cancelled_) return;
+        }
+        cancel();
 #endif
     }
 
@@ -118,6 +143,22 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
         }
     }
 
+#if BOOST_VERSION >= 107700
+    void cancel() {
+        std::function<void()> what;
+        {
+            const std::lock_guard lock(mutex_);
+            cancelled_ = true;
+            what = cancel_;
+        }
+        if (what) what();
+    }
+
+    std::mutex mutex_;  // guards what follows
+    std::function<void()> cancel_;
+    bool cancelled_ = false;
+    bool finished_ = false;
+#endif
     Handler handler_;
     boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
 };
@@ -138,12 +179,10 @@ auto begin(Start start, Token&& token) {
         [](auto&& handler, Start first) {
             using Handler = std::decay_t<decltype(handler)>;
             auto completion = std::make_shared<Completion<Handler, T>>(std::forward<decltype(handler)>(handler));
-            const auto on_executor = completion;
-            auto cancel =
-                first([completion = std::move(completion)](Result<T> result, boost::system::error_code good = {}) {
-                    completion->finish(std::move(result), good);
-                });
-            on_executor->allow_cancel(std::move(cancel));
+            completion->allow_cancel();
+            completion->cancel_by(first([completion](Result<T> result, boost::system::error_code good = {}) {
+                completion->finish(std::move(result), good);
+            }));
         },
         token, std::move(start));
 }
