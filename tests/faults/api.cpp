@@ -100,7 +100,7 @@ void use_session(Round& round, Setup& setup) {
     if (!session) return open_end(round, setup);
     const std::size_t place = round.below(kStreams);
     auto& stream = round.streams[place];
-    switch (round.below(8)) {
+    switch (round.below(10)) {
         case 0:
         case 1: {
             auto made = session->open_stream();
@@ -129,8 +129,18 @@ void use_session(Round& round, Setup& setup) {
             static_cast<void>(
                 round.good(session->remove_path(udtx::PathId{static_cast<std::uint8_t>(round.below(3))})));
             return;
+        case 7:
+            static_cast<void>(round.good(session->set_max_rate(udtx::Rate::infinite())));
+            session->cancel();
+            return;
+        case 8: {
+            // It calls back with an end, or is ended by whatever ends the session.
+            const auto id = session->start_accept_stream(udtx::StreamKind::placed, [](const auto&) {});
+            session->cancel(id);
+            return;
+        }
         default:
-            if (round.below(4) == 0) session->close();
+            if (round.below(4) == 0) session->close(round.below(2), "reason");
             if (round.below(4) == 0) session.reset();
             return;
     }
@@ -141,7 +151,7 @@ void use_stream(Round& round, Setup& setup) {
     auto& stream = round.streams[place];
     if (!stream) return use_session(round, setup);
     const std::size_t n = 1 + round.below(setup.bytes.size());
-    switch (round.below(5)) {
+    switch (round.below(6)) {
         case 0:
         case 1:
             static_cast<void>(round.good(stream->write(std::span(setup.bytes).first(n))));
@@ -154,6 +164,9 @@ void use_stream(Round& round, Setup& setup) {
             if (!round.paired || round.owners[place] > 1 || !round.sessions[1 - round.owners[place]]) return;
             round.sessions[1 - round.owners[place]]->close();
             static_cast<void>(round.good(stream->read(std::span(setup.room).first(n))));
+            return;
+        case 4:
+            round.below(2) == 0 ? stream->reset(n) : stream->stop_receiving(n);
             return;
         default:
             stream.reset();
