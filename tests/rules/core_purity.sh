@@ -43,8 +43,8 @@ search "$files" file
 search "$paths" file libudtx/include/
 search "$loggers" log
 search "$threads" thread
-# The chunk pool is the one structure that disk threads share with the core.
-search "$locks" lock 'libudtx/src/base/chunk\.'
+# The chunk pool is the one structure that disk threads share with the core. Asio's handlers come from any thread.
+search "$locks" lock 'libudtx/src/base/chunk\.|libudtx/include/udtx/(transfer/)?async\.hpp'
 
 # What is installed shows nothing of the inside. Asio's completion tokens have headers of their own.
 grep -E '^libudtx/include/[^:]+:[0-9]+: *# *include ("|<[^>]*[/.])' "$work/code" | grep -vE 'include "udtx/' |
