@@ -11,7 +11,8 @@ using Tell = std::function<void(Script&)>;
 
 /// A request for these, and what else belongs to it; then ACCEPT, and what comes too early after it.
 PushLie fetch(std::string_view name, Expect expect, std::uint64_t code, std::string_view named,
-              std::vector<std::string> sources, const Edit& edit = {}, const Tell& more = {}, const Tell& after = {}) {
+              const std::vector<std::string>& sources, const Edit& edit = {}, const Tell& more = {},
+              const Tell& after = {}) {
     return {name, expect, code, named, [=](Script& s, Speech&) {
                 message::Pull m;
                 m.sources = sources;

@@ -25,7 +25,7 @@ message::Confirm confirm(const Heard& heard, const std::function<void(message::C
     if (edit) edit(m);
     return m;
 }
-Tell at_end(const std::function<void(message::Confirm&)>& edit, std::vector<Message> before = {}) {
+Tell at_end(const std::function<void(message::Confirm&)>& edit, const std::vector<Message>& before = {}) {
     return [=](const Heard& heard, Answers& out) {
         out.messages = before;
         out.messages.emplace_back(confirm(heard, edit));

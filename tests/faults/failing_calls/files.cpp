@@ -91,6 +91,7 @@ UDTX_STAND_IN(long, syscall, (long number, ...)) {
     va_end(rest);
     if (number == SYS_openat2) {
         int error = udtx::faults::error_of(Kind::openat2);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): syscall() takes pointers as numbers
         if (error == 0) error = opening(reinterpret_cast<const open_how*>(arguments[2])->flags);
         if (error != 0) return errno = error, -1;
     }
@@ -110,6 +111,7 @@ UDTX_FAILS(Kind::opendir, DIR*, nullptr, opendir, (const char* path), (path))
 UDTX_FAILS(Kind::opendir, DIR*, nullptr, fdopendir, (int fd), (fd))
 UDTX_FAILS(Kind::readdir, dirent*, nullptr, readdir, (DIR * directory), (directory))
 
+// NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters and of arguments, parentheses and all
 #define UDTX_READ(name, with, arguments, n)                                                                           \
     UDTX_STAND_IN(ssize_t, name, with) {                                                                              \
         UDTX_REAL(name, ssize_t(*) with);                                                                             \
@@ -121,6 +123,7 @@ UDTX_FAILS(Kind::readdir, dirent*, nullptr, readdir, (DIR * directory), (directo
         return moving(kind_of(fd, Kind::write, Kind::pipe_write), n,     \
                       [&](std::size_t part) { return real arguments; }); \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 UDTX_READ(read, (int fd, void* out, std::size_t n), (fd, out, part), n)
 UDTX_READ(pread, (int fd, void* out, std::size_t n, off_t at), (fd, out, part, at), n)
 UDTX_READ(pread64, (int fd, void* out, std::size_t n, off_t at), (fd, out, part, at), n)

@@ -24,6 +24,7 @@ Call real_call(const char* name) noexcept {
 #define UDTX_REAL(name, parameters_and_result) \
     static const auto real = udtx::faults::real_call<parameters_and_result>(#name)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): lists of parameters and of arguments, parentheses and all
 /// The whole of a call that fails with `failed` and errno, or is made.
 #define UDTX_FAILS(kind, result, failed, name, parameters, arguments)                  \
     UDTX_STAND_IN(result, name, parameters) {                                          \
@@ -34,3 +35,4 @@ Call real_call(const char* name) noexcept {
         }                                                                              \
         return real arguments;                                                         \
     }
+// NOLINTEND(bugprone-macro-parentheses)

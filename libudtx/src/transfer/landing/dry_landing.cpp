@@ -72,12 +72,10 @@ class DryLanding final : public Landing {
             return has;
         };
         std::optional<Holding> has;
-        if (falls_together_with_another(o.query, path, of_entry)) {
+        if (falls_together_with_another(o.query, path, of_entry) || (!of_entry && is_blocked(path))) {
             has = say(Holding::blocked);
         } else if (of_entry) {
             has = say(holding_of(*latest_, path));
-        } else if (is_blocked(path)) {
-            has = say(Holding::blocked);
         } else {
             has = basis_.answer(o.query, [this, changes](message::Answer answer) {
                 answer.changes = changes;
