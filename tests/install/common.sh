@@ -21,6 +21,15 @@ consume() {  # consume <prefix> <components> [options of cmake...]: builds and r
     done
 }
 
+run_examples() {  # run_examples <prefix>: a project of its own, as a user of the package would copy it
+    echo "-- examples"
+    rm -rf "$work/examples"
+    quietly "$cmake" -G "$generator" -S "$consumer/../../../examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$1" \
+        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags"
+    quietly "$cmake" --build "$work/examples" -j 2
+    quietly "${cmake%/*}/ctest" --test-dir "$work/examples" --output-on-failure --no-tests=error
+}
+
 refused() {  # refused <reason> <prefix> <components> [options of cmake...]
     local reason=$1
     shift
