@@ -21,13 +21,16 @@ consume() {  # consume <prefix> <components> [options of cmake...]: builds and r
     done
 }
 
-run_examples() {  # run_examples <prefix>: a project of its own, as a user of the package would copy it
-    echo "-- examples"
-    rm -rf "$work/examples"
-    quietly "$cmake" -G "$generator" -S "$consumer/../../../examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$1" \
-        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags"
-    quietly "$cmake" --build "$work/examples" -j 2
-    quietly "${cmake%/*}/ctest" --test-dir "$work/examples" --output-on-failure --no-tests=error
+run_shown() {  # run_shown <prefix>: what the documents show, as projects that a user of the package would copy
+    local project
+    for project in "$consumer/../guide" "$consumer/../../../examples"; do
+        echo "-- $(basename "$project")"
+        rm -rf "$work/shown"
+        quietly "$cmake" -G "$generator" -S "$project" -B "$work/shown" -DCMAKE_PREFIX_PATH="$1" \
+            -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags"
+        quietly "$cmake" --build "$work/shown" -j 2
+        quietly "${cmake%/*}/ctest" --test-dir "$work/shown" --output-on-failure --no-tests=error
+    done
 }
 
 refused() {  # refused <reason> <prefix> <components> [options of cmake...]

@@ -23,7 +23,7 @@ consume "$prefix" core -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_F
 [ ! -e "$work/cmake/session_consumer" ]
 PKG_CONFIG_LIBDIR=$work/none consume "$prefix" transport -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON
 consume "$prefix" ''
-run_examples "$prefix"
+run_shown "$prefix"
 refused "udtx::transport needs OpenSSL" "$prefix" transport -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
 PKG_CONFIG_LIBDIR=$work/none refused "udtx::transfer needs libxxhash" "$prefix" ''
 refused "has no part 'telepathy'" "$prefix" telepathy

@@ -30,6 +30,6 @@ python3 -B "$(dirname "$0")/exported_names.py" "$work/prefix/include/udtx" "$lib
 
 consume "$work/prefix" core -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 consume "$work/prefix" '' -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
-run_examples "$work/prefix"
+run_shown "$work/prefix"
 refused "has no part 'telepathy'" "$work/prefix" telepathy
 by_pkg_config "$work/prefix"
