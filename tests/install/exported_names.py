@@ -10,6 +10,7 @@ import sys
 
 NAMESPACE = re.compile(r"^\s*(?:inline\s+)?namespace\s+([\w:]+)\s*$")
 CLASS = re.compile(r"(?:class|struct)\s+UDTX_EXPORT\s+(\w+)")
+INSIDE = re.compile(r"(?:^|[:>])\s*(?:class|struct)\s+(?:UDTX_EXPORT\s+)?(\w+)[^()]*$")
 FUNCTION = re.compile(r"UDTX_EXPORT\b[^;{]*?\b(\w+)\s*\(")
 PREFIX = re.compile(r"^(?:vtable|typeinfo|typeinfo name|VTT|guard variable) for |^(?:non-)?virtual thunk to ")
 
@@ -25,7 +26,7 @@ def marked(text):
             if found and not (piece == ";" and CLASS.search(statement)):
                 names.add(f"{inside}::{found.group(1)}")
         if piece == "{":
-            opened = NAMESPACE.match(statement.strip())
+            opened = NAMESPACE.match(statement.strip()) or INSIDE.search(statement)
             scopes.append(opened.group(1) if opened else "")
         elif piece == "}":
             scopes.pop()
