@@ -28,18 +28,17 @@ static udtx::Credentials identity_of_client() {
     return *own;
 }
 
-static udtx::Listener listening() {
+static udtx::Result<udtx::Listener> listening() {
     auto own = udtx::Credentials::from_identity_file("server");
-    CHECK(own && own->trust_file("client.pub"));
+    if (!own) return own.error();
+    if (const auto trusts = own->trust_file("client.pub"); !trusts) return trusts.error();
     udtx::ListenOptions options;
     options.config.idle_timeout = 10s;
     options.max_connections = 8;
     options.log = [](udtx::LogLevel level, const std::string& text) {
         if (level == udtx::LogLevel::warning) std::cerr << text << '\n';
     };
-    auto listener = udtx::Listener::bind("127.0.0.1:0", *own, options);
-    CHECK(listener);
-    return std::move(*listener);
+    return udtx::Listener::bind("127.0.0.1:0", *own, options);
 }
 
 static void calls_that_wait(udtx::Stream& ours, udtx::Stream& theirs) {
@@ -78,7 +77,7 @@ static void placed(udtx::Session& session, udtx::Session& peer) {
     std::vector<std::byte> place(1'000'000);
     auto piece = stream->read_piece(10s);
     for (; piece && *piece; piece = stream->read_piece(10s))
-        std::copy((*piece)->bytes.begin(), (*piece)->bytes.end(), place.begin() + (*piece)->offset);
+        std::ranges::copy((*piece)->bytes, place.data() + (*piece)->offset);
     const bool complete = piece.ok();  // and else piece.error() says why not
     CHECK(complete && finished.get());
     CHECK(std::count(place.begin(), place.end(), std::byte{7}) == 1'000'000);
@@ -102,14 +101,15 @@ int main() {
     std::filesystem::current_path(directory);
     CHECK(udtx::Credentials::write_identity("client") && udtx::Credentials::write_identity("server"));
     auto listener = listening();
+    CHECK(listener);
     const auto credentials = identity_of_client();
     std::filesystem::remove_all(directory);
 
     udtx::ConnectOptions options;
     options.config.max_rate = udtx::Rate::bits_per_second(500e6);
-    auto session = udtx::Session::connect("127.0.0.1", listener.local_address().port, credentials, options);
+    auto session = udtx::Session::connect("127.0.0.1", listener->local_address().port, credentials, options);
     CHECK(session);
-    auto peer = listener.accept(10s);
+    auto peer = listener->accept(10s);
     CHECK(peer);
     if (const auto key = peer->peer_key()) std::cout << "welcome, " << key->to_string() << '\n';
     CHECK(peer->peer_key() == credentials.public_key());
