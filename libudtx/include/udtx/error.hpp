@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <system_error>
 
@@ -43,8 +42,8 @@ struct UDTX_EXPORT Error {
     ErrorCode code = ErrorCode::internal;
     std::string message;   ///< one line, names the cause and where possible the remedy
     int system_error = 0;  ///< the errno that is behind it; 0: none, or it does not matter
-    /// The code that an application gave, where it ended a session or a stream.
-    std::optional<std::uint64_t> application_code{};
+    /// The code that an application gave, where it ended a session or a stream; 0: none.
+    std::uint64_t application_code = 0;
 
     /// In application_category() where there is an application's code other than 0, else in error_category().
     [[nodiscard]] std::error_code error_code() const noexcept;

@@ -81,8 +81,8 @@ const std::error_category& application_category() noexcept {
 }
 
 std::error_code Error::error_code() const noexcept {
-    if (application_code.value_or(0) == 0) return make_error_code(code);  // 0 would be no error
-    return {static_cast<int>(std::min<std::uint64_t>(*application_code, INT_MAX)), application_category()};
+    if (application_code == 0) return make_error_code(code);
+    return {static_cast<int>(std::min<std::uint64_t>(application_code, INT_MAX)), application_category()};
 }
 
 }  // namespace udtx
