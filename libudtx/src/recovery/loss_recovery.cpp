@@ -6,7 +6,6 @@
 namespace udtx::recovery {
 
 namespace {
-constexpr Duration kGranularity = std::chrono::milliseconds(1);  // RFC 9002, section 6.1.2
 constexpr std::uint32_t kMaxBackoffShift = 10;
 }  // namespace
 

@@ -4,10 +4,6 @@
 
 namespace udtx::recovery {
 
-namespace {
-constexpr Duration kGranularity = std::chrono::milliseconds(1);  // RFC 9002, section 6.1.2
-}
-
 void RttEstimator::add(Duration sample, Duration ack_delay) {
     sample = std::max(sample, Duration(1));
     // The minimum takes the raw sample: the peer's statement about its delay cannot lower it (RFC 9002, section 5.2).

@@ -5,6 +5,9 @@
 
 namespace udtx::recovery {
 
+/// Least time that a timer of recovery waits (kGranularity of RFC 9002, section 6.1.2).
+inline constexpr Duration kGranularity = std::chrono::milliseconds(1);
+
 class RttEstimator {
   public:
     static constexpr Duration kInitial = std::chrono::milliseconds(200);
