@@ -48,7 +48,7 @@ PlanListing listing_of(const TreeOptions& tree, const CommonOptions& common, boo
 
 transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
     using Form = PlanListing::Form;
-    using Kind = transfer::PlannedEntry::Kind;
+    using Planned = transfer::PlannedEntry;
     {
         const std::lock_guard lock(kept().mutex);
         kept().objects.clear();
@@ -57,10 +57,10 @@ transfer::PlanCallback plan_listing(Log& log, PlanListing listing) {
     }
     return [&log, listing](const transfer::PlannedEntry& entry) {
         if (listing.form == Form::none) {
-            if (entry.kind == Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
+            if (entry.kind == Planned::Kind::erase) log.detail("delete " + escape_for_terminal(entry.path));
             return;
         }
-        if (entry.kind == Kind::unchanged && entry.changes == 0 && !listing.verbose) return;
+        if (entry.kind == Planned::Kind::unchanged && entry.changes == 0 && !listing.verbose) return;
         const std::lock_guard lock(kept().mutex);
         if (listing.form == Form::kept) return keep(itemized_json(entry, listing.receives, false));
         const std::string line = listing.form == Form::objects ? itemized_json(entry, listing.receives, true)

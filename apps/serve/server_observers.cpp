@@ -53,7 +53,7 @@ Result<void> ServerObservers::start(std::uint16_t port, std::function<Connection
 ControlStatus ServerObservers::control_status(std::uint16_t port) const {
     TransferCard card{.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port};
     if (!command_.to_stdout) card.destination = seen_from_elsewhere(command_.directory);
-    const auto served = [this](const Connections& connections) {
+    const auto served = [](const Connections& connections) {
         std::vector<ServedTransfer> all;
         for (const auto& connection : connections) {
             all.push_back({connection->who(), connection->directory(), connection->observed()});
