@@ -34,7 +34,7 @@ int main() {
     auto stream = session->accept_stream(10s);
     if (!stream) return failed(stream.error());
     std::vector<std::byte> arrived, part(65536);
-    auto count = stream->read(part, 10s);
-    for (; count && *count > 0; count = stream->read(part, 10s)) arrived.insert(arrived.end(), &part[0], &part[*count]);
+    auto n = stream->read(part, 10s);
+    for (; n && *n > 0; n = stream->read(part, 10s)) arrived.insert(arrived.end(), part.data(), part.data() + *n);
     return sender.get() == 0 && arrived == buffer ? 0 : failed({.message = "not all bytes came"});
 }
