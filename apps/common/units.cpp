@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "udtx/text.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -171,7 +173,7 @@ std::string describe_rate_cap(Rate rate) {
     return "rate cap: " + format_rate(rate) + " (" + format_byte_rate(rate) + ")";
 }
 
-std::string format_bytes(std::uint64_t bytes) { return with_prefix(static_cast<double>(bytes)) + "B"; }
+std::string format_bytes(std::uint64_t bytes) { return bytes_text(bytes); }
 
 std::string format_count(std::uint64_t n) {
     std::string digits = std::to_string(n);
@@ -182,26 +184,9 @@ std::string format_count(std::uint64_t n) {
     return digits;
 }
 
-std::string format_clock(Duration d) {
-    const auto seconds = static_cast<std::uint64_t>(std::max(0.0, std::round(to_seconds(d))));
-    std::array<char, 64> buffer{};
-    const auto u = [](std::uint64_t v) { return static_cast<unsigned long long>(v); };
-    if (seconds >= 86400) {
-        std::snprintf(buffer.data(), buffer.size(), "%llud %02lluh", u(seconds / 86400), u(seconds / 3600 % 24));
-    } else if (seconds >= 3600) {
-        std::snprintf(buffer.data(), buffer.size(), "%llu:%02llu:%02llu", u(seconds / 3600), u(seconds / 60 % 60),
-                      u(seconds % 60));
-    } else {
-        std::snprintf(buffer.data(), buffer.size(), "%llu:%02llu", u(seconds / 60), u(seconds % 60));
-    }
-    return buffer.data();
-}
+std::string format_clock(Duration d) { return clock_text(d); }
 
-std::string format_elapsed(Duration d) {
-    const double s = to_seconds(d);
-    if (s >= 59.95) return format_clock(d);
-    return print(s < 9.995 ? "%.2f s" : "%.1f s", s);
-}
+std::string format_elapsed(Duration d) { return elapsed_text(d); }
 
 std::string format_milliseconds(Duration d) {
     const double ms = to_seconds(d) * 1e3;

@@ -1,8 +1,8 @@
 // One account of a transfer over all the connections that it needs: what an earlier one proved counts once, and is no
 // news when a later one finds it at the receiver.
 #pragma once
-
-#include "transfer/report.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

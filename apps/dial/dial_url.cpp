@@ -15,11 +15,11 @@ Result<Credentials> dialling_credentials(const CommonOptions& options, const std
     return error;
 }
 
-Result<std::vector<Address>> addresses_of(const Url& url, io::AddressChoice choice) {
-    auto addresses = io::resolve(url.host, url.port, choice);
+Result<std::vector<Address>> addresses_of(const Url& url, AddressChoice choice) {
+    auto addresses = resolve(url.host, url.port, choice);
     if (addresses) return addresses;
-    const bool v4 = choice == io::AddressChoice::v4_only;
-    const bool any = choice == io::AddressChoice::any;
+    const bool v4 = choice == AddressChoice::v4_only;
+    const bool any = choice == AddressChoice::any;
     const std::string hint = any ? "" : v4 ? " (with -4, as IPv4)" : " (with -6, as IPv6)";
     return Error{addresses.error().code, addresses.error().message + hint};
 }

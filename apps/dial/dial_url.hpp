@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "common/url.hpp"
-#include "io/resolve.hpp"
 #include "options/common_options.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -16,6 +16,6 @@ namespace udtx::apps {
 /// Own key, and the keys of --pin.
 [[nodiscard]] Result<Credentials> dialling_credentials(const CommonOptions& options, const std::string& pin);
 /// To be tried in turn.
-[[nodiscard]] Result<std::vector<Address>> addresses_of(const Url& url, io::AddressChoice choice);
+[[nodiscard]] Result<std::vector<Address>> addresses_of(const Url& url, AddressChoice choice);
 
 }  // namespace udtx::apps

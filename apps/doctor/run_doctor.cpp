@@ -55,7 +55,7 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
     if (!target.path.empty()) words += " --dir " + quoted_for_shell(target.path);
     SignalWaiter signals;
     auto child = SshChild::start(
-        ssh_command(ssh, target, io::AddressChoice::any, words),
+        ssh_command(ssh, target, AddressChoice::any, words),
         {[&terminal](std::string_view line) { terminal.line(escape_message(line)); }, [&signals] { signals.wake(); }});
     if (!child) return child.error();
     std::string text;

@@ -8,10 +8,11 @@
 #include "common/exit_codes.hpp"
 #include "observe/limits.hpp"
 #include "options/common_options.hpp"
-#include "transfer/report.hpp"
 #include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

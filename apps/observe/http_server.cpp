@@ -112,8 +112,8 @@ class HttpServer::Impl {
         if (thread_.joinable()) thread_.join();
     }
 
-    Result<void> open(const io::HostPort& where) {
-        const auto addresses = io::resolve(where.host.empty() ? "127.0.0.1" : where.host, where.port);
+    Result<void> open(const HostPort& where) {
+        const auto addresses = resolve(where.host.empty() ? "127.0.0.1" : where.host, where.port);
         if (!addresses) return addresses.error();
         visitors_->own_name = where.host;
         const Address& address = addresses->front();
@@ -218,7 +218,7 @@ class HttpServer::Impl {
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(const io::HostPort& where, Handler handler) {
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const HostPort& where, Handler handler) {
     auto impl = std::make_unique<Impl>(std::move(handler));
     if (auto opened = impl->open(where); !opened) return opened.error();
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));

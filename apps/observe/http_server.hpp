@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/resolve.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 
@@ -36,7 +36,7 @@ class HttpServer {
     static constexpr std::size_t kMaxStreams = 16;
 
     /// No host: the loopback address only. Port 0 picks a free one.
-    static Result<std::unique_ptr<HttpServer>> start(const io::HostPort& where, Handler handler);
+    static Result<std::unique_ptr<HttpServer>> start(const HostPort& where, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;

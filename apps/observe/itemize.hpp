@@ -2,8 +2,7 @@
 #pragma once
 
 #include <string>
-
-#include "transfer/report.hpp"
+#include "udtx/transfer/plan.hpp"
 
 namespace udtx::apps {
 

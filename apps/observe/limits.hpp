@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/report.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

@@ -11,9 +11,9 @@
 #include "observe/limits.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/progress.hpp"
-#include "transfer/report.hpp"
 #include "udtx/stats.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

@@ -6,7 +6,7 @@
 #include "common/log.hpp"
 #include "observe/final_report.hpp"
 #include "options/tree_options.hpp"
-#include "transfer/report.hpp"
+#include "udtx/transfer/plan.hpp"
 
 namespace udtx::apps {
 

@@ -9,8 +9,8 @@
 #include "common/terminal.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/progress.hpp"
-#include "transfer/report.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::apps {
 

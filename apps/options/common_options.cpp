@@ -154,8 +154,8 @@ Result<void> CommonOptions::check() {
         return usage("--checksum: '" + checksum + "' is unknown; there is: xxh128, sha256");
     }
     if (ipv4 && ipv6) return usage("-4 and -6 exclude each other");
-    if (ipv4) addresses = io::AddressChoice::v4_only;
-    if (ipv6) addresses = io::AddressChoice::v6_only;
+    if (ipv4) addresses = AddressChoice::v4_only;
+    if (ipv6) addresses = AddressChoice::v6_only;
     if (quiet && verbose) return usage("-q and -v exclude each other");
     if (!psk_file_text.empty() && !identity_text.empty()) return usage("--psk-file and --identity exclude each other");
     return {};

@@ -10,12 +10,12 @@
 #include "common/log.hpp"
 #include "common/origins.hpp"
 #include "io/driver.hpp"
-#include "io/resolve.hpp"
 #include "options/observing_options.hpp"
 #include "options/rate_options.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/rate.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
 
@@ -60,7 +60,7 @@ struct CommonOptions {
     std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
     std::uint32_t max_datagram = 0;   ///< UDP payload
     std::uint32_t threads = 1;        ///< that packets pass through
-    io::AddressChoice addresses = io::AddressChoice::any;
+    AddressChoice addresses = AddressChoice::any;
     Origins origins;  ///< of what was not typed
 
     void add_to(CLI::App& app);

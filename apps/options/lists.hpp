@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "transfer/source/filter_rules.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/filter.hpp"
 
 namespace udtx::apps {
 

@@ -8,9 +8,9 @@
 namespace udtx::apps {
 namespace {
 
-Result<void> parse_address(const std::string& text, const char* flag, std::optional<io::HostPort>& where) {
+Result<void> parse_address(const std::string& text, const char* flag, std::optional<HostPort>& where) {
     if (text.empty()) return {};
-    auto parsed = io::parse_host_port(text);
+    auto parsed = parse_host_port(text);
     if (!parsed) return Error{ErrorCode::invalid_argument, std::string(flag) + ": " + parsed.error().message};
     where = std::move(*parsed);
     return {};

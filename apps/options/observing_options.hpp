@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "io/resolve.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace CLI {
@@ -21,8 +21,8 @@ struct ObservingOptions {
     std::string http_text;
     std::string report;  ///< file; empty: none
 
-    std::optional<io::HostPort> metrics;
-    std::optional<io::HostPort> http;
+    std::optional<HostPort> metrics;
+    std::optional<HostPort> http;
 
     void add_to(CLI::App& app, const std::string& group);
     Result<void> check();

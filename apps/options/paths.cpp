@@ -95,8 +95,8 @@ Result<void> PathOptions::check() {
     return {};
 }
 
-Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses,
-                                                            io::AddressChoice choice, bool again) const {
+Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses, AddressChoice choice,
+                                                            bool again) const {
     std::vector<proto::PathAddresses> plans;
     if (requests.empty()) {
         for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "common/url.hpp"
-#include "io/resolve.hpp"
 #include "udtx/address.hpp"
 #include "udtx/core/path.hpp"
 #include "udtx/path.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace CLI {
@@ -38,7 +38,7 @@ struct PathOptions {
     /// What to dial: the paths that were asked for, or else the other side's addresses. `again`: all were there once.
     /// One that is away now is left out; if all are, that is network, which may pass.
     [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan(const std::vector<Address>& addresses,
-                                                                 io::AddressChoice choice, bool again = false) const;
+                                                                 AddressChoice choice, bool again = false) const;
     /// For messages: the hosts and ports that are dialled for `url`, "big.example:7011/udp".
     [[nodiscard]] std::string targets(const Url& url) const;
 };

@@ -157,7 +157,7 @@ Result<void> check_listen(RecvCommand& command) {
         }
         return {};
     }
-    auto listen = io::parse_host_port(command.listen_text);
+    auto listen = parse_host_port(command.listen_text);
     if (!listen) return usage("--listen: " + listen.error().message);
     command.listen = std::move(*listen);
     return {};
@@ -244,7 +244,7 @@ std::vector<std::string> RecvCommand::for_sender() const {
 transfer::PullWish RecvCommand::wish() const {
     transfer::PullWish wish;
     wish.stream = to_stdout;
-    transfer::SendOptions& what = wish.what;
+    transfer::SendJobOptions& what = wish.what;
     what.preserve = common.preserve;
     what.hash = common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
     tree.fill(what);

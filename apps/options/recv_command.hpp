@@ -9,13 +9,13 @@
 #include "common/command_line.hpp"
 #include "common/ssh_target.hpp"
 #include "common/url.hpp"
-#include "io/resolve.hpp"
 #include "options/common_options.hpp"
 #include "options/paths.hpp"
 #include "options/ssh_options.hpp"
 #include "options/tree_options.hpp"
 #include "sandbox/sandbox.hpp"
 #include "transfer/job/pull_request.hpp"
+#include "udtx/resolve.hpp"
 
 namespace CLI {
 class App;
@@ -42,7 +42,7 @@ struct RecvCommand {
     PathOptions paths;  ///< likewise
     TreeOptions tree;   ///< of a pull
 
-    io::HostPort listen;
+    HostPort listen;
     int inherited_socket = -1;  ///< --listen fd:N
     SandboxMode sandbox = SandboxMode::automatic;
     Rate max_rate = Rate::infinite();

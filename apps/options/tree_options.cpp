@@ -118,13 +118,13 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
     return read_names();
 }
 
-void TreeOptions::fill(transfer::SendOptions& options) const {
-    options.scan.rules = rules;
-    options.scan.hard_links = hard_links;
-    options.scan.names = names;
-    options.scan.into_named = recursive;
-    if (safe_links) options.scan.links = transfer::LinkChoice::safe;
-    if (no_links) options.scan.links = transfer::LinkChoice::skip;
+void TreeOptions::fill(transfer::SendJobOptions& options) const {
+    options.rules = rules;
+    options.hard_links = hard_links;
+    options.names = names;
+    options.into_named = recursive;
+    if (safe_links) options.links = transfer::LinkChoice::safe;
+    if (no_links) options.links = transfer::LinkChoice::skip;
     options.owner = owner;
     options.set_id = set_id;
     options.attributes = attributes;

@@ -52,7 +52,7 @@ struct TreeOptions {
     Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
     /// The first of the flags that choose or compare which was typed, and not set by a file.
     [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
-    void fill(transfer::SendOptions& options) const;
+    void fill(transfer::SendJobOptions& options) const;
 
   private:
     Result<void> collect_rules(const CLI::App& app);

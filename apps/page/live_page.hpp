@@ -42,7 +42,7 @@ class LivePage {
     [[nodiscard]] std::string json(bool with_history) const;
     [[nodiscard]] Result<void> write_report() const;
 
-    std::optional<io::HostPort> http_;
+    std::optional<HostPort> http_;
     std::optional<ReportFile> report_;
     Log& log_;
     std::optional<Duration> last_;

@@ -21,7 +21,7 @@ namespace {
 
 struct Assignment {
     RecvCommand command;
-    Landing landing;
+    LandingPlace landing;
     bool fresh = false;
     bool dry_run = false;
     TransferCard card{.program = "udtx-recv", .role = "receiver"};
@@ -78,7 +78,7 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
     auto transport = open_transport(request->credentials, options, std::move(*socket));
     if (!transport) return channel.refuse(transport.error());
 
-    transfer::ReceiveOptions what;
+    transfer::ReceiveJobOptions what;
     what.directory = assignment->landing.directory;
     what.rename = assignment->landing.rename;
     what.dry_run = assignment->dry_run;

@@ -12,7 +12,7 @@
 #include "dial/reconnect.hpp"
 #include "observe/plan_listing.hpp"
 #include "transfer/job/pull_request.hpp"
-#include "transfer/resume/transfer_number.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -89,11 +89,9 @@ Result<PullRoute> route_by_url(const RecvCommand& command, bool again) {
     return PullRoute{std::move(*credentials), std::move(*ways), authority(*command.server), nullptr};
 }
 
-Result<transfer::PullPlace> place_for(const RecvCommand& command, SourceShape shape, std::uint64_t transfer) {
-    if (command.to_stdout) return transfer::PullPlace{};
-    auto landing = find_landing(command.destination, shape, transfer, command.tree.dry_run);
-    if (!landing) return landing.error();
-    return transfer::PullPlace{std::move(landing->directory), std::move(landing->rename)};
+Result<transfer::LandingPlace> place_for(const RecvCommand& command, SourceShape shape, std::uint64_t transfer) {
+    if (command.to_stdout) return transfer::LandingPlace{};
+    return find_landing(command.destination, shape, transfer, command.tree.dry_run);
 }
 
 Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr<MissingSources> missing) {
@@ -138,9 +136,9 @@ Result<PullRoute> find_route(const RecvRun& run, bool again) {
     return run.command.server ? route_by_url(run.command, again) : route_by_ssh(run);
 }
 
-Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& route) {
+Result<transfer::ReceiveJobOptions> where_to(const RecvRun& run, const PullRoute& route) {
     const RecvCommand& command = run.command;
-    transfer::ReceiveOptions options;
+    transfer::ReceiveJobOptions options;
     options.role = Role::client;
     options.resume = !command.common.no_resume;
     options.overwrite = command.tree.overwrite;

@@ -38,7 +38,7 @@ struct PullRoute {
 /// Over ssh it blocks until the sender there listens. `again`: there was a connection before.
 [[nodiscard]] Result<PullRoute> find_route(const RecvRun& run, bool again);
 /// Where things land, and what is asked for.
-[[nodiscard]] Result<transfer::ReceiveOptions> where_to(const RecvRun& run, const PullRoute& route);
+[[nodiscard]] Result<transfer::ReceiveJobOptions> where_to(const RecvRun& run, const PullRoute& route);
 [[nodiscard]] DialContext context_of(const RecvCommand& command, const PullRoute& route, const DialHandler& dial);
 /// The same command continues.
 [[nodiscard]] bool resumable(const RecvCommand& command);

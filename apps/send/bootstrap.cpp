@@ -26,7 +26,7 @@
 #include "ssh/one_transfer.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/send_job.hpp"
-#include "transfer/resume/transfer_number.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -39,7 +39,7 @@ struct Assignment {
     CheckedSources sources;
     SourceShape shape = SourceShape::several;
     UniqueFd stream;  ///< of the one file that goes to standard output there
-    transfer::SendOptions what;
+    transfer::SendJobOptions what;
 };
 
 /// A name that exists stands for itself, others are patterns as in a shell.
@@ -84,7 +84,7 @@ Result<void> choose(const BootstrapFields& fields, Assignment& assignment) {
         return Error{ErrorCode::protocol, "the request over ssh says not what of the sources to send"};
     transfer::choose_as(selection.wish(), assignment.what);
     if (!assignment.sources.failed.empty()) assignment.what.erase = false;
-    if (!assignment.what.scan.names) return {};
+    if (!assignment.what.names) return {};
     // A list of names counts from what the source holds.
     std::string& source = assignment.what.sources.front();
     if (assignment.what.sources.size() != 1) return Error{ErrorCode::file_io, "a list of names takes one directory"};

@@ -15,12 +15,12 @@
 #include "common/transport.hpp"
 #include "common/units.hpp"
 #include "dial/dial_handler.hpp"
-#include "dial/probe_job.hpp"
 #include "dial/transfer_observers.hpp"
 #include "io/monotonic_clock.hpp"
 #include "observe/output.hpp"
 #include "observe/progress.hpp"
 #include "send/send_route.hpp"
+#include "transfer/job/probe_job.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -85,8 +85,8 @@ void keep_gentle(DialHandler& dial, const ConnectionStats& stats) {
 
 /// While bytes are on their way: looks at the line, and ends on a signal.
 void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, const Transport& transport,
-                   DialHandler& dial, ProbeJob& job, TransferObservers& observers, const std::atomic<bool>& done,
-                   PathProbe& probe) {
+                   DialHandler& dial, transfer::ProbeJob& job, TransferObservers& observers,
+                   const std::atomic<bool>& done, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(io::monotonic_now());
     while (!done && (dial.connected() || !refusal(remote))) {
@@ -173,7 +173,7 @@ PathProbe probe_path(const SendRun& run, ProbeLoad load) {
     probe.buffer_advice = driver.buffer_advice();
 
     std::atomic<bool> done{false};
-    ProbeJob job(kProbeTime, [&done, &run] {
+    transfer::ProbeJob job(kProbeTime, [&done, &run] {
         done = true;
         run.signals.wake();
     });

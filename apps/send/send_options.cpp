@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "transfer/resume/transfer_number.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {
 
@@ -10,9 +10,9 @@ std::uint64_t number_of(const SendCommand& command, const std::vector<std::strin
     return command.resumable() ? transfer::transfer_number(sources, where) : 0;
 }
 
-transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
-                                   const std::string& where) {
-    transfer::SendOptions options;
+transfer::SendJobOptions send_options(const SendCommand& command, std::vector<std::string> sources,
+                                      const std::string& where) {
+    transfer::SendJobOptions options;
     options.transfer = number_of(command, sources, where);
     options.sources = std::move(sources);
     // A list of names counts from what the source holds.

@@ -15,7 +15,7 @@ namespace udtx::apps {
 [[nodiscard]] std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources,
                                       const std::string& where);
 /// The destination is `where`, for the receiver to judge.
-[[nodiscard]] transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
-                                                 const std::string& where);
+[[nodiscard]] transfer::SendJobOptions send_options(const SendCommand& command, std::vector<std::string> sources,
+                                                    const std::string& where);
 
 }  // namespace udtx::apps

@@ -39,8 +39,8 @@ std::string where_of(const SendCommand& command) {
     return remote ? remote->login() + ':' + remote->path : command.url.path;
 }
 
-transfer::SendOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
-    transfer::SendOptions options = send_options(command, sources, where_of(command));
+transfer::SendJobOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
+    transfer::SendJobOptions options = send_options(command, sources, where_of(command));
     if (!command.remote) return options;
     // The receiver was started for that very place; a stream says how it is called there.
     const std::string& path = command.remote->path;
@@ -115,9 +115,9 @@ FinalReport make_report(const Sending& sending, const SendRoute& route, const At
     return attempt_report(std::move(facts), *sending.observers, waiter, dial, job);
 }
 
-transfer::SendOptions what_to_send(const Sending& sending) {
+transfer::SendJobOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
-    transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
+    transfer::SendJobOptions options = what_to_send(run.command, sending.sources.usable);
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
     if (options.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
@@ -163,7 +163,7 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
         sending.leave(run, report);
     };
     std::atomic<bool> done{false};
-    transfer::SendOptions options = what_to_send(sending);
+    transfer::SendJobOptions options = what_to_send(sending);
     options.receipt = receipt->get();
     auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
         done = true;

@@ -3,8 +3,7 @@
 
 #include <string>
 #include <vector>
-
-#include "transfer/report.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::apps {
 

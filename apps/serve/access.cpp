@@ -36,12 +36,12 @@ std::string Access::place_of(const Visitor& visitor) const {
                                                          : directory_of(command_, *visitor.rights));
 }
 
-Result<transfer::ReceiveOptions> Access::push(const Visitor& visitor) const {
+Result<transfer::ReceiveJobOptions> Access::push(const Visitor& visitor) const {
     const KeyRights* rights = visitor.rights;
     if (rights != nullptr && !rights->write) {
         return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
     }
-    transfer::ReceiveOptions options;
+    transfer::ReceiveJobOptions options;
     options.directory = command_.directory;
     if (rights != nullptr) options.below = rights->directory;
     const std::string place = rights == nullptr ? options.directory : directory_of(command_, *rights);

@@ -37,7 +37,7 @@ class Access {
     /// The directory where it is at work, for whoever lists it; empty: none.
     [[nodiscard]] std::string place_of(const Visitor& visitor) const;
     /// What it may send, and where to. refused: nothing.
-    [[nodiscard]] Result<transfer::ReceiveOptions> push(const Visitor& visitor) const;
+    [[nodiscard]] Result<transfer::ReceiveJobOptions> push(const Visitor& visitor) const;
     /// What of its wish it may fetch. refused: nothing.
     [[nodiscard]] Result<transfer::ConfinedSources> pull(const Visitor& visitor, const transfer::PullWish& wish) const;
 

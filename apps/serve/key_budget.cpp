@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/host_part.hpp"
-#include "common/group_memory.hpp"
 #include "common/units.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
+#include "transfer/serve/group_memory.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -38,7 +38,7 @@ std::uint64_t memory_of_process() {
     const long page = ::sysconf(_SC_PAGESIZE);
     std::uint64_t bytes =
         pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
-    bytes = std::min(bytes, memory_of_groups());
+    bytes = std::min(bytes, transfer::memory_of_groups());
     for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
         rlimit limit{};
         if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

@@ -101,7 +101,7 @@ Result<void> KnownPlaces::check(const std::string& directory) const {
 /// The first address of the name on which a socket can be opened.
 Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
     if (command.inherited_socket >= 0) return driver.open(Address{});  // it is bound already
-    const auto addresses = io::resolve(command.listen.host, command.listen.port, command.common.addresses);
+    const auto addresses = resolve(command.listen.host, command.listen.port, command.common.addresses);
     if (!addresses) return addresses.error();
     Result<void> opened;
     for (const Address& address : *addresses) {

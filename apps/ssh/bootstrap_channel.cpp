@@ -35,7 +35,7 @@ Result<BootstrapRequest> understand(BootstrapFields fields) {
 Result<std::unique_ptr<io::DatagramSocket>> open_port(const BootstrapPort& wanted) {
     Result<std::unique_ptr<io::DatagramSocket>> opened = Error{ErrorCode::network, "no port"};
     for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
-        const auto wildcards = io::resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
+        const auto wildcards = resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
         if (!wildcards) return wildcards.error();
         for (const Address& address : *wildcards) {
             opened = io::open_socket(address, {});

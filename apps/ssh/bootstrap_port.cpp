@@ -4,8 +4,8 @@ namespace udtx::apps {
 
 std::vector<std::string> to_arguments(const BootstrapPort& port) {
     std::vector<std::string> words;
-    if (port.addresses == io::AddressChoice::v4_only) words.emplace_back("-4");
-    if (port.addresses == io::AddressChoice::v6_only) words.emplace_back("-6");
+    if (port.addresses == AddressChoice::v4_only) words.emplace_back("-4");
+    if (port.addresses == AddressChoice::v6_only) words.emplace_back("-6");
     if (port.ports.first != 0) words.insert(words.end(), {"-O", to_string(port.ports)});
     return words;
 }
@@ -15,9 +15,9 @@ Result<BootstrapPort> parse_bootstrap_port(const std::vector<std::string>& argum
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& word = arguments[i];
         if (word == "-4") {
-            port.addresses = io::AddressChoice::v4_only;
+            port.addresses = AddressChoice::v4_only;
         } else if (word == "-6") {
-            port.addresses = io::AddressChoice::v6_only;
+            port.addresses = AddressChoice::v6_only;
         } else if (word == "-O" && i + 1 < arguments.size()) {
             const auto ports = parse_port_range(arguments[++i]);
             if (!ports) return ports.error();

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "common/port_range.hpp"
-#include "io/resolve.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
 
 struct BootstrapPort {
     PortRange ports;
-    io::AddressChoice addresses = io::AddressChoice::any;
+    AddressChoice addresses = AddressChoice::any;
 
     friend bool operator==(const BootstrapPort&, const BootstrapPort&) = default;
 };

@@ -10,11 +10,11 @@
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
 #include "common/transport.hpp"
-#include "io/resolve.hpp"
 #include "io/system_rng.hpp"
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/ssh_child.hpp"
 #include "ssh/ssh_command.hpp"
+#include "udtx/resolve.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -56,9 +56,9 @@ Error broken(const RemoteStart& start, const std::string& what) {
     return {ErrorCode::protocol, start.program + " on " + start.target.host + " " + what};
 }
 
-std::optional<Address> parse_address(const std::string& text, io::AddressChoice choice) {
+std::optional<Address> parse_address(const std::string& text, AddressChoice choice) {
     const bool numeric = !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
-    const auto found = numeric ? io::resolve(text, 0, choice) : Result<std::vector<Address>>(std::vector<Address>());
+    const auto found = numeric ? resolve(text, 0, choice) : Result<std::vector<Address>>(std::vector<Address>());
     return found && !found->empty() ? std::optional(found->front()) : std::nullopt;
 }
 
@@ -219,7 +219,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     if (const auto opened = dialogue->open(text); !opened) return opened.error();
     // While ssh is on its way.
     const HostView host = view_of(copy);
-    const auto resolved = io::resolve(host.name, 0, copy.addresses);
+    const auto resolved = resolve(host.name, 0, copy.addresses);
     Transport::prepare();
     auto reply = dialogue->await_port();
     if (!reply) return reply.error();

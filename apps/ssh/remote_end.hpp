@@ -11,11 +11,11 @@
 #include "common/signals.hpp"
 #include "common/ssh_target.hpp"
 #include "common/terminal.hpp"
-#include "io/resolve.hpp"
 #include "options/ssh_options.hpp"
 #include "ssh/bootstrap_fields.hpp"
 #include "udtx/address.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {
@@ -25,7 +25,7 @@ struct RemoteStart {
     std::string program;  ///< "udtx-recv" or "udtx-send"
     const SshTarget& target;
     const SshOptions& options;
-    io::AddressChoice addresses = io::AddressChoice::any;
+    AddressChoice addresses = AddressChoice::any;
     BootstrapFields request;  ///< beside the key
 };
 

@@ -20,7 +20,7 @@ std::vector<std::string> beginning(const SshOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, io::AddressChoice addresses,
+std::vector<std::string> remote_command(const SshOptions& options, const SshTarget& target, AddressChoice addresses,
                                         const std::string& program) {
     // Not quoted: "~/bin/udtx-recv" and "sudo udtx-recv" are for the shell there.
     std::string line = (options.remote_bin.empty() ? program : options.remote_bin) + " --bootstrap";
@@ -28,11 +28,11 @@ std::vector<std::string> remote_command(const SshOptions& options, const SshTarg
     return ssh_command(options, target, addresses, std::move(line));
 }
 
-std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target, io::AddressChoice addresses,
+std::vector<std::string> ssh_command(const SshOptions& options, const SshTarget& target, AddressChoice addresses,
                                      std::string line) {
     std::vector<std::string> words = beginning(options);
-    if (addresses == io::AddressChoice::v4_only) words.emplace_back("-4");
-    if (addresses == io::AddressChoice::v6_only) words.emplace_back("-6");
+    if (addresses == AddressChoice::v4_only) words.emplace_back("-4");
+    if (addresses == AddressChoice::v6_only) words.emplace_back("-6");
     if (options.is_openssh()) {
         // As scp does: what the user's configuration has for logins only must not get in the way.
         words.insert(words.end(), {"-x", "-T", "-oClearAllForwardings=yes", "-oPermitLocalCommand=no",

@@ -7,7 +7,7 @@
 #include "transfer/message/message_reader.hpp"
 #include "transfer/message/message_writer.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/filter_rules.hpp"
+#include "udtx/transfer/filter.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "messages that parse are within bounds and are written and read to the same"}};
@@ -78,7 +78,7 @@ void check_request(const PullRequest& request) {
     PullRequest again;
     require(again.add_all(bytes_of(*messages)).ok(), "a request can be repeated");
     require(again.wish().what.sources == wish.what.sources && again.wish().stream == wish.stream, "and is the same");
-    require(again.wish().what.scan.rules.list().size() == wish.what.scan.rules.list().size(), "with its rules");
+    require(again.wish().what.rules.list().size() == wish.what.rules.list().size(), "with its rules");
 }
 
 }  // namespace

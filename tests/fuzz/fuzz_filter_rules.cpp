@@ -8,7 +8,7 @@
 #include "fuzz/require.hpp"
 #include "options/lists.hpp"
 #include "transfer/names.hpp"
-#include "transfer/source/filter_rules.hpp"
+#include "udtx/transfer/filter.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "patterns match as a naive matcher says, lists of names lead nowhere out"}};

@@ -30,8 +30,8 @@ fuzz::Place& place() {
 constexpr const char* kAsked = "dir";
 constexpr const char* kRenamed = "copy";
 
-ReceiveOptions options_of(std::uint8_t choice) {
-    ReceiveOptions options;
+ReceiveJobOptions options_of(std::uint8_t choice) {
+    ReceiveJobOptions options;
     options.directory = place().in();
     options.allow_erase = (choice & 4U) != 0;
     options.allow_set_id = (choice & 8U) != 0;
@@ -44,8 +44,8 @@ ReceiveOptions options_of(std::uint8_t choice) {
     require(request.ok(), "a pull can be asked for");
     options.role = Role::client;
     options.pull.emplace(PullOrder{*request, AskedFor(wish, AskedFor::Sources::names),
-                                   [choice](const message::Sources&) -> Result<PullPlace> {
-                                       return PullPlace{place().in(), (choice & 2U) != 0 ? kRenamed : ""};
+                                   [choice](const message::Sources&) -> Result<LandingPlace> {
+                                       return LandingPlace{place().in(), (choice & 2U) != 0 ? kRenamed : ""};
                                    }});
     return options;
 }

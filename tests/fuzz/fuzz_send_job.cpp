@@ -121,10 +121,10 @@ std::unique_ptr<Job> make_job(std::uint8_t choice, DoneCallback done) {
     if ((choice & 1U) != 0) {
         ServeOptions options;
         options.push = [] {
-            ReceiveOptions receive;
+            ReceiveJobOptions receive;
             receive.directory = place().in();
             receive.keep_base = true;
-            return Result<ReceiveOptions>(std::move(receive));
+            return Result<ReceiveJobOptions>(std::move(receive));
         };
         options.pull = [](const PullWish& wish) -> Result<ConfinedSources> {
             const auto base = ConfinedDir::open(place().in());
@@ -133,7 +133,7 @@ std::unique_ptr<Job> make_job(std::uint8_t choice, DoneCallback done) {
         };
         return std::make_unique<ServedJob>(std::move(options), std::move(done));
     }
-    SendOptions options;
+    SendJobOptions options;
     options.sources = {place().in()};
     options.preserve = (choice & 2U) != 0;
     options.erase = (choice & 4U) != 0;

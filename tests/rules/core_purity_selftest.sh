@@ -62,7 +62,7 @@ expect_against() {  # expect_against <file> <include>: a room that may not know 
 }
 expect_against libudtx/src/transfer/bad.cpp transfer/job/send_job.hpp
 expect_against libudtx/src/transfer/source/bad.cpp transfer/landing/tree_writer.hpp
-expect_against libudtx/src/io/bad.cpp transfer/report.hpp
+expect_against libudtx/src/io/bad.cpp transfer/names.hpp
 expect_against libudtx/src/congestion/window/bad.cpp congestion/bbr/bbr.hpp
 printf '#include "transfer/message/messages.hpp"\n' >"$root/libudtx/src/transfer/source/good.cpp"
 bash "$check" "$root" >/dev/null || { echo "a room may know an earlier one"; exit 1; }

@@ -36,20 +36,21 @@ bool comes_to_be(Scenario& s, const fs::path& path) {
 class StartedSender {
   public:
     StartedSender(Scenario& s, const std::string& source, const std::string& destination, bool fresh) {
-        transfer::SendOptions what{.sources = {source}, .destination = ""};
+        transfer::SendJobOptions what{{.sources = {source}}, ""};
         what.role = Role::server;
         what.found = transfer::message::Sources{transfer::SourceShape::file, {}};
         what.fresh = fresh;
-        transfer::ReceiveOptions where;
+        transfer::ReceiveJobOptions where;
         where.role = Role::client;
         where.confirms_last = true;
         transfer::PullWish wish;
         wish.what.sources = {source};
-        where.pull = transfer::PullOrder{{},
-                                         transfer::AskedFor(wish, transfer::AskedFor::Sources::patterns),
-                                         [destination](const transfer::message::Sources&) {
-                                             return Result<transfer::PullPlace>(transfer::PullPlace{destination, {}});
-                                         }};
+        where.pull =
+            transfer::PullOrder{{},
+                                transfer::AskedFor(wish, transfer::AskedFor::Sources::patterns),
+                                [destination](const transfer::message::Sources&) {
+                                    return Result<transfer::LandingPlace>(transfer::LandingPlace{destination, {}});
+                                }};
         auto send = transfer::SendJob::create(std::move(what), [this] { sent = true; });
         auto receive = transfer::ReceiveJob::create(std::move(where), [this] { received = true; });
         REQUIRE((send.ok() && receive.ok()));
@@ -81,7 +82,7 @@ TEST_CASE("to a place where nothing stands all is sent before the receiver has s
     for (const bool fresh : {true, false}) {
         const SmallFile temp;
         Scenario s(symmetric(fresh ? "nothing stands there" : "who knows what stands there", line(0)));
-        TransferRig rig(s, {.sources = {(temp / "small").string()}, .destination = "", .fresh = fresh},
+        TransferRig rig(s, {{.sources = {(temp / "small").string()}}, "", 0, fresh},
                         {.directory = (temp / "dst").string()});
         bool silent = false;
         silence(s, s.server().node(), silent);
@@ -137,7 +138,7 @@ TEST_CASE("what stands there against all that was said is replaced as ever") {
         fs::create_directory(temp / "dst");
         write_file(temp / "dst/file", there);
         Scenario s(symmetric("a lie", line(0)));
-        TransferRig rig(s, {.sources = {(temp / "file").string()}, .destination = "", .transfer = 5, .fresh = true},
+        TransferRig rig(s, {{.sources = {(temp / "file").string()}}, "", 5, true},
                         {.directory = (temp / "dst").string()});
         SIM_REQUIRE(s, rig.run(s, 600s));
         SIM_REQUIRE(s, rig.sender->job().result().status.ok());
@@ -151,11 +152,7 @@ TEST_CASE("what stands there against all that was said is replaced as ever") {
     fs::create_directory(temp / "dst");
     write_file(temp / "dst/file", "mine");
     Scenario s(symmetric("a lie about what must stay", line(0)));
-    TransferRig rig(s,
-                    {.sources = {(temp / "file").string()},
-                     .destination = "",
-                     .overwrite = transfer::Overwrite::never,
-                     .fresh = true},
+    TransferRig rig(s, {{.sources = {(temp / "file").string()}, .overwrite = transfer::Overwrite::never}, "", 0, true},
                     {.directory = (temp / "dst").string()});
     SIM_REQUIRE(s, rig.run(s, 600s));
     SIM_CHECK(s, rig.sender->job().result().status.ok());
@@ -170,7 +167,7 @@ TEST_CASE("what an earlier run has left against all that was said is written ove
     fs::create_directory(temp / "dst");
     const auto run = [&](bool fresh, std::optional<Duration> abort_after) {
         Scenario s(symmetric(fresh ? "presumes nothing" : "leaves something", line(0)));
-        TransferRig rig(s, {.sources = {(temp / "file").string()}, .destination = "", .transfer = 7, .fresh = fresh},
+        TransferRig rig(s, {{.sources = {(temp / "file").string()}}, "", 7, fresh},
                         {.directory = (temp / "dst").string()});
         if (abort_after) rig.sender->abort_at(kStart + *abort_after);
         SIM_REQUIRE(s, rig.run(s, 600s));

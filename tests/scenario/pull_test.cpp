@@ -26,7 +26,7 @@ transfer::PullWish wish_for(std::vector<std::string> sources) {
 /// Everything below `base` may be fetched, and nothing brought.
 transfer::ServeOptions serve(const fs::path& base) {
     transfer::ServeOptions options;
-    options.push = []() -> Result<transfer::ReceiveOptions> { return Error{ErrorCode::refused, "read only"}; };
+    options.push = []() -> Result<transfer::ReceiveJobOptions> { return Error{ErrorCode::refused, "read only"}; };
     options.pull = [base = base.string()](const transfer::PullWish& wish) -> Result<transfer::ConfinedSources> {
         const auto directory = transfer::ConfinedDir::open(base);
         if (!directory) return directory.error();
@@ -69,17 +69,17 @@ class PullRig : public ServedRig<transfer::ReceiveJob> {
   public:
     PullRig(Scenario& scenario, const fs::path& base, const transfer::PullWish& wish, const fs::path& destination)
         : ServedRig(scenario, serve(base), [&](transfer::DoneCallback done) {
-              transfer::ReceiveOptions options;
+              transfer::ReceiveJobOptions options;
               options.role = Role::client;
               options.allow_erase = wish.what.erase;
               options.planned = [](const transfer::PlannedEntry&) {};
               auto request = transfer::messages_of(wish);
               REQUIRE(request.ok());
-              options.pull =
-                  transfer::PullOrder{std::move(*request), transfer::AskedFor(wish, transfer::AskedFor::Sources::names),
-                                      [destination](const transfer::message::Sources&) -> Result<transfer::PullPlace> {
-                                          return transfer::PullPlace{destination.string(), {}};
-                                      }};
+              options.pull = transfer::PullOrder{
+                  std::move(*request), transfer::AskedFor(wish, transfer::AskedFor::Sources::names),
+                  [destination](const transfer::message::Sources&) -> Result<transfer::LandingPlace> {
+                      return transfer::LandingPlace{destination.string(), {}};
+                  }};
               return transfer::ReceiveJob::create(std::move(options), std::move(done));
           }) {}
     [[nodiscard]] transfer::Outcome fetched() const { return client->job().result(); }
@@ -98,7 +98,7 @@ TEST_CASE("a tree is fetched as it was chosen, whatever the line loses") {
             write_file(temp / "base/tree/sub" / std::to_string(i), random_content(i * 11, i));
         write_file(temp / "base/tree/sub/object.o", "x");
         transfer::PullWish wish = wish_for({"tree"});
-        REQUIRE(wish.what.scan.rules.add({false, "*.o"}).ok());
+        REQUIRE(wish.what.rules.add({false, "*.o"}).ok());
         Scenario s(symmetric("pull, loss " + std::to_string(loss), line(loss)));
         PullRig rig(s, temp / "base", wish, temp / "dst");
         SIM_REQUIRE(s, rig.run(s));
@@ -129,8 +129,7 @@ TEST_CASE("what is not allowed is refused at both ends, and nothing is written")
     }
     Scenario s(symmetric("push to a server that only gives", line(0)));
     ServedRig<transfer::SendJob> rig(s, serve(temp / "base"), [&](transfer::DoneCallback done) {
-        return transfer::SendJob::create({.sources = {(temp / "outside").string()}, .destination = ""},
-                                         std::move(done));
+        return transfer::SendJob::create({{.sources = {(temp / "outside").string()}}, ""}, std::move(done));
     });
     SIM_REQUIRE(s, rig.run(s));
     SIM_REQUIRE(s, !rig.client->job().result().status.ok());

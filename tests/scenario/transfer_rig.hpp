@@ -78,7 +78,7 @@ class JobApp final : public App {
 /// One transfer from the client to the server.
 class TransferRig {
   public:
-    TransferRig(Scenario& scenario, transfer::SendOptions send, transfer::ReceiveOptions receive) {
+    TransferRig(Scenario& scenario, transfer::SendJobOptions send, transfer::ReceiveJobOptions receive) {
         auto receiver_job = transfer::ReceiveJob::create(std::move(receive), [this] { received_ = true; });
         auto sender_job = transfer::SendJob::create(std::move(send), [this] { sent_ = true; });
         if (!receiver_job || !sender_job) return;

@@ -4,8 +4,8 @@
 
 #include "io/accept_queue.hpp"
 #include "io/guarded.hpp"
-#include "io/resolve.hpp"
 #include "io/start_thread.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/session.hpp"
 
 namespace udtx {
@@ -67,9 +67,9 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
 Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
                                 const ListenOptions& options) {
     return guarded([&]() -> Result<Listener> {
-        const auto place = io::parse_host_port(address);
+        const auto place = parse_host_port(address);
         if (!place) return place.error();
-        const auto addresses = io::resolve(place->host, place->port);
+        const auto addresses = resolve(place->host, place->port);
         if (!addresses) return addresses.error();
         Error first;
         for (std::size_t i = 0; i < addresses->size(); ++i) {

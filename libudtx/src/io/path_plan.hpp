@@ -5,9 +5,9 @@
 
 #include "io/driver.hpp"
 #include "io/interfaces.hpp"
-#include "io/resolve.hpp"
 #include "udtx/core/path.hpp"
 #include "udtx/path.hpp"
+#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

@@ -1,4 +1,4 @@
-#include "io/resolve.hpp"
+#include "udtx/resolve.hpp"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 
 #include "io/address_convert.hpp"
 
-namespace udtx::io {
+namespace udtx {
 namespace {
 
 std::string without_brackets(const std::string& host) {
@@ -64,7 +64,7 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
     }
     std::vector<Address> result;
     for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
-        Address address = from_socket_address(entry->ai_addr, entry->ai_addrlen);
+        Address address = io::from_socket_address(entry->ai_addr, entry->ai_addrlen);
         if (address.family == Address::Family::none) continue;
         address.port = port;
         if (std::find(result.begin(), result.end(), address) == result.end()) result.push_back(address);
@@ -93,4 +93,4 @@ Result<HostPort> parse_host_port(const std::string& text) {
     return result;
 }
 
-}  // namespace udtx::io
+}  // namespace udtx

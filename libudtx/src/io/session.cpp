@@ -7,9 +7,9 @@
 #include "io/dial.hpp"
 #include "io/guarded.hpp"
 #include "io/path_plan.hpp"
-#include "io/resolve.hpp"
 #include "io/session_state.hpp"
 #include "io/start_thread.hpp"
+#include "udtx/resolve.hpp"
 
 namespace udtx {
 namespace {
@@ -25,7 +25,7 @@ Error not_there() { return {ErrorCode::invalid_argument, "the session object was
 Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Address>& dialled) {
     const auto interfaces = io::list_interfaces();
     if (!interfaces) return interfaces.error();
-    auto way = io::plan_path(path, *interfaces, dialled, io::AddressChoice::any);
+    auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
     if (!way) return Error{way.error().code, "path " + way.error().message};
     return way;
 }
@@ -51,7 +51,7 @@ Result<std::vector<proto::PathAddresses>> ways_to(const Destination& to, const s
 
 /// On the protocol thread, which has nothing else to do yet: may block for the name.
 Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
-    const auto addresses = io::resolve(to.host.empty() ? "localhost" : to.host, to.port);
+    const auto addresses = resolve(to.host.empty() ? "localhost" : to.host, to.port);
     if (!addresses) return addresses.error();
     auto ways = ways_to(to, *addresses);
     if (!ways) return ways.error();

@@ -12,14 +12,12 @@
 #include <string_view>
 
 #include "udtx/result.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 
-enum class HashAlgorithm : std::uint8_t { xxh3_128 = 1, sha256 = 2 };
-
 /// Bytes of a digest: 16 or 32.
 [[nodiscard]] std::size_t digest_bytes(HashAlgorithm algorithm) noexcept;
-[[nodiscard]] std::string_view to_string(HashAlgorithm algorithm) noexcept;
 /// nullopt: not a known number.
 [[nodiscard]] std::optional<HashAlgorithm> hash_algorithm_from(std::uint64_t number) noexcept;
 

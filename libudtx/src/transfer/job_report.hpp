@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "proto/application.hpp"
-#include "transfer/report.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 

@@ -102,6 +102,7 @@ std::string hex(std::uint64_t number) {
 
 }  // namespace
 
+// Also one of an older version, ".NAME.udtx-<16 hex digits>.part".
 bool is_transfer_file(std::string_view given) {
     // A file system that folds case may have them in capitals, and may drop what is not seen, or dots at the end.
     std::string small = in_lower_case(given);

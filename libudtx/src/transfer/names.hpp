@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "udtx/result.hpp"
+#include "udtx/transfer/names.hpp"
 
 namespace udtx::transfer {
 
@@ -23,17 +24,11 @@ inline constexpr std::size_t kMaxDepth = 128;
 /// At slashes; empty parts vanish.
 [[nodiscard]] std::vector<std::string> split_path(std::string_view path);
 [[nodiscard]] std::string join_path(const std::vector<std::string>& components);
-/// Control bytes, backslashes and quotes as \xNN, so that a name cannot steer a terminal or forge a log line.
-[[nodiscard]] std::string escape_name(std::string_view name);
-/// The same for a whole line of the peer: it quotes names already, so that only control characters are dangerous.
-[[nodiscard]] std::string escape_line(std::string_view line);
 /// Name of a temporary file, ".udtx-<16 hex digits>.part": short, ASCII and lower case, so that every disk takes it
 /// whatever it does to longer or other names.
 [[nodiscard]] std::string temp_name(std::uint64_t unique);
 /// Of a resume journal: ".udtx-<16 hex digits>.journal".
 [[nodiscard]] std::string journal_name(std::uint64_t transfer);
-/// A temporary file or a journal, by its name; also one of an older version, ".NAME.udtx-<16 hex digits>.part".
-[[nodiscard]] bool is_transfer_file(std::string_view given);
 /// The letters of ASCII.
 [[nodiscard]] std::string in_lower_case(std::string_view text);
 /// Of an entry of a directory; an empty one is the top.

@@ -1,7 +1,7 @@
 #include "serve/key_budget.hpp"
 
-#include "io/resolve.hpp"
 #include "test/catch.hpp"
+#include "udtx/resolve.hpp"
 
 using namespace udtx;
 using apps::KeyBudget;
@@ -9,7 +9,7 @@ using apps::KeyBudget;
 namespace {
 
 std::uint64_t owner(const std::string& numbers, std::uint64_t key = 0) {
-    const auto found = io::resolve(numbers, 7000, io::AddressChoice::any);
+    const auto found = resolve(numbers, 7000, AddressChoice::any);
     REQUIRE(found.ok());
     return KeyBudget::owner(found->front(), key);
 }

@@ -26,7 +26,7 @@ const std::vector<io::Interface> kInterfaces{
 std::string error_of(const std::string& text, const std::vector<Address>& remotes) {
     const auto path = parse_path(text);
     if (!path) return path.error().message;
-    const auto plan = io::plan_path(*path, kInterfaces, remotes, io::AddressChoice::any);
+    const auto plan = io::plan_path(*path, kInterfaces, remotes, AddressChoice::any);
     return plan ? "" : plan.error().message;
 }
 
@@ -53,17 +53,17 @@ TEST_CASE("after an outage a path that is away is left out, and that all are awa
     paths.multipath_text = "failover";
     REQUIRE(paths.check().ok());
     const Address remote = v4(127, 0, 0, 9, 7000);
-    const auto first = paths.plan({remote}, io::AddressChoice::any);
+    const auto first = paths.plan({remote}, AddressChoice::any);
     REQUIRE_FALSE(first.ok());
     CHECK(first.error().code == ErrorCode::invalid_argument);
-    const auto again = paths.plan({remote}, io::AddressChoice::any, true);
+    const auto again = paths.plan({remote}, AddressChoice::any, true);
     REQUIRE(again);
     REQUIRE(again->size() == 2);
     CHECK(to_string(again->front().local) == "127.0.0.1:0");
     CHECK_FALSE(again->front().options.standby);
     CHECK(again->back().options.standby);
     paths.requests.resize(1);
-    const auto none = paths.plan({remote}, io::AddressChoice::any, true);
+    const auto none = paths.plan({remote}, AddressChoice::any, true);
     REQUIRE_FALSE(none.ok());
     CHECK(none.error().code == ErrorCode::network);
     CHECK(none.error().message.find("--path nosuch0: ") == 0);
@@ -103,7 +103,7 @@ TEST_CASE("--path is LOCAL[,REMOTE][,weight=N]") {
 TEST_CASE("a path goes from an address of this host to one of the same family") {
     const std::vector<Address> both{v6(9, 7011), v4(203, 0, 113, 9, 7011)};
     const auto plan = [&](const char* text, const std::vector<Address>& remotes) {
-        return io::plan_path(*parse_path(text), kInterfaces, remotes, io::AddressChoice::any);
+        return io::plan_path(*parse_path(text), kInterfaces, remotes, AddressChoice::any);
     };
     const auto by_name = plan("wan0", both);
     REQUIRE(by_name);

@@ -58,7 +58,7 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     options.identity = "id file";
     REQUIRE(options.check().ok());
     const SshTarget target{"me", "far", "x y"};
-    const auto words = remote_command(options, target, io::AddressChoice::v6_only, "udtx-recv");
+    const auto words = remote_command(options, target, AddressChoice::v6_only, "udtx-recv");
     const std::vector<std::string> beginning{"ssh", "-p", "2222", "-i", "id file", "-6"};
     CHECK(std::equal(beginning.begin(), beginning.end(), words.begin()));
     REQUIRE(words.size() > 3);
@@ -70,7 +70,7 @@ TEST_CASE("the command that starts the other side holds flags and no secret") {
     options.command_text = "/opt/plink -batch";
     options.remote_bin = "~/bin/udtx-recv";
     REQUIRE(options.check().ok());
-    CHECK(remote_command(options, target, io::AddressChoice::any, "udtx-recv") ==
+    CHECK(remote_command(options, target, AddressChoice::any, "udtx-recv") ==
           std::vector<std::string>{"/opt/plink", "-batch", "-p", "2222", "-i", "id file", "me@far",
                                    "~/bin/udtx-recv --bootstrap"});
 }
@@ -92,7 +92,7 @@ TEST_CASE("--timeout bounds the time that OpenSSH has to reach the host, and no 
     SshOptions options;
     REQUIRE(options.check().ok());
     const auto told = [&] {
-        for (const std::string& word : remote_command(options, target, io::AddressChoice::any, "udtx-recv")) {
+        for (const std::string& word : remote_command(options, target, AddressChoice::any, "udtx-recv")) {
             if (word.starts_with("-oConnectTimeout=")) return word.substr(17);
         }
         return std::string();
@@ -105,8 +105,7 @@ TEST_CASE("--timeout bounds the time that OpenSSH has to reach the host, and no 
 }
 
 TEST_CASE("which port the other side opens stands in its command line") {
-    for (const io::AddressChoice addresses :
-         {io::AddressChoice::any, io::AddressChoice::v4_only, io::AddressChoice::v6_only}) {
+    for (const AddressChoice addresses : {AddressChoice::any, AddressChoice::v4_only, AddressChoice::v6_only}) {
         for (const PortRange ports : {PortRange{}, PortRange{7000, 7000}, PortRange{60000, 60010}}) {
             const BootstrapPort wanted{ports, addresses};
             CHECK(parse_bootstrap_port(to_arguments(wanted)).value() == wanted);

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "crypto/packet_key.hpp"
-#include "io/resolve.hpp"
 #include "openssl/provider.hpp"
 #include "test/catch.hpp"
 #include "udtx/core/lane_work.hpp"
+#include "udtx/resolve.hpp"
 #include "wire/header.hpp"
 
 using namespace udtx;

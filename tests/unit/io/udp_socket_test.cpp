@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "io/monotonic_clock.hpp"
-#include "io/resolve.hpp"
 #include "test/catch.hpp"
+#include "udtx/resolve.hpp"
 
 using namespace udtx;
 using Status = io::SendResult::Status;
@@ -32,7 +32,7 @@ std::vector<Kind> kinds() {
 }
 
 Address at(const std::string& host) {
-    const auto addresses = io::resolve(host, 0);
+    const auto addresses = resolve(host, 0);
     REQUIRE(addresses);
     return addresses->front();
 }

@@ -42,7 +42,7 @@ struct AnnouncementsRig {
     }
 
     test::TemporaryDirectory temp;
-    ReceiveOptions options;
+    ReceiveJobOptions options;
     std::optional<ConfinedDir> base;
     LateWaker waker;
     JobReport report;

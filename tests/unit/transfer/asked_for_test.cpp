@@ -82,7 +82,7 @@ TEST_CASE("F50 a home directory is one directory and no hidden one, whatever els
 TEST_CASE("F50 an empty list asks for nothing") {
     PullWish wish;
     wish.what.sources = {"dir/"};
-    wish.what.scan.names.emplace();
+    wish.what.names.emplace();
     AskedFor request(wish, AskedFor::Sources::names);
     REQUIRE(shape(request, SourceShape::contents));
     CHECK_FALSE(file(request, ".bashrc"));
@@ -113,11 +113,11 @@ TEST_CASE("what is in a directory comes under any name, and only if that was ask
 TEST_CASE("F50 of a list come its names, the way to them, and what they bring") {
     PullWish wish;
     wish.what.sources = {"dir/"};
-    wish.what.scan.names = std::vector<std::string>{"a/b/c", "./e/", "a/b//f/.", "all"};
-    REQUIRE(wish.what.scan.rules.add({false, "b"}).ok());
-    REQUIRE(wish.what.scan.rules.add({false, "*.o"}).ok());
+    wish.what.names = std::vector<std::string>{"a/b/c", "./e/", "a/b//f/.", "all"};
+    REQUIRE(wish.what.rules.add({false, "b"}).ok());
+    REQUIRE(wish.what.rules.add({false, "*.o"}).ok());
     for (const bool recursive : {false, true}) {
-        wish.what.scan.into_named = recursive;
+        wish.what.into_named = recursive;
         AskedFor request(wish, AskedFor::Sources::names);
         REQUIRE(shape(request, SourceShape::contents));
         const auto directory = [&](const std::string& path) {
@@ -138,9 +138,9 @@ TEST_CASE("F50 of a list come its names, the way to them, and what they bring") 
 TEST_CASE("F50 a listed directory that a pattern excludes comes as the way to others, and without the rest of it") {
     PullWish wish;
     wish.what.sources = {"dir/"};
-    wish.what.scan.names = std::vector<std::string>{"c", "c/a/b", "c/d"};
-    wish.what.scan.into_named = true;
-    REQUIRE(wish.what.scan.rules.add({false, "/c"}).ok());
+    wish.what.names = std::vector<std::string>{"c", "c/a/b", "c/d"};
+    wish.what.into_named = true;
+    REQUIRE(wish.what.rules.add({false, "/c"}).ok());
     AskedFor request(wish, AskedFor::Sources::names);
     REQUIRE(shape(request, SourceShape::contents));
     CHECK(request.check(EntryType::directory, {"c"}, {}).ok());
@@ -161,8 +161,8 @@ TEST_CASE("F50 a listed directory that a pattern excludes comes as the way to ot
 TEST_CASE("what lies below an excluded directory is excluded, whatever came before it") {
     PullWish wish;
     wish.what.sources = {"dir/"};
-    REQUIRE(wish.what.scan.rules.add({true, "/a/keep/"}).ok());
-    REQUIRE(wish.what.scan.rules.add({false, "/a/*/"}).ok());
+    REQUIRE(wish.what.rules.add({true, "/a/keep/"}).ok());
+    REQUIRE(wish.what.rules.add({false, "/a/*/"}).ok());
     AskedFor request(wish, AskedFor::Sources::names);
     REQUIRE(shape(request, SourceShape::contents));
     CHECK(file(request, "a/keep/x/y"));

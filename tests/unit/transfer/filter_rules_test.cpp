@@ -1,4 +1,4 @@
-#include "transfer/source/filter_rules.hpp"
+#include "udtx/transfer/filter.hpp"
 
 #include <string>
 #include <vector>

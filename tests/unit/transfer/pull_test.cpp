@@ -33,27 +33,27 @@ ErrorCode code_of(const Result<ConfinedSources>& found) { return found ? ErrorCo
 
 TEST_CASE("a request means the same at the other side, however many names it has") {
     PullWish wish = wish_for({"a b/", "c"});
-    wish.what.preserve = wish.what.erase = wish.what.attributes = wish.what.scan.hard_links = true;
+    wish.what.preserve = wish.what.erase = wish.what.attributes = wish.what.hard_links = true;
     wish.what.dry_run = true;
-    wish.what.scan.links = LinkChoice::safe;
+    wish.what.links = LinkChoice::safe;
     wish.what.overwrite = Overwrite::never;
     wish.what.hash = HashAlgorithm::sha256;
     wish.what.transfer = 77;
-    REQUIRE(wish.what.scan.rules.add({true, "*.keep"}).ok());
-    REQUIRE(wish.what.scan.rules.add({false, "/c/*"}).ok());
-    wish.what.scan.names.emplace();
-    for (int i = 0; i < 3000; ++i) wish.what.scan.names->push_back("dir/name number " + std::to_string(i));
+    REQUIRE(wish.what.rules.add({true, "*.keep"}).ok());
+    REQUIRE(wish.what.rules.add({false, "/c/*"}).ok());
+    wish.what.names.emplace();
+    for (int i = 0; i < 3000; ++i) wish.what.names->push_back("dir/name number " + std::to_string(i));
     const auto messages = messages_of(wish);
     REQUIRE(messages.ok());
     PullRequest request;
     REQUIRE(request.add_all(bytes_of(*messages)).ok());
     const PullWish& same = request.wish();
     CHECK(same.what.sources == wish.what.sources);
-    CHECK(same.what.scan.names == wish.what.scan.names);
-    CHECK(same.what.scan.rules.list().size() == 2);
-    CHECK(same.what.scan.rules.excludes("c/x", false));
-    CHECK(same.what.scan.links == LinkChoice::safe);
-    CHECK(same.what.scan.hard_links);
+    CHECK(same.what.names == wish.what.names);
+    CHECK(same.what.rules.list().size() == 2);
+    CHECK(same.what.rules.excludes("c/x", false));
+    CHECK(same.what.links == LinkChoice::safe);
+    CHECK(same.what.hard_links);
     CHECK(same.what.overwrite == Overwrite::never);
     CHECK(same.what.hash == HashAlgorithm::sha256);
     CHECK(same.what.transfer == 77);

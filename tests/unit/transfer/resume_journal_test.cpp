@@ -11,7 +11,7 @@
 #include "test/fault_case.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/names.hpp"
-#include "transfer/resume/transfer_number.hpp"
+#include "udtx/transfer/resume.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

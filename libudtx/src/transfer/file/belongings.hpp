@@ -5,8 +5,7 @@
 
 #include <cstdint>
 #include <functional>
-
-#include "transfer/report.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 

@@ -40,7 +40,7 @@ Result<void> check_name(const std::vector<std::string>& path) {
 
 }  // namespace
 
-Announcements::Announcements(ReceiveOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
+Announcements::Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
                              ReceiveFeedback& feedback, JobReport& report)
     : options_(options), base_(base), rename_(options.rename), queue_(queue), feedback_(feedback), report_(report) {}
 

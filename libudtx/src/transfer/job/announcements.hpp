@@ -22,13 +22,13 @@
 
 namespace udtx::transfer {
 
-struct ReceiveOptions;
+struct ReceiveJobOptions;
 
 /// Of the protocol thread, but for what says otherwise.
 class Announcements {
   public:
     /// All outlive it. `base`: none where no file is touched; a pull opens it when the server has said what there is.
-    Announcements(ReceiveOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
+    Announcements(ReceiveJobOptions& options, std::optional<ConfinedDir>& base, ReceiveQueue& queue,
                   ReceiveFeedback& feedback, JobReport& report);
 
     /// refused, file_io: it is not taken here. Anything else: the sender breaks the protocol.
@@ -101,7 +101,7 @@ class Announcements {
     void note_hole(std::uint64_t end);
     bool hand_over_pieces();  // true: there were some
 
-    ReceiveOptions& options_;
+    ReceiveJobOptions& options_;
     std::optional<ConfinedDir>& base_;
     std::string rename_;
     ReceiveQueue& queue_;

@@ -34,16 +34,16 @@ AskedFor::AskedFor(PullWish wish, Sources how) : wish_(std::move(wish)), pattern
             tops_.push_back({leaf, source});
         }
     }
-    if (wish_.what.scan.names) list_names();
+    if (wish_.what.names) list_names();
 }
 
 void AskedFor::list_names() {
     contents_ = named_ = true;
-    for (const std::string& name : std::exchange(*wish_.what.scan.names, {})) {
+    for (const std::string& name : std::exchange(*wish_.what.names, {})) {
         std::vector<std::string> components = split_path(name);
         std::erase(components, ".");
         const bool entries = components.empty() || name.ends_with('/') || name.ends_with("/.");
-        const Into into = wish_.what.scan.into_named ? Into::all : entries ? Into::entries : Into::nothing;
+        const Into into = wish_.what.into_named ? Into::all : entries ? Into::entries : Into::nothing;
         const std::string path = join_path(components);
         Into& known = listed_[path].into;
         known = std::max(known, into);
@@ -73,7 +73,7 @@ Result<void> AskedFor::check(const message::Sources& m) {
 }
 
 Result<void> AskedFor::check(const message::Offer& m) const {
-    const SendOptions& what = wish_.what;
+    const SendJobOptions& what = wish_.what;
     if (m.mode != (wish_.stream ? TransferMode::stream : TransferMode::tree))
         return not_asked("another kind of transfer");
     if (!wish_.stream && !m.destination.empty()) return not_asked("another place");
@@ -125,7 +125,7 @@ bool AskedFor::is_listed(const std::vector<std::string>& path, Kind kind) const 
 }
 
 bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind, bool itself) {
-    const FilterRules& rules = wish_.what.scan.rules;
+    const FilterRules& rules = wish_.what.rules;
     if (rules.empty()) return false;
     const std::string whole = join_path(path);
     const auto at = listed_.find(whole);
@@ -159,15 +159,15 @@ Result<void> AskedFor::check(EntryType type, const std::vector<std::string>& pat
     if (const char* why = objection(path, type == EntryType::directory ? Kind::directory : Kind::other)) {
         return not_asked(path, why);
     }
-    if (type == EntryType::symlink && wish_.what.scan.links == LinkChoice::skip) {
+    if (type == EntryType::symlink && wish_.what.links == LinkChoice::skip) {
         return not_asked(path, "links are left out");
     }
-    if (type == EntryType::symlink && wish_.what.scan.links == LinkChoice::safe && leads_out(join_path(path), target)) {
+    if (type == EntryType::symlink && wish_.what.links == LinkChoice::safe && leads_out(join_path(path), target)) {
         return not_asked(path, "it leads out of the tree");
     }
     note_came(path);
     if (type != EntryType::hard_link) return {};
-    if (!wish_.what.scan.hard_links) return not_asked(path, "hard links are not wanted");
+    if (!wish_.what.hard_links) return not_asked(path, "hard links are not wanted");
     const std::vector<std::string> other = split_path(target);
     if (auto checked = check_path(other); !checked) return checked;
     if (const char* why = objection(other, Kind::other)) return not_asked(other, why);
@@ -197,7 +197,7 @@ Result<void> AskedFor::check(const message::Rules& m) const {
     return m.contents && !contents_ ? not_asked("to delete elsewhere") : Result<void>();
 }
 
-std::vector<message::Rules> AskedFor::rules() const { return rule_messages(wish_.what.scan.rules, false); }
+std::vector<message::Rules> AskedFor::rules() const { return rule_messages(wish_.what.rules, false); }
 
 void AskedFor::each_awaited(const std::vector<std::string>& path, const std::function<void(Awaited&)>& use) {
     if (named_) {
@@ -237,7 +237,7 @@ void AskedFor::note(const message::Answer& m) {
 }
 
 bool AskedFor::may_be_excluded(const std::string& name) const {
-    const FilterRules& rules = wish_.what.scan.rules;
+    const FilterRules& rules = wish_.what.rules;
     // What a pattern of a shell stands for is not known here.
     const bool unknown = !named_ && patterns_ && (name.empty() || name.find_first_of("*?[") != std::string::npos);
     return unknown ? !rules.empty() : rules.excludes(name, true) || rules.excludes(name, false);
@@ -246,7 +246,7 @@ bool AskedFor::may_be_excluded(const std::string& name) const {
 std::vector<AskedFor::Absent> AskedFor::take_absent(Questions questions) {
     std::vector<Absent> out;
     if (wish_.stream) return out;
-    const bool may_be_link = wish_.what.scan.links != LinkChoice::keep && shape_ != SourceShape::directory;
+    const bool may_be_link = wish_.what.links != LinkChoice::keep && shape_ != SourceShape::directory;
     const auto look = [&](Awaited& awaited, const std::string& name, const std::string& told) {
         if (awaited.came || (awaited.asked && questions == Questions::open) || may_be_excluded(name)) return;
         awaited.came = true;

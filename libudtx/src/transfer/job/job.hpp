@@ -1,15 +1,28 @@
 // What a sending and a receiving job have in common.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "proto/application.hpp"
 #include "transfer/job_report.hpp"
-#include "transfer/report.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/plan.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
+
+/// Called once, when result() is final; on the protocol thread or on a disk thread. It must not destroy the job.
+using DoneCallback = std::function<void()>;
+
+/// `path` as an eraser tells it: a directory's ends with `/`.
+[[nodiscard]] inline PlannedEntry erased_entry(std::string path) {
+    const bool directory = path.ends_with('/');
+    if (directory) path.pop_back();
+    return {PlannedEntry::Kind::erase, directory ? EntryType::directory : EntryType::file, 0, std::move(path)};
+}
 
 /// Order of calls: create() of the derived class, set_waker() (before the first event or during it), then as
 /// ConnectionHandler on the protocol thread. The destructor stops and joins the disk threads.

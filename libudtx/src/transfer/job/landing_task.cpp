@@ -16,7 +16,7 @@ constexpr auto kBeforeAnotherTry = std::chrono::milliseconds(20);
 
 }  // namespace
 
-LandingTask::LandingTask(const ReceiveOptions& options, LateWaker& waker, JobReport& report)
+LandingTask::LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& report)
     : options_(options), report_(report), feedback_(waker) {}
 
 LandingTask::~LandingTask() {

@@ -17,13 +17,13 @@
 
 namespace udtx::transfer {
 
-struct ReceiveOptions;
+struct ReceiveJobOptions;
 
 /// Of the protocol thread, but for what says otherwise. Destroyed, it has tidied up.
 class LandingTask {
   public:
     /// All outlive it.
-    LandingTask(const ReceiveOptions& options, LateWaker& waker, JobReport& report);
+    LandingTask(const ReceiveJobOptions& options, LateWaker& waker, JobReport& report);
     ~LandingTask();
     LandingTask(const LandingTask&) = delete;
     LandingTask& operator=(const LandingTask&) = delete;
@@ -50,7 +50,7 @@ class LandingTask {
     [[nodiscard]] DiskStep keep_trouble(Error error) noexcept;
     void tell_trouble();
 
-    const ReceiveOptions& options_;
+    const ReceiveJobOptions& options_;
     JobReport& report_;
     ReceiveFeedback feedback_;
     ReceiveQueue queue_{SIZE_MAX};   // the stream's window bounds the pieces, Announcements the rest

@@ -22,9 +22,9 @@ Result<void> check_amount(const PullWish& wish) {
                                                       std::to_string(kMaxPullSources) +
                                                       " of 32 KiB together: list them with --files-from"};
     }
-    if (!wish.what.scan.names) return {};
+    if (!wish.what.names) return {};
     bytes = 0;
-    for (const std::string& name : *wish.what.scan.names) {
+    for (const std::string& name : *wish.what.names) {
         if (name.size() > kMaxPathBytes) return Error{ErrorCode::invalid_argument, "--files-from: a name is too long"};
         bytes += name.size() + kNameCost;
     }
@@ -43,7 +43,7 @@ bool climbs(std::string_view name) {
 }
 
 message::Pull pull_of(const PullWish& wish) {
-    const SendOptions& what = wish.what;
+    const SendJobOptions& what = wish.what;
     message::Pull m;
     m.mode = wish.stream ? TransferMode::stream : TransferMode::tree;
     m.preserve = what.preserve;
@@ -54,10 +54,10 @@ message::Pull pull_of(const PullWish& wish) {
     m.by_digest = what.by_digest;
     m.set_id = what.set_id;
     m.attributes = what.attributes;
-    m.hard_links = what.scan.hard_links;
-    m.named = what.scan.names.has_value();
-    m.into_named = what.scan.into_named;
-    m.links = what.scan.links;
+    m.hard_links = what.hard_links;
+    m.named = what.names.has_value();
+    m.into_named = what.into_named;
+    m.links = what.links;
     m.hash = what.hash;
     m.overwrite = what.overwrite;
     m.transfer = what.transfer;
@@ -97,18 +97,10 @@ std::vector<message::Rules> rule_messages(const FilterRules& rules, bool content
     return out;
 }
 
-void choose_as(const PullWish& wish, SendOptions& what) {
-    what.preserve = wish.what.preserve;
-    what.owner = wish.what.owner;
-    what.sparse = wish.what.sparse;
-    what.dry_run = wish.what.dry_run;
-    what.erase = wish.what.erase;
-    what.by_digest = wish.what.by_digest;
-    what.set_id = wish.what.set_id;
-    what.attributes = wish.what.attributes;
-    what.scan = wish.what.scan;
-    what.hash = wish.what.hash;
-    what.overwrite = wish.what.overwrite;
+void choose_as(const PullWish& wish, SendJobOptions& what) {
+    auto sources = std::exchange(what.sources, {});
+    static_cast<Selection&>(what) = wish.what;
+    what.sources = std::move(sources);
     what.tell_plan = wish.what.tell_plan;
     what.tell_warnings = true;
 }
@@ -117,10 +109,10 @@ Result<std::vector<Message>> messages_of(const PullWish& wish) {
     if (auto checked = check_amount(wish); !checked) return checked.error();
     std::vector<Message> out;
     out.emplace_back(pull_of(wish));
-    if (!wish.what.scan.rules.empty()) {
-        for (message::Rules& rules : rule_messages(wish.what.scan.rules, false)) out.emplace_back(std::move(rules));
+    if (!wish.what.rules.empty()) {
+        for (message::Rules& rules : rule_messages(wish.what.rules, false)) out.emplace_back(std::move(rules));
     }
-    if (wish.what.scan.names) add_names(*wish.what.scan.names, out);
+    if (wish.what.names) add_names(*wish.what.names, out);
     return out;
 }
 
@@ -159,7 +151,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
     if (stream && (m.dry_run || m.erase || m.named)) return broken("a request for a stream as if for a tree");
     begun_ = true;
     wish_.stream = stream;
-    SendOptions& what = wish_.what;
+    SendJobOptions& what = wish_.what;
     what.preserve = m.preserve;
     what.owner = m.owner;
     what.sparse = m.sparse;
@@ -168,10 +160,10 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.by_digest = m.by_digest;
     what.set_id = m.set_id;
     what.attributes = m.attributes;
-    what.scan.hard_links = m.hard_links;
-    what.scan.into_named = m.into_named;
-    what.scan.links = m.links;
-    if (m.named) what.scan.names.emplace();
+    what.hard_links = m.hard_links;
+    what.into_named = m.into_named;
+    what.links = m.links;
+    if (m.named) what.names.emplace();
     what.hash = m.hash;
     what.overwrite = m.overwrite;
     what.transfer = m.transfer;
@@ -183,7 +175,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
 
 Result<void> PullRequest::add(const message::Rules& m) {
     for (const FilterRule& rule : m.rules) {
-        if (auto added = wish_.what.scan.rules.add(rule); !added) {
+        if (auto added = wish_.what.rules.add(rule); !added) {
             return Error{ErrorCode::protocol, added.error().message};
         }
     }
@@ -191,12 +183,12 @@ Result<void> PullRequest::add(const message::Rules& m) {
 }
 
 Result<void> PullRequest::add(message::Names m) {
-    if (!wish_.what.scan.names) return broken("names of a request that has none");
+    if (!wish_.what.names) return broken("names of a request that has none");
     for (std::string& name : m.names) {
         if (climbs(name)) return broken("a name leads out of its source");
         name_bytes_ += name.size() + kNameCost;
         if (name_bytes_ > kMaxPullNameBytes) return broken("more names than one may ask for");
-        wish_.what.scan.names->push_back(std::move(name));
+        wish_.what.names->push_back(std::move(name));
     }
     return {};
 }

@@ -23,12 +23,12 @@ inline constexpr std::size_t kMaxPullNameBytes = 32U << 20U;
 /// A transfer as the receiver wants it. Of the options only what chooses and reads travels: sources, selection,
 /// comparison, number.
 struct PullWish {
-    SendOptions what;
+    SendJobOptions what;
     bool stream = false;  ///< the one source goes to a pipe
 };
 
 /// What of it chooses and compares, for sources that were found in another way.
-void choose_as(const PullWish& wish, SendOptions& what);
+void choose_as(const PullWish& wish, SendJobOptions& what);
 
 /// invalid_argument: more sources or names than one request takes.
 [[nodiscard]] Result<std::vector<Message>> messages_of(const PullWish& wish);

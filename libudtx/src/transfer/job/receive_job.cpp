@@ -25,7 +25,7 @@ constexpr std::size_t kStreamBlock = 256U << 10U;
 
 }  // namespace
 
-Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, DoneCallback done) {
+Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveJobOptions options, DoneCallback done) {
     std::optional<ConfinedDir> base;
     const bool homeless = options.dry_run && options.directory.empty();
     if (!options.to_stream && !options.pull && !homeless) {
@@ -36,7 +36,7 @@ Result<std::unique_ptr<ReceiveJob>> ReceiveJob::create(ReceiveOptions options, D
     return std::unique_ptr<ReceiveJob>(new ReceiveJob(std::move(options), std::move(base), std::move(done)));
 }
 
-ReceiveJob::ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, DoneCallback done)
+ReceiveJob::ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> base, DoneCallback done)
     : options_(std::move(options)),
       base_(std::move(base)),
       done_(std::move(done)),

@@ -23,23 +23,19 @@
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/destination.hpp"
 
 namespace udtx::transfer {
 
-/// Where a pull goes to.
-struct PullPlace {
-    std::string directory;  ///< as in ReceiveOptions; empty: there is none, and the dry run makes none
-    std::string rename;     ///< likewise
-};
 /// A pull: what the sender is asked for, and where that goes, once it has said what there is. `place` is called on the
 /// protocol thread.
 struct PullOrder {
     std::vector<Message> request;  ///< empty: it has been asked already
     AskedFor asked;                ///< whatever else comes ends the transfer
-    std::function<Result<PullPlace>(const message::Sources&)> place;
+    std::function<Result<LandingPlace>(const message::Sources&)> place;
 };
 
-struct ReceiveOptions {
+struct ReceiveJobOptions {
     std::string directory;   ///< nothing is written outside of it; must exist, but for a dry run, where it may be empty
     std::string below{};     ///< of it, what is really meant: a directory to which no link leads. Empty: all of it
     bool to_stream = false;  ///< write the one incoming stream to `stream_fd` and touch no file
@@ -67,7 +63,7 @@ struct ReceiveOptions {
 class ReceiveJob final : public Job {
   public:
     /// Opens the directory: file_io names what is wrong with it.
-    static Result<std::unique_ptr<ReceiveJob>> create(ReceiveOptions options, DoneCallback done);
+    static Result<std::unique_ptr<ReceiveJob>> create(ReceiveJobOptions options, DoneCallback done);
     /// Ends as after a lost connection: temporary files go.
     ~ReceiveJob() override;
 
@@ -93,7 +89,7 @@ class ReceiveJob final : public Job {
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
-    ReceiveJob(ReceiveOptions options, std::optional<ConfinedDir> base, DoneCallback done);
+    ReceiveJob(ReceiveJobOptions options, std::optional<ConfinedDir> base, DoneCallback done);
 
     void on_stream(Instant now, proto::Connection& connection, StreamId id);
     /// Opens the control stream of a connection that we dialled, and says what we want.
@@ -133,7 +129,7 @@ class ReceiveJob final : public Job {
     /// When both the connection and the worker have ended.
     void settle_if_over(bool connection_over, bool worker_over);
 
-    ReceiveOptions options_;
+    ReceiveJobOptions options_;
     std::optional<ConfinedDir> base_;
     DoneCallback done_;
 

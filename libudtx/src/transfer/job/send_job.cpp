@@ -20,7 +20,7 @@ constexpr Duration kFoundInterval = std::chrono::milliseconds(200);
 
 }  // namespace
 
-Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallback done) {
+Result<std::unique_ptr<SendJob>> SendJob::create(SendJobOptions options, DoneCallback done) {
     const std::vector<std::string> destination = split_path(options.destination);
     if (!destination.empty()) {
         if (auto checked = check_path(destination); !checked) return checked.error();
@@ -35,7 +35,7 @@ Result<std::unique_ptr<SendJob>> SendJob::create(SendOptions options, DoneCallba
     return std::unique_ptr<SendJob>(new SendJob(std::move(options), std::move(roots), stream, std::move(done)));
 }
 
-std::unique_ptr<SendJob> SendJob::create_for_pull(SendOptions options, ConfinedSources sources, DoneCallback done) {
+std::unique_ptr<SendJob> SendJob::create_for_pull(SendJobOptions options, ConfinedSources sources, DoneCallback done) {
     const bool stream = static_cast<bool>(sources.stream);
     options.role = Role::server;
     if (stream) options.stream_fd = sources.stream.get();
@@ -49,7 +49,7 @@ std::unique_ptr<SendJob> SendJob::create_for_pull(SendOptions options, ConfinedS
     return job;
 }
 
-SendJob::SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
+SendJob::SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done)
     : options_(std::move(options)), roots_(std::move(roots)), stream_(stream), done_(std::move(done)) {}
 
 SendJob::~SendJob() {
@@ -126,7 +126,7 @@ message::Offer SendJob::offer() const {
 std::vector<message::Rules> SendJob::rules() const {
     if (!options_.erase) return {};
     const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
-    return rule_messages(options_.scan.rules, std::any_of(roots_.begin(), roots_.end(), contents));
+    return rule_messages(options_.rules, std::any_of(roots_.begin(), roots_.end(), contents));
 }
 
 void SendJob::start_tasks() {
@@ -139,10 +139,16 @@ void SendJob::start_tasks() {
     }
     if (options_.sent != nullptr) options_.sent->begin_connection();
     auto rules = this->rules();
-    const bool hard_links = options_.scan.hard_links;
-    const bool tops = options_.preserve && !options_.dry_run && !options_.scan.names;
-    options_.scan.name_unsent = options_.erase;
-    scanner_.emplace(roots_, scanned_, report_, std::move(options_.scan));
+    const bool hard_links = options_.hard_links;
+    const bool tops = options_.preserve && !options_.dry_run && !options_.names;
+    scanner_.emplace(roots_, scanned_, report_,
+                     ScanOptions{.rules = std::move(options_.rules),
+                                 .links = options_.links,
+                                 .hard_links = hard_links,
+                                 .names = std::move(options_.names),
+                                 .into_named = options_.into_named,
+                                 .only_finished = options_.only_finished,
+                                 .name_unsent = options_.erase});
     reader_.emplace(roots_,
                     ReadOptions{options_.hash, options_.owner, options_.attributes, options_.preserve, options_.dry_run,
                                 options_.dry_run ? options_.planned : PlanCallback(), std::move(rules),

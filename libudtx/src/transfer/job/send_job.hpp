@@ -24,33 +24,20 @@
 
 namespace udtx::transfer {
 
-struct SendOptions {
-    /// Files and directories; each arrives under its last component (the contents of `.`, `..` and `/` arrive
-    /// without one). A single "-" streams `stream_fd` instead.
-    std::vector<std::string> sources;
+struct SendJobOptions : Selection {
     /// Path below the receiver's directory; for "-" it names the file. Leading and trailing slashes are ignored.
     std::string destination;
-    bool preserve = false;  ///< full modes, and the times of directories and links; those of files are always kept
-    ScanOptions scan{};
-    bool set_id = false;  ///< with preserve: set-user-ID and set-group-ID bits of files, where the receiver allows it
-    bool owner = false;   ///< numbers of user and group, where the receiver is allowed to set them
-    bool attributes = false;  ///< the user's extended attributes
-    bool sparse = false;      ///< the receiver makes holes of zeros
-    bool by_digest = false;   ///< compare contents, not size and time
-    bool dry_run = false;
-    bool erase = false;  ///< what is in the directories sent and not among the sources goes at the receiver
-    Overwrite overwrite = Overwrite::diff;
-    PlanCallback planned{};  ///< of a dry run, and what was deleted
     /// The same in each run of the same command, so that it continues where the last one ended; 0: it does not.
     std::uint64_t transfer = 0;
-    HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    Role role = Role::client;                 ///< our end of the connection: the dialling one opens the control stream
+    bool fresh = false;                       ///< as SendJob::presume_fresh()
     int stream_fd = 0;                        ///< not closed by the job
+    Role role = Role::client;                 ///< our end of the connection: the dialling one opens the control stream
+    PlanCallback planned{};                   ///< of a dry run, and what was deleted
     SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
+    bool only_finished = false;               ///< as in ScanOptions
     bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
     bool tell_warnings = false;               ///< the receiver asked for the transfer, and hears of what is left out
-    bool fresh = false;                       ///< as SendJob::presume_fresh()
     std::optional<message::Sources> found{};  ///< of a pull: the receiver is told first what there is
 };
 
@@ -61,9 +48,9 @@ struct SendOptions {
 class SendJob final : public Job {
   public:
     /// Looks at the sources: invalid_argument or file_io names the one that is missing, unreadable or doubled.
-    static Result<std::unique_ptr<SendJob>> create(SendOptions options, DoneCallback done);
+    static Result<std::unique_ptr<SendJob>> create(SendJobOptions options, DoneCallback done);
     /// For a receiver that dialled and asked for these; it is told first what there is of them.
-    static std::unique_ptr<SendJob> create_for_pull(SendOptions options, ConfinedSources sources, DoneCallback done);
+    static std::unique_ptr<SendJob> create_for_pull(SendJobOptions options, ConfinedSources sources, DoneCallback done);
     ~SendJob() override;
 
     /// Before the first event: what was read of the control stream already.
@@ -89,7 +76,7 @@ class SendJob final : public Job {
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
   private:
-    SendJob(SendOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
+    SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
     void start_tasks();
@@ -123,7 +110,7 @@ class SendJob final : public Job {
     void on_closed(const proto::CloseReason& reason);
     void settle(Result<void> status);
 
-    SendOptions options_;
+    SendJobOptions options_;
     std::vector<SourceRoot> roots_;
     bool stream_;
     DoneCallback done_;

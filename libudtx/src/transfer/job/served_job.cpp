@@ -155,9 +155,9 @@ void ServedJob::become_sender(Instant now, proto::Connection& connection) {
     if (!claim_) return end(now, connection, io_error("cannot serve", "another client", EMFILE));
     auto sources = options_.pull(request_.wish());
     if (!sources) return end(now, connection, sources.error());
-    SendOptions what = request_.take_wish().what;
-    what.scan.only_finished = true;
-    if (what.scan.names) {
+    SendJobOptions what = request_.take_wish().what;
+    what.only_finished = true;
+    if (what.names) {
         // A list of names counts from what the source holds.
         const bool directory = sources->roots.size() == 1 && sources->shape == SourceShape::contents;
         if (!directory) return end(now, connection, Error{ErrorCode::refused, "a list of names needs one directory"});

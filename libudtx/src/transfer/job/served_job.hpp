@@ -23,7 +23,7 @@ namespace udtx::transfer {
 
 /// The owner's word on what is asked for; protocol thread. Error refused: it is not allowed.
 struct ServeOptions {
-    std::function<Result<ReceiveOptions>()> push;
+    std::function<Result<ReceiveJobOptions>()> push;
     std::function<Result<ConfinedSources>(const PullWish&)> pull;
     Rate cap = Rate::infinite();   ///< of this connection, in either direction
     Rate told = Rate::infinite();  ///< what the handshake said to a sender

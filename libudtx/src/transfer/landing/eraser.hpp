@@ -11,7 +11,8 @@
 #include "transfer/landing/entry_claims.hpp"
 #include "transfer/landing/folded_names.hpp"
 #include "transfer/landing/name_set.hpp"
-#include "transfer/source/filter_rules.hpp"
+#include "transfer/message/messages.hpp"
+#include "udtx/transfer/filter.hpp"
 
 namespace udtx::transfer {
 

@@ -78,7 +78,7 @@ message::Rules parse_rules(Fields& in) {
     m.contents = in.u8(1) != 0;
     const std::uint64_t n = in.varint(kMaxListItems);
     for (std::uint64_t i = 0; in.ok() && i < n; ++i) {
-        message::Rules::Rule rule;
+        FilterRule rule;
         rule.include = in.u8(1) != 0;
         rule.pattern = in.text(kMaxRuleBytes);
         m.rules.push_back(std::move(rule));

@@ -11,8 +11,11 @@
 
 #include "transfer/checksum.hpp"
 #include "transfer/file_time.hpp"
-#include "transfer/report.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/plan.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::transfer {
 
@@ -36,8 +39,6 @@ enum class TransferMode : std::uint8_t {
     stream = 1,
     probe = 2,  ///< an ordered stream that the receiver drops: only the line is of interest
 };
-/// What becomes of a file that stands at the receiver already; the smaller is the stricter.
-enum class Overwrite : std::uint8_t { never = 0, diff = 1, always = 2 };
 enum class FileStatus : std::uint8_t {
     ok = 0,
     changed = 1,     ///< the source changed while it was read
@@ -55,21 +56,6 @@ enum class Holding : std::uint8_t {
     exists = 5,       ///< something that is not to be overwritten: it is not to be announced
     all_pieces = 6,   ///< the last pieces of a file of that size, which is as it should be if all of them are
     blocked = 7,      ///< something that cannot make way, as FILE_FAILED says: it is not to be announced
-};
-
-/// What becomes of symbolic links; none is ever followed.
-enum class LinkChoice : std::uint8_t {
-    keep = 0,  ///< sent as links, wherever they lead
-    safe = 1,  ///< the same, but for those that lead out of the tree
-    skip = 2,
-};
-/// Of all that is sent: by it the side that takes it chooses names.
-enum class SourceShape : std::uint8_t {
-    file = 0,       ///< one file or symbolic link
-    directory = 1,  ///< one directory, under its name
-    contents = 2,   ///< "dir/": what is in it
-    several = 3,
-    stream = 4,  ///< standard input, or one file for standard output
 };
 
 /// Part of a file that holds data.
@@ -132,12 +118,8 @@ struct Meta {
 };
 /// What --delete must leave alone. Before the first entry. May come several times: the rules add up.
 struct Rules {
-    struct Rule {
-        bool include = false;
-        std::string pattern;
-    };
     bool contents = false;  ///< the destination itself takes the contents of a directory
-    std::vector<Rule> rules;
+    std::vector<FilterRule> rules;
 };
 /// Further data of the latest file, ascending. Its pieces follow in the data stream in the same order.
 struct Extents {

@@ -4,34 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::transfer {
 
 /// So long what is left may wait for the same command in a directory that other transfers come to.
 inline constexpr std::int64_t kKeepLeftoversDays = 14;
-
-struct CleanOptions {
-    bool dry_run = false;
-    std::int64_t older_than_days = 0;
-};
-struct CleanCounts {
-    std::uint64_t removed = 0;
-    std::uint64_t bytes = 0;  ///< that they took on the disk
-    std::uint64_t kept = 0;   ///< in use, too new, or not to be taken for ours
-    std::uint64_t failed = 0;
-};
-struct CleanCallbacks {
-    /// Of a dry run: it would be.
-    std::function<void(const std::string& path, std::uint64_t bytes)> removed;
-    std::function<void(const std::string& path, const std::string& why)> kept;
-    std::function<void(const std::string& path, const Error& error)> failed;
-};
 
 /// In the directory and all below it; links are not followed.
 [[nodiscard]] CleanCounts clean_leftovers(const ConfinedDir& base, const CleanOptions& options,

@@ -1,5 +1,3 @@
-#include "transfer/resume/transfer_number.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <system_error>
 
 #include "transfer/names.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::transfer {
 

@@ -5,8 +5,8 @@
 
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/report.hpp"
 #include "transfer/source/sent_names.hpp"
+#include "udtx/transfer/plan.hpp"
 
 namespace udtx::transfer {
 

@@ -21,9 +21,9 @@
 #include "transfer/disk_pool.hpp"
 #include "transfer/job_report.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/source/filter_rules.hpp"
 #include "transfer/source/source_tree.hpp"
 #include "transfer/source/taken_names.hpp"
+#include "udtx/transfer/filter.hpp"
 
 struct stat;
 
@@ -45,13 +45,11 @@ struct ScannedEntry {
 };
 
 struct ScanOptions {
-    FilterRules rules;
+    FilterRules rules{};  ///< this and the next four: as in Selection
     LinkChoice links = LinkChoice::keep;
-    bool hard_links = false;  ///< other names of a file are sent as such
-    /// Only these, below the only source, and the directories on the way. With a slash or dot at the end what is
-    /// directly in the directory, too.
-    std::optional<std::vector<std::string>> names;
-    bool into_named = false;     ///< all that is in directories that are named
+    bool hard_links = false;
+    std::optional<std::vector<std::string>> names{};
+    bool into_named = false;
     bool only_finished = false;  ///< nothing is said of the journals and parts of transfers, which never go
     bool name_unsent = false;    ///< what is left out is named: --delete leaves it alone
 };

@@ -8,8 +8,8 @@
 
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/message/messages.hpp"
-#include "transfer/report.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/outcome.hpp"
 
 namespace udtx::transfer {
 

@@ -1,9 +1,9 @@
-#include "common/group_memory.hpp"
+#include "transfer/serve/group_memory.hpp"
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 
-using namespace udtx::apps;
+using namespace udtx::transfer;
 using namespace udtx::test;
 
 namespace {

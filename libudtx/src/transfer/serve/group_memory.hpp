@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-namespace udtx::apps {
+namespace udtx::transfer {
 
 /// The least that this process's control group (cgroup, version 1 or 2) and those above it may have; UINT64_MAX: as
 /// much as there is. `table`: the groups of a process; `root`: where their limits are.
 [[nodiscard]] std::uint64_t memory_of_groups(const std::string& table = "/proc/self/cgroup",
                                              const std::string& root = "/sys/fs/cgroup");
 
-}  // namespace udtx::apps
+}  // namespace udtx::transfer

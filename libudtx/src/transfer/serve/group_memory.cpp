@@ -1,9 +1,9 @@
-#include "common/group_memory.hpp"
+#include "transfer/serve/group_memory.hpp"
 
 #include <algorithm>
 #include <fstream>
 
-namespace udtx::apps {
+namespace udtx::transfer {
 namespace {
 
 /// From the group at `path` up to the root, each of which binds what is below it.
@@ -39,4 +39,4 @@ std::uint64_t memory_of_groups(const std::string& table, const std::string& root
     return least;
 }
 
-}  // namespace udtx::apps
+}  // namespace udtx::transfer

@@ -7,13 +7,13 @@
 #include "transfer/job/job.hpp"
 #include "udtx/ids.hpp"
 
-namespace udtx::apps {
+namespace udtx::transfer {
 
-/// See transfer::Job for the order of calls; tick() now and then, on any thread.
-class ProbeJob final : public transfer::Job {
+/// See Job for the order of calls; tick() now and then, on any thread.
+class ProbeJob final : public Job {
   public:
     /// Ends `time` after the handshake, or after some round trips where these are long.
-    ProbeJob(Duration time, transfer::DoneCallback done);
+    ProbeJob(Duration time, DoneCallback done);
 
     void tick() { waker_.wake(); }
     /// From the first packet to the finished handshake; any thread.
@@ -30,7 +30,7 @@ class ProbeJob final : public transfer::Job {
     void end(Result<void> status);
 
     Duration time_;
-    transfer::DoneCallback done_;
+    DoneCallback done_;
     std::optional<StreamId> data_;
     Chunk block_;
     Instant connected_at_{};
@@ -39,4 +39,4 @@ class ProbeJob final : public transfer::Job {
     std::atomic<std::int64_t> handshake_ns_{-1};
 };
 
-}  // namespace udtx::apps
+}  // namespace udtx::transfer

@@ -1,4 +1,4 @@
-#include "dial/probe_job.hpp"
+#include "transfer/job/probe_job.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "transfer/message/message_writer.hpp"
 #include "transfer/names.hpp"
 
-namespace udtx::apps {
+namespace udtx::transfer {
 namespace {
 
 constexpr std::size_t kBlockBytes = 256U << 10U;
@@ -24,7 +24,7 @@ Chunk zeros(std::size_t bytes) {
 
 }  // namespace
 
-ProbeJob::ProbeJob(Duration time, transfer::DoneCallback done)
+ProbeJob::ProbeJob(Duration time, DoneCallback done)
     : time_(time), done_(std::move(done)), block_(zeros(kBlockBytes)) {}
 
 std::optional<Duration> ProbeJob::handshake_time() const {
@@ -38,16 +38,16 @@ void ProbeJob::start(Instant now, proto::Connection& connection) {
     const auto control = connection.open_stream(StreamKind::ordered);
     const auto data = control ? connection.open_stream(StreamKind::ordered) : control;
     if (!data) {
-        connection.close(now, static_cast<std::uint64_t>(transfer::CloseCode::done), "");
+        connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
         return end(data.error());
     }
     data_ = *data;
-    transfer::message::Offer offer;
-    offer.mode = transfer::TransferMode::probe;
-    transfer::MessageWriter out;
+    message::Offer offer;
+    offer.mode = TransferMode::probe;
+    MessageWriter out;
     out.put(offer);
     (void)connection.write(*control, Chunk::copy_of(out.bytes()));
-    report_.edit([](transfer::Progress& progress, transfer::Outcome&) { progress.phase = transfer::Phase::transfer; });
+    report_.edit([](Progress& progress, Outcome&) { progress.phase = Phase::transfer; });
     fill(connection);
 }
 
@@ -57,20 +57,20 @@ void ProbeJob::fill(proto::Connection& connection) {
         if (!connection.write(*data_, block_)) return;
         written_ += kBlockBytes;
     }
-    report_.edit([this](transfer::Progress& progress, transfer::Outcome&) { progress.bytes_sent = written_; });
+    report_.edit([this](Progress& progress, Outcome&) { progress.bytes_sent = written_; });
 }
 
 void ProbeJob::end(Result<void> status) {
     if (std::exchange(ended_, true)) return;
-    report_.edit([&](transfer::Progress& progress, transfer::Outcome& outcome) {
-        progress.phase = transfer::Phase::done;
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.phase = Phase::done;
         outcome.status = std::move(status);
     });
     done_();
 }
 
 void ProbeJob::abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) {
-    connection.close(now, static_cast<std::uint64_t>(transfer::close_code_for(code)), reason);
+    connection.close(now, static_cast<std::uint64_t>(close_code_for(code)), reason);
     end(Error{code, reason});
 }
 
@@ -86,9 +86,9 @@ void ProbeJob::on_event(Instant now, proto::Connection& connection, const proto:
     const auto* closed = std::get_if<proto::event::Closed>(&event);
     if (closed == nullptr) return;
     const auto& reason = closed->reason;
-    const ErrorCode code = reason.application ? transfer::error_code_for(reason.wire_code) : reason.code;
+    const ErrorCode code = reason.application ? error_code_for(reason.wire_code) : reason.code;
     const bool said = reason.application && reason.by_peer;
-    end(Error{code, (said ? "receiver: " : "") + transfer::escape_line(reason.message)});
+    end(Error{code, (said ? "receiver: " : "") + escape_line(reason.message)});
 }
 
 void ProbeJob::on_wake(Instant now, proto::Connection& connection) {
@@ -97,9 +97,9 @@ void ProbeJob::on_wake(Instant now, proto::Connection& connection) {
     for (const PathStats& path : connection.stats().paths) rtt = std::max(rtt, path.smoothed_rtt);
     if (now - connected_at_ < std::min(std::max(time_, kRoundTrips * rtt), kLongest)) return fill(connection);
     end({});
-    connection.close(now, static_cast<std::uint64_t>(transfer::CloseCode::done), "");
+    connection.close(now, static_cast<std::uint64_t>(CloseCode::done), "");
 }
 
 void ProbeJob::on_placed(StreamId /*id*/, std::uint64_t /*offset*/, std::span<const std::byte> /*bytes*/) {}
 
-}  // namespace udtx::apps
+}  // namespace udtx::transfer

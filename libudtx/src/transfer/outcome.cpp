@@ -1,8 +1,8 @@
-#include "transfer/report.hpp"
-
 #include <algorithm>
 
 #include "transfer/names.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/progress.hpp"
 
 namespace udtx::transfer {
 
