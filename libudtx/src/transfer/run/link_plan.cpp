@@ -1,0 +1,60 @@
+#include "transfer/run/link_plan.hpp"
+
+#include <utility>
+
+#include "io/interfaces.hpp"
+#include "io/path_plan.hpp"
+
+namespace udtx::transfer {
+
+Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
+                                                    const DialOptions& dial) {
+    std::vector<Address> addresses = dial.addresses;
+    if (addresses.empty()) {
+        auto found = resolve(host, port, dial.choice);
+        if (!found) return found.error();
+        addresses = std::move(*found);
+    }
+    std::vector<proto::PathAddresses> ways;
+    if (dial.paths.empty()) {
+        for (const Address& address : addresses) ways.push_back({.local = {}, .remote = address, .options = {}});
+        return ways;
+    }
+    const auto interfaces = io::list_interfaces();
+    if (!interfaces) return interfaces.error();
+    std::string absent;
+    for (const PathRequest& path : dial.paths) {
+        auto way = io::plan_path(path, *interfaces, addresses, dial.choice);
+        if (way) {
+            ways.push_back(std::move(*way));
+            continue;
+        }
+        if (!dial.skip_absent_paths) return way.error();
+        absent = way.error().message;
+    }
+    if (ways.empty()) return Error{ErrorCode::network, std::move(absent)};
+    return ways;
+}
+
+io::Driver::Options driver_options(const LinkOptions& link, int socket) {
+    io::Driver::Options options;
+    options.streams = link.threads;
+    options.socket.inherited = socket;
+    return options;
+}
+
+Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice, int socket) {
+    if (socket >= 0) return driver.open(Address{});
+    const auto where = parse_host_port(listen);
+    if (!where) return where.error();
+    const auto addresses = resolve(where->host, where->port, choice);
+    if (!addresses) return addresses.error();
+    Result<void> opened;
+    for (const Address& address : *addresses) {
+        opened = driver.open(address);
+        if (opened) break;
+    }
+    return opened;
+}
+
+}  // namespace udtx::transfer

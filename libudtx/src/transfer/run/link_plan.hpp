@@ -1,0 +1,29 @@
+// From what a program says of the other end to addresses and a socket.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/driver.hpp"
+#include "io/protocol_thread.hpp"
+#include "proto/path_context.hpp"
+#include "udtx/resolve.hpp"
+#include "udtx/result.hpp"
+#include "udtx/transfer/transfer.hpp"
+
+namespace udtx::transfer {
+
+/// What to dial: the paths that were asked for, or else the host's addresses. Asks for names, and blocks. network: the
+/// name is not known, or no path is there now; invalid_argument: a path that this host cannot have.
+[[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
+                                                                  const DialOptions& dial);
+
+[[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link, int socket = -1);
+
+/// The socket to listen on: the first address of the name on which one can be opened, or the one that was given to the
+/// driver.
+[[nodiscard]] Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice,
+                                          int socket);
+
+}  // namespace udtx::transfer

@@ -1,0 +1,40 @@
+// For how long nothing has moved in a transfer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "udtx/time.hpp"
+#include "udtx/transfer/progress.hpp"
+
+namespace udtx::transfer {
+
+class StallWatch {
+  public:
+    [[nodiscard]] Duration idle(Instant now, const Progress& progress) {
+        // What is handed to the transport goes on for a while after the line has died.
+        const std::uint64_t sent = progress.bytes_done > 0 ? 0 : progress.bytes_sent;
+        const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,
+                        sent,           progress.bytes_kept};
+        if (!last_ || *last_ != mark) {
+            last_ = mark;
+            since_ = now;
+        }
+        return now - since_;
+    }
+
+  private:
+    struct Mark {
+        Phase phase{};
+        std::uint64_t files_done = 0;
+        std::uint64_t files_total = 0;
+        std::uint64_t bytes_done = 0;
+        std::uint64_t bytes_sent = 0;
+        std::uint64_t bytes_kept = 0;
+        friend bool operator==(const Mark&, const Mark&) = default;
+    };
+    std::optional<Mark> last_;
+    Instant since_{};
+};
+
+}  // namespace udtx::transfer

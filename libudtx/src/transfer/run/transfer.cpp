@@ -1,0 +1,165 @@
+#include "udtx/transfer/transfer.hpp"
+
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "transfer/run/job_options.hpp"
+#include "transfer/run/link_plan.hpp"
+#include "transfer/run/transfer_state.hpp"
+#include "udtx/transfer/measure.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+/// So long the receiver has to tidy up and to say what it has.
+constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
+/// So long our own disk has to take what is complete and to lose what is not.
+constexpr Duration kWindUpWithin = std::chrono::seconds(5);
+/// After the confirmation only the receiver waits for something, our close: time for three copies of it.
+constexpr Duration kCloseSender = std::chrono::milliseconds(30);
+/// For our confirmation to leave, where nobody there waits for the end of the connection.
+constexpr Duration kCloseReceiver = std::chrono::milliseconds(10);
+
+/// What the event loop, a thread or the memory for them throws.
+template <class Fn>
+auto or_error(Fn&& fn) -> decltype(fn()) {
+    try {
+        return fn();
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::file_io, "out of memory"};
+    } catch (const std::exception& lack) {
+        return Error{ErrorCode::network, lack.what()};
+    }
+}
+
+Outcome ended(const Result<Transfer>& transfer) {
+    if (transfer) return transfer->wait();
+    Outcome outcome;
+    outcome.status = transfer.error();
+    outcome.exact = true;
+    return outcome;
+}
+
+TransferState::Setup setup_of(const LinkOptions& link, Events events, Duration wind_up_within, Duration leave_within) {
+    return {.events = std::move(events),
+            .patience = link.patience,
+            .wind_up_within = wind_up_within,
+            .leave_within = leave_within};
+}
+
+Result<void> open_to_dial(TransferState& state, const std::string& host, std::uint16_t port,
+                          const Credentials& credentials, const DialOptions& dial) {
+    auto ways = plan_ways(host, port, dial);
+    if (!ways) return ways.error();
+    return state.open_to_dial(credentials, dial.link, std::move(*ways), !dial.paths.empty());
+}
+
+}  // namespace
+
+Transfer::Transfer(std::unique_ptr<TransferState> state) : state_(std::move(state)) {}
+Transfer::Transfer(Transfer&&) noexcept = default;
+Transfer& Transfer::operator=(Transfer&&) noexcept = default;
+Transfer::~Transfer() = default;
+
+Progress Transfer::progress() const { return state_->progress(); }
+Outcome Transfer::outcome() const { return state_->outcome(); }
+bool Transfer::done() const noexcept { return state_->done(); }
+bool Transfer::wait(std::chrono::milliseconds at_most) const { return state_->wait(at_most); }
+Outcome Transfer::wait() const {
+    state_->wait();
+    return state_->outcome();
+}
+void Transfer::when_done(std::function<void()> call) { state_->when_done(std::move(call)); }
+void Transfer::cancel(ErrorCode code, const std::string& reason) { state_->cancel(code, reason); }
+std::optional<Error> Transfer::cancelled() const { return state_->cancelled(); }
+bool Transfer::stuck() const noexcept { return state_->stuck(); }
+void Transfer::set_max_rate(Rate rate) { state_->set_max_rate(rate); }
+void Transfer::presume_fresh() { state_->presume_fresh(); }
+void Transfer::suspect_peer() { state_->suspect_peer(); }
+std::optional<ConnectionStats> Transfer::stats() const { return state_->stats(); }
+Duration Transfer::stats_age() const { return state_->stats_age(); }
+std::optional<Duration> Transfer::connected_for() const { return state_->connected_for(); }
+std::optional<Duration> Transfer::handshake_time() const { return state_->handshake_time(); }
+bool Transfer::lost() const { return state_->lost(); }
+Duration Transfer::idle() const { return state_->idle(); }
+Duration Transfer::elapsed() const { return state_->elapsed(); }
+Address Transfer::local_address() const { return state_->local_address(); }
+bool Transfer::heard() const noexcept { return state_->heard(); }
+std::string Transfer::buffer_advice() const { return state_->buffer_advice(); }
+Duration Transfer::protocol_time() const { return state_->protocol_time(); }
+Duration Transfer::writing_time() const { return state_->writing_time(); }
+
+Result<Transfer> start_send(SendRequest request) {
+    return or_error([&]() -> Result<Transfer> {
+        auto state = std::make_unique<TransferState>(
+            setup_of(request.dial.link, std::move(request.events), kAnswerWithin, kCloseSender));
+        const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
+        if (!opened) return opened.error();
+        auto job = SendJob::create(job_options(request.options), state->job_done());
+        if (!job) return job.error();
+        state->set_job(std::move(*job), request.options);
+        return TransferState::begun(std::move(state));
+    });
+}
+
+Result<Transfer> start_receive(ReceiveRequest request) {
+    return or_error([&]() -> Result<Transfer> {
+        const Duration close = request.options.sender_started ? kCloseReceiver : io::kDrainAtMost;
+        auto state = std::make_unique<TransferState>(
+            setup_of(request.dial.link, std::move(request.events), kWindUpWithin, close));
+        auto options = job_options(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
+        if (!options) return options.error();
+        const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
+        if (!opened) return opened.error();
+        auto job = ReceiveJob::create(std::move(*options), state->job_done());
+        if (!job) return job.error();
+        state->set_job(std::move(*job), request.options.receipt, request.options.stream_fd.has_value());
+        return TransferState::begun(std::move(state));
+    });
+}
+
+Result<Transfer> start_measure(MeasureRequest request) {
+    return or_error([&]() -> Result<Transfer> {
+        auto state = std::make_unique<TransferState>(
+            setup_of(request.dial.link, std::move(request.events), kAnswerWithin, io::kDrainAtMost));
+        const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
+        if (!opened) return opened.error();
+        state->set_job(std::make_unique<ProbeJob>(request.time, state->job_done()));
+        return TransferState::begun(std::move(state));
+    });
+}
+
+Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, FoundSources found) {
+    return or_error([&]() -> Result<Transfer> {
+        auto setup = setup_of(request.link, std::move(request.events), kWindUpWithin, io::kDrainAtMost);
+        setup.peer_within = request.peer_within;
+        auto state = std::make_unique<TransferState>(std::move(setup));
+        if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
+        auto job = SendJob::create(job_options(options, found), state->job_done());
+        if (!job) return job.error();
+        state->set_job(std::move(*job), options);
+        return TransferState::begun(std::move(state));
+    });
+}
+
+Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
+    return or_error([&]() -> Result<Transfer> {
+        auto setup = setup_of(request.link, std::move(request.events), kWindUpWithin, io::kDrainAtMost);
+        setup.peer_within = request.peer_within;
+        auto state = std::make_unique<TransferState>(std::move(setup));
+        if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
+        auto job = ReceiveJob::create(job_options(options), state->job_done());
+        if (!job) return job.error();
+        state->set_job(std::move(*job), options.receipt, options.stream_fd.has_value());
+        return TransferState::begun(std::move(state));
+    });
+}
+
+Outcome send(SendRequest request) { return ended(start_send(std::move(request))); }
+Outcome receive(ReceiveRequest request) { return ended(start_receive(std::move(request))); }
+
+void prepare() { io::ProtocolThread::prepare(); }
+
+}  // namespace udtx::transfer

@@ -1,0 +1,310 @@
+#include "transfer/run/transfer_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "io/monotonic_clock.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
+#include "transfer/run/link_plan.hpp"
+#include "udtx/text.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+/// After the time to wind up: so long to close without the other side's answer.
+constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
+constexpr Duration kLeastApart = std::chrono::milliseconds(100);
+
+/// The link does not own its handler, which goes before the protocol thread does.
+std::shared_ptr<proto::ConnectionHandler> unowned(Job& job) {
+    return {std::shared_ptr<proto::ConnectionHandler>(), &job};
+}
+
+}  // namespace
+
+TransferState::~TransferState() {
+    turns_.stop();
+    if (protocol_) protocol_->stop(Duration::zero());
+    job_.reset();
+}
+
+Result<void> TransferState::open_to_dial(const Credentials& credentials, const LinkOptions& link,
+                                         std::vector<proto::PathAddresses> ways, bool several) {
+    auto made = io::ProtocolThread::make_open(credentials, link.transport, driver_options(link), ways);
+    if (!made) return made.error();
+    protocol_ = std::move(*made);
+    ways_ = std::move(ways);
+    several_ = several;
+    return {};
+}
+
+Result<void> TransferState::open_to_wait(const AwaitRequest& request) {
+    auto made = io::ProtocolThread::make(request.credentials, request.link.transport,
+                                         driver_options(request.link, request.socket));
+    if (!made) return made.error();
+    protocol_ = std::move(*made);
+    waits_ = true;
+    const auto opened = open_to_listen(protocol_->driver(), request.listen, AddressChoice::any, request.socket);
+    if (!opened) return opened;
+    if (const auto local = protocol_->driver().local_address()) local_ = *local;
+    return {};
+}
+
+DoneCallback TransferState::job_done() {
+    return [this] {
+        job_done_ = true;
+        turns_.wake();
+    };
+}
+
+void TransferState::note_missing(const std::vector<message::Sources::Missing>& missing) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& source : missing) missing_.push_back({source.path, ErrorCode::file_io, source.reason});
+}
+
+void TransferState::set_job(std::unique_ptr<SendJob> job, const SendOptions& options) {
+    sender_ = job.get();
+    job_ = std::move(job);
+    receipt_ = options.receipt;
+    sent_ = options.sent;
+    streams_ = options.what.sources == std::vector<std::string>{"-"};
+}
+
+void TransferState::set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt, bool streams) {
+    streams_ = streams;
+    receiver_ = job.get();
+    job_ = std::move(job);
+    receipt_ = receipt;
+}
+
+void TransferState::set_job(std::unique_ptr<ProbeJob> job) {
+    probe_ = job.get();
+    job_ = std::move(job);
+}
+
+void TransferState::make_link() {
+    const auto connected = [this](const proto::Connection& connection, proto::Waker waker) {
+        handshake_ = io::monotonic_now() - connection.started();
+        job_->set_waker(std::move(waker));
+    };
+    if (waits_) {
+        link_ = std::make_shared<Awaited>(
+            Awaited::Setup{.driver = protocol_->driver(), .handler = unowned(*job_), .connected = connected});
+        return;
+    }
+    link_ = std::make_shared<io::Dial>(io::Dial::Setup{.driver = protocol_->driver(),
+                                                       .ways = std::move(ways_),
+                                                       .several = several_,
+                                                       .handler = unowned(*job_),
+                                                       .connected = connected,
+                                                       .log = setup_.events.log});
+}
+
+Transfer TransferState::begun(std::unique_ptr<TransferState> state) {
+    state->start();
+    return Transfer(std::move(state));
+}
+
+void TransferState::start() {
+    start_ = io::monotonic_now();
+    make_link();
+    with_link([](auto& link) { link.begin(); });
+    protocol_->start();
+    turns_.start([this] { return turn(); });
+}
+
+Outcome TransferState::outcome() const {
+    Outcome outcome = job_->result();
+    const std::lock_guard lock(mutex_);
+    if (nobody_) outcome.status = *nobody_;
+    // Of one that does not come to its end the job knows nothing yet.
+    if (cancelled_ && !done_ && outcome.status.ok()) outcome.status = *cancelled_;
+    if (receiver_ != nullptr) outcome.exact = done_;
+    outcome.receipt = receipt_status_;
+    if (missing_.empty()) return outcome;
+    outcome.missing = missing_.size();
+    outcome.failed_count += missing_.size();
+    outcome.failed.insert(outcome.failed.begin(), missing_.begin(), missing_.end());
+    if (done_ && outcome.status.ok()) {
+        outcome.status = Error{ErrorCode::partial, "some of what was asked for is not there"};
+    }
+    return outcome;
+}
+
+bool TransferState::wait(std::chrono::milliseconds at_most) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, at_most, [this] { return done(); });
+}
+
+void TransferState::wait() const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done(); });
+}
+
+void TransferState::when_done(std::function<void()> call) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!done_) return when_done_.push_back(std::move(call));
+    }
+    call();
+}
+
+void TransferState::cancel(ErrorCode code, const std::string& reason) {
+    Error why{code, reason};
+    {
+        const std::lock_guard lock(mutex_);
+        if (done_) return;
+        if (!cancelled_) cancelled_at_ = io::monotonic_now();
+        cancelled_ = why;
+    }
+    ask_to_end(why);
+    turns_.wake();
+}
+
+void TransferState::ask_to_end(const Error& why) {
+    with_link([&](auto& link) {
+        link.act_last([this, why](Instant now, proto::Connection& connection) {
+            job_->abort(now, connection, why.code, why.message);
+        });
+    });
+}
+
+std::optional<Error> TransferState::cancelled() const {
+    const std::lock_guard lock(mutex_);
+    return cancelled_;
+}
+
+void TransferState::set_max_rate(Rate rate) {
+    with_link([&](auto& link) {
+        if (receiver_ == nullptr) return link.set_max_rate(rate);
+        link.act([job = receiver_, rate](Instant now, proto::Connection& connection) {
+            job->set_cap(now, connection, rate);
+        });
+    });
+}
+
+void TransferState::presume_fresh() {
+    if (sender_ != nullptr) sender_->presume_fresh();
+}
+
+void TransferState::suspect_peer() {
+    with_link([](auto& link) { link.suspect_end(); });
+}
+
+std::optional<ConnectionStats> TransferState::stats() const {
+    return with_link([](const auto& link) { return link.kept_stats(); });
+}
+
+Duration TransferState::stats_age() const {
+    if (done_) return {};
+    const Instant at = with_link([](const auto& link) { return link.stats_at(); });
+    return std::max(io::monotonic_now() - at, Duration::zero());
+}
+
+std::optional<Duration> TransferState::connected_for() const {
+    const auto since = with_link([](const auto& link) { return link.connected_since(); });
+    if (!since) return std::nullopt;
+    return io::monotonic_now() - *since;
+}
+
+std::optional<Duration> TransferState::handshake_time() const {
+    const Duration time = handshake_;
+    return waits_ || time == Duration::zero() ? std::nullopt : std::optional(time);
+}
+
+bool TransferState::lost() const {
+    return with_link([](const auto& link) { return link.lost(); });
+}
+
+Duration TransferState::elapsed() const {
+    const std::lock_guard lock(mutex_);
+    return (done_ ? end_ : io::monotonic_now()) - start_;
+}
+
+Duration TransferState::writing_time() const { return receiver_ == nullptr ? Duration() : receiver_->written_for(); }
+
+bool TransferState::turn() {
+    const Instant now = io::monotonic_now();
+    if (never_came(now)) job_done_ = true;
+    if (job_done_) {
+        finish();
+        return false;
+    }
+    with_link([](auto& link) { link.sample_stats(); });
+    if (probe_ != nullptr) probe_->tick();
+    watch(now, job_->progress());
+    tell_progress(now);
+    return true;
+}
+
+bool TransferState::never_came(Instant now) {
+    const auto* awaited = std::get_if<std::shared_ptr<Awaited>>(&link_);
+    if (awaited == nullptr || (*awaited)->taken()) return false;
+    const auto cancelled = this->cancelled();
+    if (!cancelled && now - start_ < setup_.peer_within) return false;
+    if (!(*awaited)->close_door()) return false;
+    const std::lock_guard lock(mutex_);
+    nobody_ = cancelled ? *cancelled
+                        : Error{ErrorCode::timeout, "nobody connected within " + elapsed_text(setup_.peer_within)};
+    return true;
+}
+
+void TransferState::watch(Instant now, const Progress& progress) {
+    // The end of a connection that was lost is no progress.
+    if (progress.phase == Phase::done) return;
+    const bool dialling = progress.phase == Phase::connect && !waits_;
+    idle_ = stall_.idle(now, progress);
+    std::optional<Error> why;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!cancelled_) {
+            const bool patient = dialling || streams_ || setup_.patience <= Duration::zero();
+            if (patient || idle_.load() < setup_.patience) return;
+            cancelled_ = Error{ErrorCode::timeout, "nothing moved for " + elapsed_text(setup_.patience)};
+            cancelled_at_ = now;
+            why = cancelled_;
+        } else {
+            const Duration since = now - cancelled_at_;
+            if (since >= setup_.wind_up_within && !std::exchange(closed_, true)) why = cancelled_;
+            if (since >= setup_.wind_up_within + kCloseWithin) stuck_ = true;
+        }
+    }
+    if (why) ask_to_end(*why);
+}
+
+void TransferState::tell_progress(Instant now) {
+    if (!setup_.events.progress || now < next_told_) return;
+    next_told_ = now + std::max(setup_.events.progress_every, kLeastApart);
+    setup_.events.progress(job_->progress());
+}
+
+void TransferState::finish() {
+    with_link([](auto& link) { link.sample_stats(); });
+    protocol_->stop(job_->result().status.ok() ? setup_.leave_within : io::kDrainAtMost);
+    settle_receipt();
+    if (setup_.events.progress) setup_.events.progress(job_->progress());
+    std::vector<std::function<void()>> calls;
+    {
+        const std::lock_guard lock(mutex_);
+        end_ = io::monotonic_now();
+        done_ = true;
+        calls = std::move(when_done_);
+        changed_.notify_all();
+    }
+    if (setup_.events.done) setup_.events.done(outcome());
+    for (const auto& call : calls) call();
+}
+
+void TransferState::settle_receipt() {
+    if (!receipt_) return;
+    const Outcome outcome = job_->result();
+    const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
+    if (outcome.dry_run || !confirmed || nobody_) return receipt_->discard();
+    auto settled = receipt_->writer()->finish([this](const std::string& path) {
+        return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
+    });
+    const std::lock_guard lock(mutex_);
+    receipt_status_ = std::move(settled);
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,41 @@
+#include "transfer/run/turn_thread.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace udtx::transfer {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn{100};
+
+}  // namespace
+
+void TurnThread::start(std::function<bool()> turn) {
+    thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+}
+
+void TurnThread::run(const std::function<bool()>& turn) {
+    while (turn()) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, kTurn, [this] { return woken_ || stopped_; });
+        if (stopped_) return;
+        woken_ = false;
+    }
+}
+
+void TurnThread::wake() noexcept {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_all();
+}
+
+void TurnThread::stop() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,152 @@
+#include "transfer/serve/client_budget.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/host_part.hpp"
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+#include "transfer/serve/group_memory.hpp"
+#include "udtx/text.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+/// Who has not said within a round trip or two what it wants may not mean it ...
+constexpr Duration kSilentFor = std::chrono::seconds(1);
+/// ... and a transfer in which nothing has moved for so long may have lost its other end. Only who is in the way of
+/// another one gives way.
+constexpr Duration kIdleFor = std::chrono::seconds(15);
+
+/// So few one may always have: who lacks descriptors even for them is told so.
+constexpr std::size_t kLeastConnections = 4;
+
+/// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/transfer-protocol.md).
+constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
+
+/// Bytes that this process may have.
+std::uint64_t memory_of_process() {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGESIZE);
+    std::uint64_t bytes =
+        pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+    bytes = std::min(bytes, memory_of_groups());
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
+        rlimit limit{};
+        if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
+        }
+    }
+    return bytes;
+}
+
+bool may_give_way(const ServedState& connection) {
+    return !connection.leaves() && connection.idle() >= (connection.is_silent() ? kSilentFor : kIdleFor);
+}
+
+/// Of those of `owner` (0: of whoever has most of those who have one) the one that has been idle for longest, if one
+/// may give way.
+bool make_way(const ClientBudget::Connections& connections, std::uint64_t owner) {
+    std::map<std::uint64_t, std::size_t> owned;
+    for (const auto& connection : connections) owned[connection->owner()] += connection->leaves() ? 0 : 1;
+    std::tuple<std::size_t, Duration> most;
+    ServedState* idlest = nullptr;
+    for (const auto& connection : connections) {
+        if ((owner != 0 && connection->owner() != owner) || !may_give_way(*connection)) continue;
+        const std::tuple rank(owned[connection->owner()], connection->idle());
+        if (idlest == nullptr || most < rank) std::tie(most, idlest) = std::tuple(rank, connection.get());
+    }
+    if (idlest == nullptr) return false;
+    idlest->give_way(ErrorCode::timeout,
+                     "nothing moved for " + elapsed_text(idlest->idle()) + ", and others need the place");
+    return true;
+}
+
+std::size_t default_connections() {
+    const std::size_t jobs = jobs_with_descriptors();
+    // Who has given way keeps its descriptors for a moment.
+    return std::clamp(jobs - jobs / 8, kLeastConnections, ClientBudget::kConnections);
+}
+
+std::size_t default_connections_of_one() {
+    return std::clamp(jobs_with_descriptors() / 4, kLeastConnections, ClientBudget::kConnectionsOfOne);
+}
+
+std::uint64_t default_held_by_one() {
+    static const std::uint64_t bytes = std::max(kLeastHeld, memory_of_process() / 4);
+    return bytes;
+}
+
+}  // namespace
+
+ServerLimits default_limits() { return {default_connections(), default_connections_of_one(), default_held_by_one()}; }
+
+std::size_t ClientBudget::connections_of_all() const {
+    return limits_.connections > 0 ? limits_.connections : default_connections();
+}
+
+std::size_t ClientBudget::connections_of_one() const {
+    return limits_.connections_of_one > 0 ? limits_.connections_of_one : default_connections_of_one();
+}
+
+std::uint64_t ClientBudget::held_by_one() const {
+    return limits_.held_by_one > 0 ? limits_.held_by_one : default_held_by_one();
+}
+
+std::uint64_t ClientBudget::owner(const Address& remote, std::uint64_t identity) {
+    if (identity != 0) return identity;
+    const auto host = host_part(remote);
+    return path_key({reinterpret_cast<const char*>(host.data()), host.size()}) | 1U;
+}
+
+Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t owner) const {
+    const auto here = [](const auto& connection) { return !connection->leaves(); };
+    const auto own = [&](const auto& connection) { return here(connection) && connection->owner() == owner; };
+    const auto of_one = static_cast<std::size_t>(std::ranges::count_if(connections, own));
+    if (of_one >= connections_of_one() && !make_way(connections, owner)) {
+        return Error{ErrorCode::refused,
+                     "this key, or with one pre-shared key this address, has as many connections as "
+                     "one may have (" +
+                         std::to_string(connections_of_one()) + ")"};
+    }
+    const auto of_all = static_cast<std::size_t>(std::ranges::count_if(connections, here));
+    if (of_all >= connections_of_all() && !make_way(connections, 0)) {
+        return Error{ErrorCode::network, "the server has as many connections as it takes; try again later"};
+    }
+    return {};
+}
+
+void ClientBudget::enforce(const Connections& connections) const {
+    struct Held {
+        std::uint64_t bytes = 0;
+        std::vector<std::pair<std::uint64_t, ServedState*>> of;
+    };
+    std::map<std::uint64_t, Held> owners;
+    for (const auto& connection : connections) {
+        if (connection->leaves()) continue;
+        Held& held = owners[connection->owner()];
+        held.of.emplace_back(connection->held(), connection.get());
+        held.bytes += held.of.back().first;
+    }
+    for (auto& [owner, held] : owners) {
+        if (held.bytes <= held_by_one()) continue;
+        std::ranges::sort(held.of, std::ranges::greater());
+        // All at once: what is more than there may be grows while one after the other goes.
+        for (const auto& [bytes, connection] : held.of) {
+            connection->give_way(ErrorCode::refused,
+                                 "the transfers of this key make the server remember more than one key's may (" +
+                                     bytes_text(held_by_one()) + "): fewer or smaller ones at once");
+            held.bytes -= bytes;
+            if (held.bytes <= held_by_one()) break;
+        }
+    }
+}
+
+}  // namespace udtx::transfer

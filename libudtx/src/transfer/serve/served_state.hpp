@@ -1,0 +1,113 @@
+// What is behind a ServedTransfer: one connection of a server with its job, which receives or sends.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/protocol_thread.hpp"
+#include "proto/application.hpp"
+#include "transfer/job/served_job.hpp"
+#include "transfer/run/stall_watch.hpp"
+#include "udtx/stats.hpp"
+#include "udtx/transfer/receipt.hpp"
+#include "udtx/transfer/server.hpp"
+
+namespace udtx::transfer {
+
+class ServedState final : public proto::ConnectionHandler, public std::enable_shared_from_this<ServedState> {
+  public:
+    struct Setup {
+        Client client;
+        std::uint64_t owner = 0;  ///< whose budget it is on
+        ServeOptions serve;
+        Rate most;                      ///< of this client
+        std::function<void()> on_done;  ///< any thread
+    };
+    /// Protocol thread.
+    static std::shared_ptr<ServedState> make(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection,
+                                             Setup setup);
+
+    // --- any thread
+    [[nodiscard]] const Client& client() const noexcept { return client_; }
+    [[nodiscard]] std::uint64_t owner() const noexcept { return owner_; }
+    [[nodiscard]] bool done() const noexcept { return settled_; }
+    [[nodiscard]] const ServedJob& job() const noexcept { return *job_; }
+    [[nodiscard]] ServedTransfer::Kind kind() const;
+    [[nodiscard]] Outcome outcome() const;
+    [[nodiscard]] std::optional<ConnectionStats> stats() const;
+    [[nodiscard]] Duration elapsed() const;
+    [[nodiscard]] Duration idle() const noexcept { return idle_; }
+    /// Memory that the peer makes this end hold.
+    [[nodiscard]] std::uint64_t held() const { return job_->held() + streams_held_; }
+    [[nodiscard]] Duration writing_time() const;
+    /// It has not said yet what it wants.
+    [[nodiscard]] bool is_silent() const noexcept { return job_->receiver() == nullptr && job_->sender() == nullptr; }
+    /// Ends soon, so that others have its place; `why` is for the peer.
+    void give_way(ErrorCode code, std::string why);
+    /// It is over, or will be soon.
+    [[nodiscard]] bool leaves() const noexcept { return job_done_->load() || gives_way_; }
+    void set_max_rate(Rate rate);
+    void cancel(ErrorCode code, const std::string& reason);
+    /// Of the receipt, if it is to write one.
+    void keep(std::optional<ReceiptFile> receipt);
+
+    // --- the server's thread
+    /// Sees what moves; ends the transfer when nothing did for `patience` (zero: for ever), and a connection whose peer
+    /// does not say what it wants, or does not come to the end of it.
+    void turn(Instant now, Duration patience);
+    [[nodiscard]] bool job_done() const noexcept { return *job_done_; }
+    /// The job is done: gives the receipt its name.
+    void settle();
+
+    void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
+    void on_wake(Instant now, proto::Connection& connection) override { job_->on_wake(now, connection); }
+    void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        job_->on_placed(id, offset, bytes);
+    }
+
+  private:
+    ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection, Setup& setup);
+    /// Has this done to the connection on the protocol thread, unless it has closed or the server is no more.
+    void act(std::function<void(proto::Connection&)> what);
+    void ask_to_end(const Error& why);
+    void keep_stats(const proto::Connection& connection);
+    void sample_stats();
+    /// What is to be said to a peer that keeps us waiting.
+    [[nodiscard]] std::optional<Error> impatience(Instant now, Duration patience) const;
+
+    const std::weak_ptr<io::ProtocolThread> protocol_;  // whoever holds this may outlive the server
+    proto::Connection* connection_;                     // null once it has closed; protocol thread
+    bool waker_set_ = false;
+    const Client client_;
+    const std::uint64_t owner_;
+    const Rate most_;
+    const Instant start_;
+    std::uint64_t heard_ = 0;  // when last looked at ...
+    Instant heard_at_;         // ... and since when
+    StallWatch stall_;
+    std::shared_ptr<std::atomic<bool>> job_done_ = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<std::atomic<Instant>> end_ = std::make_shared<std::atomic<Instant>>(Instant{});
+    std::atomic<bool> settled_{false};
+    std::atomic<Duration> idle_{};
+    std::atomic<std::uint64_t> streams_held_{0};  // memory of the connection, when last sampled
+    std::atomic<bool> gives_way_{false};
+
+    mutable std::mutex mutex_;  // guards what follows
+    Rate cap_;                  // as the job knows it
+    std::optional<ConnectionStats> stats_;
+    std::optional<Error> way_given_;  // why
+    std::optional<Error> cancelled_;  // why
+    Instant cancelled_at_{};
+    bool closed_ = false;
+    std::optional<ReceiptFile> receipt_;
+    Result<void> receipt_status_;
+
+    std::unique_ptr<ServedJob> job_;  // goes first: its threads use what is above
+};
+
+}  // namespace udtx::transfer

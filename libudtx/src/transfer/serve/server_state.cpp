@@ -1,0 +1,209 @@
+#include "transfer/serve/server_state.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "io/monotonic_clock.hpp"
+#include "transfer/disk_pool.hpp"
+#include "transfer/names.hpp"
+#include "transfer/run/job_options.hpp"
+#include "transfer/run/link_plan.hpp"
+#include "transfer/serve/turned_away.hpp"
+
+namespace udtx::transfer {
+namespace {
+
+/// The endpoint lets in so many more: of those the budget says who is refused, or who gives way.
+constexpr std::size_t kSpareConnections = 64;
+
+}  // namespace
+
+ServerState::~ServerState() {
+    turns_->stop();
+    if (protocol_) protocol_->stop(Duration::zero());
+}
+
+Result<void> ServerState::open() {
+    auto made = io::ProtocolThread::make(options_.credentials, options_.link.transport,
+                                         driver_options(options_.link, options_.socket));
+    if (!made) return made.error();
+    protocol_ = io::ProtocolThread::share(std::move(*made));
+    io::Driver& driver = protocol_->driver();
+    if (const auto opened = open_to_listen(driver, options_.listen, options_.choice, options_.socket); !opened) {
+        return opened;
+    }
+    const auto local = driver.local_address();
+    if (!local) return local.error();
+    local_ = *local;
+    return {};
+}
+
+Result<void> ServerState::start() {
+    io::Driver& driver = protocol_->driver();
+    driver.listen(ClientBudget::kConnections + kSpareConnections,
+                  [this](proto::Connection& connection) { return accept(connection); });
+    driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
+        if (options_.turned_away) options_.turned_away(remote, Error{why.code, why.message});
+    });
+    try {
+        protocol_->start();
+        turns_->start([this] {
+            turn();
+            return true;
+        });
+    } catch (const std::system_error& lack) {
+        return Error{ErrorCode::network, lack.what()};
+    }
+    // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.
+    return start_disk_pools();
+}
+
+ClientBudget::Connections ServerState::connections() const {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+}
+
+Client ServerState::client_of(const proto::Connection& connection) {
+    Client client{.number = next_number_++, .address = connection.remote()};
+    const auto key = connection.peer_key();
+    if (key.empty()) return client;
+    client.key.emplace();
+    std::copy_n(key.begin(), std::min(key.size(), client.key->bytes.size()), client.key->bytes.begin());
+    client.identity = path_key({reinterpret_cast<const char*>(key.data()), key.size()});
+    return client;
+}
+
+std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection& connection) {
+    const Client client = client_of(connection);
+    const std::uint64_t owner = ClientBudget::owner(client.address, client.identity);
+    const auto admitted = admit(client, owner);
+    if (!admitted) {
+        if (options_.turned_away) options_.turned_away(client.address, admitted.error());
+        return std::make_shared<TurnedAway>(admitted.error());
+    }
+    auto served = ServedState::make(protocol_, connection, setup_for(client, owner, admitted->max_rate));
+    const std::lock_guard lock(mutex_);
+    connections_.push_back(served);  // the last that can fail: one in the list has its connection
+    return served;
+}
+
+Result<Admission> ServerState::admit(const Client& client, std::uint64_t owner) {
+    ClientBudget::Connections here;
+    {
+        const std::lock_guard lock(mutex_);
+        if (closing_) return Error{ErrorCode::interrupted, "the receiver is being stopped"};
+        here = connections_;
+    }
+    Admission admission;
+    if (options_.admit) {
+        auto word = options_.admit(client);
+        if (!word) return word;
+        admission = *word;
+    }
+    if (const auto room = budget_.admit(here, owner); !room) return room.error();
+    return admission;
+}
+
+ServedState::Setup ServerState::setup_for(const Client& client, std::uint64_t owner, Rate most) {
+    ServedState::Setup setup{
+        .client = client, .owner = owner, .serve = {}, .most = most, .on_done = [turns = turns_] { turns->wake(); }};
+    setup.serve.push = [this, client] { return take_push(client); };
+    setup.serve.pull = [this, client](const PullWish& wish) { return find_sources(client, wish); };
+    setup.serve.told = options_.link.transport.max_receive_rate;
+    return setup;
+}
+
+std::shared_ptr<ServedState> ServerState::find(std::uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = std::ranges::find_if(connections_,
+                                         [&](const auto& connection) { return connection->client().number == number; });
+    return at == connections_.end() ? nullptr : *at;
+}
+
+Result<ReceiveJobOptions> ServerState::take_push(const Client& client) {
+    if (!options_.push) return Error{ErrorCode::refused, "nothing may be brought here"};
+    const auto landing = options_.push(client);
+    if (!landing) return landing.error();
+    if (landing->receipt) {
+        if (const auto served = find(client.number)) served->keep(landing->receipt);
+    }
+    return job_options(*landing);
+}
+
+Result<ConfinedSources> ServerState::find_sources(const Client& client, const PullWish& wish) const {
+    if (!options_.pull) return Error{ErrorCode::refused, "nothing is fetched from here"};
+    const auto offered = options_.pull(client, wish.what);
+    if (!offered) return offered.error();
+    return open_offered(*offered, wish);
+}
+
+void ServerState::drain() {
+    {
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    turns_->wake();
+}
+
+void ServerState::cancel(ErrorCode code, const std::string& reason) {
+    drain();
+    for (const auto& connection : connections()) connection->cancel(code, reason);
+}
+
+bool ServerState::wait(std::chrono::milliseconds at_most) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, at_most, [this] { return over_; });
+}
+
+void ServerState::wait() const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return over_; });
+}
+
+void ServerState::turn() {
+    try {
+        reap();
+        relieve_disk_pools();
+        const auto here = connections();
+        budget_.enforce(here);
+        const Instant now = io::monotonic_now();
+        for (const auto& connection : here) connection->turn(now, options_.link.patience);
+        note_over();
+    } catch (const std::bad_alloc&) {
+        // Others may soon give some back, and the next turn begins anew.
+    }
+}
+
+void ServerState::reap() {
+    while (const auto served = first_done()) {
+        leaving_.reserve(leaving_.size() + 1);
+        served->settle();
+        if (options_.ended) options_.ended(ServedTransfer(served));
+        // Whoever lets go of a sending job waits for its disk: not the protocol thread, and not before its disk calls
+        // have ended.
+        leaving_.push_back(served);
+        const std::lock_guard lock(mutex_);
+        std::erase(connections_, served);
+    }
+    std::erase_if(leaving_, [](const auto& served) { return served.use_count() == 1 && served->job().at_rest(); });
+}
+
+std::shared_ptr<ServedState> ServerState::first_done() const {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::ranges::find_if(connections_, [](const auto& connection) { return connection->job_done(); });
+    return found == connections_.end() ? nullptr : *found;
+}
+
+void ServerState::note_over() {
+    const auto rests = [](const auto& served) { return served->job().at_rest(); };
+    const bool leave = std::ranges::all_of(leaving_, rests);
+    const std::lock_guard lock(mutex_);
+    over_ = closing_ && connections_.empty() && leave;
+    if (over_) changed_.notify_all();
+}
+
+}  // namespace udtx::transfer

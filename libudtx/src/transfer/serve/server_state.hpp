@@ -1,0 +1,71 @@
+// What is behind a Server: its protocol thread, who is served, and the thread that looks after them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "io/protocol_thread.hpp"
+#include "transfer/run/turn_thread.hpp"
+#include "transfer/serve/client_budget.hpp"
+#include "transfer/serve/served_state.hpp"
+#include "udtx/transfer/server.hpp"
+
+namespace udtx::transfer {
+
+class ServerState {
+  public:
+    explicit ServerState(ServerOptions options) : options_(std::move(options)), budget_(options_.limits) {}
+    ~ServerState();
+    ServerState(const ServerState&) = delete;
+    ServerState& operator=(const ServerState&) = delete;
+
+    Result<void> open();
+    Result<void> start();
+    [[nodiscard]] Address local_address() const { return local_; }
+    [[nodiscard]] std::string buffer_advice() const { return protocol_->driver().buffer_advice(); }
+    [[nodiscard]] ClientBudget::Connections connections() const;
+    void drain();
+    void cancel(ErrorCode code, const std::string& reason);
+    bool wait(std::chrono::milliseconds at_most) const;
+    void wait() const;
+    void stop(Duration at_most) { protocol_->stop(at_most); }
+    [[nodiscard]] Duration protocol_time() const { return protocol_->thread_time(); }
+
+  private:
+    std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection);
+    /// Whether it comes in, and what it is given.
+    [[nodiscard]] Result<Admission> admit(const Client& client, std::uint64_t owner);
+    [[nodiscard]] Client client_of(const proto::Connection& connection);
+    [[nodiscard]] ServedState::Setup setup_for(const Client& client, std::uint64_t owner, Rate most);
+    Result<ReceiveJobOptions> take_push(const Client& client);
+    Result<ConfinedSources> find_sources(const Client& client, const PullWish& wish) const;
+    [[nodiscard]] std::shared_ptr<ServedState> find(std::uint64_t number) const;
+    void turn();
+    /// What is over is settled and told of; without memory for that it stays, and comes again.
+    void reap();
+    [[nodiscard]] std::shared_ptr<ServedState> first_done() const;
+    void note_over();
+
+    ServerOptions options_;
+    const ClientBudget budget_;
+    std::shared_ptr<io::ProtocolThread> protocol_;
+    Address local_;
+    std::uint64_t next_number_ = 1;  // protocol thread
+
+    mutable std::mutex mutex_;  // guards what follows
+    mutable std::condition_variable changed_;
+    bool closing_ = false;
+    bool over_ = false;
+    ClientBudget::Connections connections_;
+
+    ClientBudget::Connections leaving_;  // over, and perhaps still held by the driver, or in a disk call
+
+    // Last: it uses what stands above. Jobs that somebody holds beyond the server still wake it.
+    std::shared_ptr<TurnThread> turns_ = std::make_shared<TurnThread>();
+};
+
+}  // namespace udtx::transfer

@@ -1,0 +1,206 @@
+// A server of the public headers: who is let in, what they may do, what is under way, and how it ends.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "transfer_fixture.hpp"
+
+using namespace udtx;
+using namespace udtx::test;
+using transfer::Outcome;
+using transfer::ServedTransfer;
+
+namespace {
+
+bool soon(const std::function<bool()>& reached) {
+    for (int i = 0; i < 1200 && !reached(); ++i) std::this_thread::sleep_for(50ms);
+    return reached();
+}
+
+}  // namespace
+
+TEST_CASE("a server that lets nothing be brought or fetched says so") {
+    const Served served([](transfer::ServerOptions& options) {
+        options.push = nullptr;
+        options.pull = [](const transfer::Client&,
+                          const transfer::Selection& wanted) -> Result<transfer::OfferOptions> {
+            return Error{ErrorCode::refused, wanted.sources.front() + " is not for everybody"};
+        };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const Outcome pushed = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
+    REQUIRE_FALSE(pushed.status);
+    CHECK(pushed.status.error().code == ErrorCode::refused);
+    const Outcome pulled =
+        transfer::receive(served.pull({.what = {.sources = {"secret"}}, .destination = (home / "in").string()}));
+    REQUIRE_FALSE(pulled.status);
+    CHECK(pulled.status.error().code == ErrorCode::refused);
+    CHECK(pulled.status.error().message.find("secret is not for everybody") != std::string::npos);
+}
+
+TEST_CASE("a client that is not admitted is turned away with the reason") {
+    std::mutex mutex;
+    std::vector<std::string> turned_away;
+    const Served served([&](transfer::ServerOptions& options) {
+        options.admit = [](const transfer::Client&) -> Result<transfer::Admission> {
+            return Error{ErrorCode::refused, "not today"};
+        };
+        options.turned_away = [&](const Address&, const Error& why) {
+            const std::lock_guard lock(mutex);
+            turned_away.push_back(why.message);
+        };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const Outcome outcome = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().code == ErrorCode::refused);
+    const std::lock_guard lock(mutex);
+    CHECK(turned_away == std::vector<std::string>{"not today"});
+}
+
+TEST_CASE("a client is known by its key") {
+    const TemporaryDirectory home;
+    REQUIRE(Credentials::write_identity(home / "server"));
+    REQUIRE(Credentials::write_identity(home / "client"));
+    auto server_key = Credentials::from_identity_file(home / "server");
+    auto client_key = Credentials::from_identity_file(home / "client");
+    REQUIRE((server_key && client_key));
+    REQUIRE(server_key->trust(*client_key->public_key()));
+    REQUIRE(client_key->trust(*server_key->public_key()));
+    std::mutex mutex;
+    std::optional<transfer::Client> seen;
+    const Served served([&](transfer::ServerOptions& options) {
+        options.credentials = *server_key;
+        options.ended = [&](const ServedTransfer& ended) {
+            const std::lock_guard lock(mutex);
+            seen = ended.client();
+        };
+    });
+    make_tree(home / "tree");
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.credentials = *client_key;
+    REQUIRE(transfer::send(std::move(request)).status);
+    REQUIRE(soon([&] {
+        const std::lock_guard lock(mutex);
+        return seen.has_value();
+    }));
+    REQUIRE(seen->key.has_value());
+    CHECK(*seen->key == *client_key->public_key());
+    CHECK(seen->identity != 0);
+    CHECK(seen->number == 1);
+}
+
+TEST_CASE("what is under way is listed, slowed down and ended one by one") {
+    const Served served;
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 20'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    auto sending = transfer::start_send(std::move(request));
+    REQUIRE(sending);
+    REQUIRE(soon([&] {
+        const auto all = served.server->transfers();
+        return all.size() == 1 && all.front().kind() == ServedTransfer::Kind::push && all.front().stats() &&
+               all.front().progress().bytes_done > 0;
+    }));
+    const ServedTransfer taken = served.server->transfers().front();
+    CHECK_FALSE(taken.done());
+    CHECK_FALSE(taken.sends());
+    CHECK(taken.client().address.port != 0);
+    taken.set_max_rate(Rate::bits_per_second(1e6));
+    taken.cancel(ErrorCode::interrupted, "this one ends");
+    const Outcome outcome = sending->wait();
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().message.find("this one ends") != std::string::npos);
+    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(taken.done());
+}
+
+TEST_CASE("what a server has served may be asked for when it is gone") {
+    std::mutex mutex;
+    std::optional<ServedTransfer> kept;
+    {
+        const Served served([&](transfer::ServerOptions& options) {
+            options.ended = [&](const ServedTransfer& ended) {
+                const std::lock_guard lock(mutex);
+                kept = ended;
+            };
+        });
+        const TemporaryDirectory home;
+        make_tree(home / "tree");
+        REQUIRE(transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})).status);
+        REQUIRE(soon([&] {
+            const std::lock_guard lock(mutex);
+            return kept.has_value();
+        }));
+    }
+    CHECK(kept->outcome().files == 4);
+    CHECK(kept->kind() == ServedTransfer::Kind::push);
+    kept->set_max_rate(Rate::bits_per_second(1e6));
+    kept->cancel(ErrorCode::interrupted, "too late");
+    CHECK(kept->done());
+}
+
+TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
+    Served served;
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 2'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    auto sending = transfer::start_send(std::move(request));
+    REQUIRE(sending);
+    REQUIRE(soon([&] { return !served.server->transfers().empty(); }));
+    CHECK_FALSE(served.server->wait(1ms));
+    served.server->drain();
+    const Outcome late = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
+    REQUIRE_FALSE(late.status);
+    CHECK(late.status.error().code == ErrorCode::interrupted);
+    const Outcome outcome = sending->wait();
+    CHECK(outcome.status);
+    CHECK(served.server->wait(60s));
+    served.server->stop();
+}
+
+TEST_CASE("a server that is cancelled ends what is under way") {
+    Served served;
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 20'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    auto sending = transfer::start_send(std::move(request));
+    REQUIRE(sending);
+    REQUIRE(soon([&] { return sending->progress().bytes_done > 0; }));
+    served.server->cancel();
+    CHECK(sending->wait().status.error().code == ErrorCode::interrupted);
+    CHECK(served.server->wait(60s));
+}
+
+TEST_CASE("a quota bounds what clients bring") {
+    const Served served([](transfer::ServerOptions& options) {
+        options.push = [push = options.push, quota = transfer::Quota(100'000)](const transfer::Client& client) {
+            auto landing = push(client);
+            if (landing) landing->quota = quota;
+            return landing;
+        };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 500'000);
+    const Outcome outcome = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
+    REQUIRE_FALSE(outcome.status);
+    REQUIRE_FALSE(outcome.failed.empty());
+    CHECK(outcome.failed.front().path == "tree/sub/large");
+}
+
+TEST_CASE("what is served has to be there") {
+    const TemporaryDirectory home;
+    fs::create_directory(home / "in");
+    fs::create_symlink(home / "in", home / "link");
+    CHECK(transfer::check_served(home.path().string(), "in", true));
+    CHECK_FALSE(transfer::check_served(home.path().string(), "nothing", false));
+    CHECK_FALSE(transfer::check_served(home.path().string(), "link", true));
+    CHECK(transfer::default_limits().connections > 0);
+    CHECK_FALSE(transfer::Server::open({.listen = "not an address", .credentials = key()}));
+}
