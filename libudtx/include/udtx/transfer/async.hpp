@@ -1,0 +1,162 @@
+// Transfers with Asio's completion tokens: a callback, boost::asio::use_future, boost::asio::use_awaitable. The only
+// one of the headers in this directory that needs Boost (Asio 1.18 or later).
+//
+//     boost::asio::awaitable<void> backup(udtx::transfer::SendRequest request) {
+//         const auto executor = co_await boost::asio::this_coro::executor;
+//         const auto outcome = co_await async_send(executor, std::move(request), boost::asio::use_awaitable);
+//         ...
+//     }
+//
+// A handler is called once, with the outcome, through its associated executor, which is the one that was given where it
+// has none of its own; never from within the call that began, nor on a thread of the library's. A transfer that failed
+// is no exception: its outcome says so. Where that Asio has cancellation slots, a signal cancels the transfer in good
+// order, and the handler hears of its outcome.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/version.hpp>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#if BOOST_ASIO_VERSION >= 101900
+#include <boost/asio/associated_cancellation_slot.hpp>
+#endif
+
+#include "udtx/transfer/transfer.hpp"
+
+namespace udtx::transfer {
+namespace detail {
+
+/// A transfer whose end a handler waits for. Shared by whoever may end it.
+template <class Handler, class Executor>
+class Operation : public std::enable_shared_from_this<Operation<Handler, Executor>> {
+  public:
+    Operation(Handler handler, const Executor& executor)
+        : executor_(boost::asio::get_associated_executor(handler, executor)),
+          work_(executor_),
+          handler_(std::move(handler)) {}
+
+    /// Before it begins.
+    void connect_cancellation() {
+#if BOOST_ASIO_VERSION >= 101900
+        auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+        if (!slot.is_connected()) return;
+        slot.assign([weak = this->weak_from_this()](boost::asio::cancellation_type type) {
+            const auto self = weak.lock();
+            if (self && type != boost::asio::cancellation_type::none) self->cancel();
+        });
+#endif
+    }
+
+    /// Makes the transfer by `start`, which may block, on a thread that nobody waits for.
+    template <class Start>
+    void begin(Start start) {
+        boost::asio::post(boost::asio::system_executor(),
+                          [self = this->shared_from_this(), start = std::move(start)]() mutable { self->run(start); });
+    }
+
+    void wait_for(Transfer& transfer) {
+        transfer.when_done([self = this->shared_from_this(), &transfer] { self->complete(transfer.outcome()); });
+    }
+
+  private:
+    template <class Start>
+    void run(Start& start) {
+        auto started = start();
+        if (!started) {
+            Outcome outcome;
+            outcome.status = started.error();
+            outcome.exact = true;
+            return complete(std::move(outcome));
+        }
+        bool cancelled = false;
+        {
+            const std::lock_guard lock(mutex_);
+            transfer_.emplace(std::move(*started));
+            cancelled = cancelled_;
+        }
+        if (cancelled) transfer_->cancel();
+        wait_for(*transfer_);
+    }
+
+    void cancel() {
+        const std::lock_guard lock(mutex_);
+        cancelled_ = true;
+        if (transfer_) transfer_->cancel();
+    }
+
+    void complete(Outcome outcome) {
+        boost::asio::post(executor_, [self = this->shared_from_this(), outcome = std::move(outcome)]() mutable {
+            self->finish(std::move(outcome));
+        });
+    }
+
+    void finish(Outcome outcome) {
+        {
+            const std::lock_guard lock(mutex_);
+            transfer_.reset();
+        }
+#if BOOST_ASIO_VERSION >= 101900
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
+#endif
+        auto work = std::move(work_);
+        auto handler = std::move(handler_);
+        std::move(handler)(std::move(outcome));
+    }
+
+    using HandlerExecutor = typename boost::asio::associated_executor<Handler, Executor>::type;
+    HandlerExecutor executor_;
+    boost::asio::executor_work_guard<HandlerExecutor> work_;
+    Handler handler_;
+    std::mutex mutex_;  // guards what follows
+    bool cancelled_ = false;
+    std::optional<Transfer> transfer_;
+};
+
+template <class Executor, class Token, class Start>
+auto async_start(const Executor& executor, Start start, Token&& token) {
+    const auto initiate = [executor](auto handler, Start begin) {
+        using Handler = decltype(handler);
+        const auto operation = std::make_shared<Operation<Handler, Executor>>(std::move(handler), executor);
+        operation->connect_cancellation();
+        operation->begin(std::move(begin));
+    };
+    return boost::asio::async_initiate<Token, void(Outcome)>(initiate, token, std::move(start));
+}
+
+}  // namespace detail
+
+/// send()
+template <class Executor, class Token>
+auto async_send(const Executor& executor, SendRequest request, Token&& token) {
+    return detail::async_start(
+        executor, [request = std::move(request)]() mutable { return start_send(std::move(request)); },
+        std::forward<Token>(token));
+}
+
+/// receive()
+template <class Executor, class Token>
+auto async_receive(const Executor& executor, ReceiveRequest request, Token&& token) {
+    return detail::async_start(
+        executor, [request = std::move(request)]() mutable { return start_receive(std::move(request)); },
+        std::forward<Token>(token));
+}
+
+/// Transfer::wait() of one that was started otherwise, and that lives until then.
+template <class Executor, class Token>
+auto async_wait(Transfer& transfer, const Executor& executor, Token&& token) {
+    const auto initiate = [executor](auto handler, Transfer* waited_for) {
+        using Handler = decltype(handler);
+        std::make_shared<detail::Operation<Handler, Executor>>(std::move(handler), executor)->wait_for(*waited_for);
+    };
+    return boost::asio::async_initiate<Token, void(Outcome)>(initiate, token, &transfer);
+}
+
+}  // namespace udtx::transfer
