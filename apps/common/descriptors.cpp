@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "os/again.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 

@@ -16,8 +16,7 @@
 #include "common/descriptors.hpp"
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 

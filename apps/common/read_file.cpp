@@ -8,8 +8,7 @@
 #include <cstring>
 
 #include "common/text.hpp"
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <system_error>
 
-#include "os/again.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 namespace {

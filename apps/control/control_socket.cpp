@@ -24,7 +24,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/runtime_dir.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 namespace {

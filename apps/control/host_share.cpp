@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "os/again.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 namespace {

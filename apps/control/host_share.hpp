@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

@@ -3,10 +3,10 @@
 #include <iterator>
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "observe/final_report.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/show_report.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -57,7 +57,7 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
 void warn_of_silent_paths(FinalReport& report, const DialHandler& dial) {
     const auto since = dial.connected_since();
     if (!report.stats || report.stats->paths.size() < 2) return;
-    if (!since || io::monotonic_now() - *since < kAskedFor) return;
+    if (!since || monotonic_now() - *since < kAskedFor) return;
     for (const PathStats& path : report.stats->paths) {
         if (path.state != PathState::probing) continue;
         report.outcome.warnings.push_back("path " + std::to_string(path.id.value) + " from " + host_text(path.local) +

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -16,14 +16,14 @@ constexpr Duration kCloseWithin = std::chrono::milliseconds(300);
 
 AttemptWaiter::AttemptWaiter(const Setup& setup, DialHandler& dial, const transfer::Job& job,
                              const std::atomic<bool>& done)
-    : setup_(setup), dial_(dial), job_(job), done_(done), start_(io::monotonic_now()), last_moved_(start_) {
+    : setup_(setup), dial_(dial), job_(job), done_(done), start_(monotonic_now()), last_moved_(start_) {
     setup_.observers.begin_connection(start_);
 }
 
 bool AttemptWaiter::wait() {
     while (!done_ && !setup_.hopeless()) {
         const auto signal = setup_.signals.wait(SignalWaiter::kTurn);
-        const Instant now = io::monotonic_now();
+        const Instant now = monotonic_now();
         if (signal && !interrupt(*signal, now)) return false;
         const Duration since = now - given_up_at_;
         if (given_up_ && since >= setup_.wind_up_within && !std::exchange(closed_, true)) ask_to_end();
@@ -33,12 +33,12 @@ bool AttemptWaiter::wait() {
         show(now, progress);
         end_if_overdue(now, progress);
     }
-    end_ = io::monotonic_now();
+    end_ = monotonic_now();
     setup_.observers.clear_screen();
     return true;
 }
 
-Duration AttemptWaiter::elapsed() const { return end_.value_or(io::monotonic_now()) - start_; }
+Duration AttemptWaiter::elapsed() const { return end_.value_or(monotonic_now()) - start_; }
 
 void AttemptWaiter::show(Instant now, const transfer::Progress& progress) {
     const auto cap = setup_.observers.new_cap(now);
@@ -63,7 +63,7 @@ void AttemptWaiter::look(Instant now, const transfer::Progress& progress, const 
 
 void AttemptWaiter::look_back() {
     stats_age_ = Duration::zero();
-    look(end_.value_or(io::monotonic_now()), job_.progress(), dial_.final_stats());
+    look(end_.value_or(monotonic_now()), job_.progress(), dial_.final_stats());
 }
 
 bool AttemptWaiter::interrupt(int signal, Instant now) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/units.hpp"
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -33,20 +33,20 @@ class Course {
             moved_ = std::max(moved_, attempt.last_moved);
             pause_ = kFirstPause;
         }
-        setup_.observers.lost(io::monotonic_now(), attempt.report);
+        setup_.observers.lost(monotonic_now(), attempt.report);
         lost_ = attempt.report;
         setup_.log.warn("the connection is lost; reconnecting, for " + format_elapsed(left()) + " at most");
     }
 
     /// False: patience is over, or there was a signal.
     [[nodiscard]] bool wait() {
-        const Instant until = io::monotonic_now() + std::min(pause_, left());
+        const Instant until = monotonic_now() + std::min(pause_, left());
         pause_ = std::min(2 * pause_, setup_.over_ssh ? kLongestPauseOverSsh : kLongestPause);
-        for (Instant now = io::monotonic_now(); now < until; now = io::monotonic_now()) {
+        for (Instant now = monotonic_now(); now < until; now = monotonic_now()) {
             const auto slice = std::chrono::ceil<std::chrono::milliseconds>(until - now);
             signal_ = setup_.signals.wait(std::min(slice, SignalWaiter::kTurn));
             if (signal_) return false;
-            setup_.observers.look_at_nothing(io::monotonic_now(), TransferObservers::Screen::ours);
+            setup_.observers.look_at_nothing(monotonic_now(), TransferObservers::Screen::ours);
         }
         return left() > Duration::zero();
     }
@@ -55,13 +55,13 @@ class Course {
 
     /// Of patience.
     [[nodiscard]] Duration left() const {
-        return std::max(moved_ + setup_.patience - io::monotonic_now(), Duration::zero());
+        return std::max(moved_ + setup_.patience - monotonic_now(), Duration::zero());
     }
 
     /// The report of the last attempt becomes that of the whole run.
     [[nodiscard]] FinalReport sum(FinalReport last) const {
         last.reconnects = reconnects_;
-        last.elapsed = setup_.observers.since_start(io::monotonic_now());
+        last.elapsed = setup_.observers.since_start(monotonic_now());
         return last;
     }
 
@@ -81,7 +81,7 @@ class Course {
 
   private:
     const ReconnectSetup& setup_;
-    Instant moved_ = io::monotonic_now();
+    Instant moved_ = monotonic_now();
     std::uint64_t most_ = 0;
     std::uint64_t reconnects_ = 0;
     Duration pause_ = kFirstPause;

@@ -13,9 +13,9 @@
 #include "dial/attempt_waiter.hpp"
 #include "dial/dial_handler.hpp"
 #include "dial/transfer_observers.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/final_report.hpp"
 #include "udtx/config.hpp"
+#include "udtx/monotonic_clock.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx::apps {
@@ -69,7 +69,7 @@ template <class Make>
         return make();  // no thread to be had: they hear of it afterwards
     }
     while (made.wait_for(SignalWaiter::kTurn) != std::future_status::ready) {
-        observers.look_at_nothing(io::monotonic_now(), TransferObservers::Screen::leave);
+        observers.look_at_nothing(monotonic_now(), TransferObservers::Screen::leave);
     }
     return made.get();
 }

@@ -13,8 +13,8 @@
 #include "base/page_block.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "io/monotonic_clock.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -30,9 +30,9 @@ std::string speed_text(const char* what, std::uint64_t bytes, Duration time) {
 /// Calls `step(offset)`, a block each time, until enough was done; the bytes, or the first errno as a negative number.
 template <class Step>
 std::int64_t repeat(std::uint64_t most, Step&& step) {
-    const Instant start = io::monotonic_now();
+    const Instant start = monotonic_now();
     std::uint64_t done = 0;
-    while (done < most && io::monotonic_now() - start < kMostTime) {
+    while (done < most && monotonic_now() - start < kMostTime) {
         const ssize_t n = step(static_cast<off_t>(done));
         if (n < 0) return -errno;
         if (n == 0) break;
@@ -61,17 +61,17 @@ std::vector<Finding> examine_disk(const std::string& directory) {
     // Zeros are nothing to a disk that compresses.
     std::minstd_rand random(1);
     for (std::byte& byte : block) byte = static_cast<std::byte>(random());
-    Instant start = io::monotonic_now();
+    Instant start = monotonic_now();
     const std::int64_t written =
         repeat(kMostBytes, [&](off_t at) { return ::pwrite(fd.get(), block.data(), block.size(), at); });
     if (written < 0) return {unwritable(directory, static_cast<int>(-written))};
     const bool synced = ::fdatasync(fd.get()) == 0;
-    const Duration write_time = io::monotonic_now() - start;
+    const Duration write_time = monotonic_now() - start;
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
-    start = io::monotonic_now();
+    start = monotonic_now();
     const std::int64_t read = repeat(static_cast<std::uint64_t>(written),
                                      [&](off_t at) { return ::pread(fd.get(), block.data(), block.size(), at); });
-    const Duration read_time = io::monotonic_now() - start;
+    const Duration read_time = monotonic_now() - start;
     if (!synced || read < 0) return {unwritable(directory, errno)};
     return {{true,
              "disk of " + directory + ": " + speed_text("writes", static_cast<std::uint64_t>(written), write_time) +

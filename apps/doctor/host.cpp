@@ -14,10 +14,10 @@
 #include "common/units.hpp"
 #include "doctor/disk.hpp"
 #include "doctor/network.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/output.hpp"
 #include "openssl/cipher_speed.hpp"
 #include "openssl/provider.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -40,9 +40,9 @@ Duration timer_lateness() {
     constexpr Duration kSleep = std::chrono::milliseconds(1);
     std::array<Duration, 21> late{};
     for (Duration& d : late) {
-        const Instant before = io::monotonic_now();
+        const Instant before = monotonic_now();
         std::this_thread::sleep_for(kSleep);
-        d = io::monotonic_now() - before - kSleep;
+        d = monotonic_now() - before - kSleep;
     }
     std::nth_element(late.begin(), late.begin() + late.size() / 2, late.end());
     return late[late.size() / 2];
@@ -77,7 +77,7 @@ std::vector<Finding> examine_clock() {
 
 std::vector<Finding> examine_crypto() {
     openssl::OpensslProvider provider;
-    const auto speed = openssl::measure_cipher_speed(provider, io::monotonic_now, kCipherTime);
+    const auto speed = openssl::measure_cipher_speed(provider, monotonic_now, kCipherTime);
     const auto text = [](double bytes_per_second) { return format_rate(Rate::bytes_per_second(bytes_per_second)); };
     const bool good = openssl::has_aes_instructions() || speed.chacha20 > kFastCipher;
     return {

@@ -5,7 +5,7 @@
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
-#include "transfer/names.hpp"
+#include "udtx/transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {

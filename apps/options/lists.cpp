@@ -1,11 +1,11 @@
 #include "options/lists.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "common/text.hpp"
 #include "common/usage.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -30,8 +30,8 @@ Result<std::vector<std::string>> parse_names(std::string_view text, bool by_nul)
     std::vector<std::string> names = split_at(text, by_nul ? '\0' : '\n');
     if (!by_nul) std::erase_if(names, is_comment);
     for (const std::string& name : names) {
-        const auto parts = transfer::split_path(name);
-        if (std::find(parts.begin(), parts.end(), "..") != parts.end()) {
+        const std::filesystem::path path(name);
+        if (std::find(path.begin(), path.end(), "..") != path.end()) {
             return usage("--files-from: '" + escape_for_terminal(name) + "' leads out of the source");
         }
     }

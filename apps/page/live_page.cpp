@@ -12,10 +12,9 @@
 
 #include "common/descriptors.hpp"
 #include "common/process.hpp"
-#include "io/system_rng.hpp"
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
 #include "page/document.hpp"
+#include "udtx/descriptor.hpp"
+#include "udtx/system_rng.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -27,7 +26,7 @@ constexpr const char* kEvent = "state";
 
 std::string fresh_nonce() {
     std::array<std::byte, 16> bytes{};
-    io::SystemRng().fill(bytes);
+    SystemRng().fill(bytes);
     return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/descriptors.hpp"
-#include "os/again.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 namespace {

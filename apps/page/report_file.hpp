@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

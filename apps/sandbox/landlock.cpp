@@ -11,8 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 

@@ -18,14 +18,13 @@
 #include "common/transport.hpp"
 #include "dial/attempt_waiter.hpp"
 #include "options/send_command.hpp"
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
 #include "send/send_options.hpp"
 #include "send/sources.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "ssh/one_transfer.hpp"
 #include "transfer/job/pull_request.hpp"
 #include "transfer/job/send_job.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {

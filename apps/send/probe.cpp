@@ -16,11 +16,11 @@
 #include "common/units.hpp"
 #include "dial/dial_handler.hpp"
 #include "dial/transfer_observers.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/output.hpp"
 #include "observe/progress.hpp"
 #include "send/send_route.hpp"
 #include "transfer/job/probe_job.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -88,7 +88,7 @@ void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote,
                    DialHandler& dial, transfer::ProbeJob& job, TransferObservers& observers,
                    const std::atomic<bool>& done, PathProbe& probe) {
     Carried carried;
-    observers.begin_connection(io::monotonic_now());
+    observers.begin_connection(monotonic_now());
     while (!done && (dial.connected() || !refusal(remote))) {
         if (remote && remote->gone()) dial.suspect_end();
         if (run.signals.wait(SignalWaiter::kTurn)) {
@@ -101,10 +101,10 @@ void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote,
         probe.reached = carried.rate();
         dial.sample_stats();  // for the next time
         job.tick();
-        observers.look(io::monotonic_now(), {.progress = job.progress(),
-                                             .stats = stats,
-                                             .protocol = transport.thread_time(),
-                                             .process = process_time()});
+        observers.look(monotonic_now(), {.progress = job.progress(),
+                                         .stats = stats,
+                                         .protocol = transport.thread_time(),
+                                         .process = process_time()});
     }
 }
 

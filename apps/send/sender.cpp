@@ -16,7 +16,6 @@
 #include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
 #include "observe/receipt.hpp"
@@ -24,6 +23,7 @@
 #include "send/send_route.hpp"
 #include "send/sources.hpp"
 #include "transfer/job/send_job.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -129,7 +129,7 @@ transfer::SendJobOptions what_to_send(const Sending& sending) {
 
 /// The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that would be refused.
 Rate first_cap(const Sending& sending, TransportConfig& config) {
-    const Rate cap = sending.observers->first_cap(io::monotonic_now());
+    const Rate cap = sending.observers->first_cap(monotonic_now());
     if (cap != sending.run.command.common.rate) sending.run.log.info(describe_rate_cap(cap));
     config.max_rate = std::max(cap, config.min_rate);
     return cap;

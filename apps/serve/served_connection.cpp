@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "common/units.hpp"
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -26,7 +26,7 @@ ServedConnection::ServedConnection(io::Driver& driver, proto::Connection& connec
       who_(std::move(who)),
       owner_(owner),
       directory_(std::move(directory)),
-      start_(io::monotonic_now()),
+      start_(monotonic_now()),
       heard_at_(start_),
       most_(most),
       cap_(cap),
@@ -42,14 +42,14 @@ std::shared_ptr<ServedConnection> ServedConnection::make(io::Driver& driver, pro
     // The flags and not the connection: the last owner of the connection must not be a thread of its own job.
     self->job_ = std::make_unique<transfer::ServedJob>(
         std::move(options), [done = self->done_, end = self->end_, tell = std::move(on_done)] {
-            *end = io::monotonic_now();
+            *end = monotonic_now();
             *done = true;
             tell();
         });
     return self;
 }
 
-Duration ServedConnection::elapsed() const { return (done() ? end_->load() : io::monotonic_now()) - start_; }
+Duration ServedConnection::elapsed() const { return (done() ? end_->load() : monotonic_now()) - start_; }
 
 std::optional<ConnectionStats> ServedConnection::final_stats() const {
     const std::lock_guard lock(mutex_);
@@ -78,7 +78,7 @@ void ServedConnection::keep_below(Rate rate) {
     driver_.post([weak = weak_from_this(), rate] {
         const auto self = weak.lock();
         if (self && self->connection_ != nullptr) {
-            self->job_->set_cap(io::monotonic_now(), *self->connection_, rate);
+            self->job_->set_cap(monotonic_now(), *self->connection_, rate);
         }
     });
 }
@@ -107,7 +107,7 @@ void ServedConnection::abort(Instant now, ErrorCode code, const std::string& rea
 void ServedConnection::ask_to_end() {
     driver_.post([self = shared_from_this(), why = *aborted_] {
         if (self->connection_ == nullptr) return;
-        self->job_->abort(io::monotonic_now(), *self->connection_, why.code, why.message);
+        self->job_->abort(monotonic_now(), *self->connection_, why.code, why.message);
     });
 }
 

@@ -7,12 +7,12 @@
 
 #include "common/descriptors.hpp"
 #include "common/units.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/receipt.hpp"
 #include "serve/key_budget.hpp"
 #include "serve/refusing_handler.hpp"
 #include "serve/server_report.hpp"
 #include "transfer/disk_pool.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -30,7 +30,7 @@ Server::Server(const RecvRun& run, Transport& transport, const AuthorizedKeys& k
       display_(run.terminal,
                ProgressDisplay::choose(run.command.common.quiet, run.command.common.progress, run.terminal),
                DataEnd::receiver, run.command.common.verbose),
-      start_(io::monotonic_now()) {}
+      start_(monotonic_now()) {}
 
 Result<void> Server::observe(std::uint16_t port) {
     return observers_.start(
@@ -51,7 +51,7 @@ void Server::listen() {
 bool Server::serve() {
     for (;;) {
         const auto signal = run_.signals.wait(SignalWaiter::kTurn);
-        const Instant now = io::monotonic_now();
+        const Instant now = monotonic_now();
         try {
             if (signal && !on_signal(*signal, now)) return false;
             if (look(now)) return true;
@@ -71,7 +71,7 @@ FinalReport Server::report() {
     } else if (end_.draining()) {
         total_.drained();
     }
-    observers_.finish(io::monotonic_now() - start_, left, total_.get());
+    observers_.finish(monotonic_now() - start_, left, total_.get());
     return total_.get();
 }
 
@@ -125,16 +125,16 @@ std::shared_ptr<ServedConnection> Server::make_served(proto::Connection& connect
 
 void Server::note_refusal(const std::string& who, const Error& error) {
     if (error.code != ErrorCode::refused) return;
-    refusals_.tell(io::monotonic_now(), "refused " + who + ": " + error.message);
+    refusals_.tell(monotonic_now(), "refused " + who + ": " + error.message);
 }
 
 void Server::refused(const Address& remote, const proto::CloseReason& why) {
     observers_.refused();
     const std::string line = "refused " + to_string(remote) + ": " + why.message;
     // A client that went away midway is no news.
-    if (why.code == ErrorCode::internal) return refusals_.tell(io::monotonic_now(), line);
+    if (why.code == ErrorCode::internal) return refusals_.tell(monotonic_now(), line);
     if (why.code != ErrorCode::authentication) return run_.log.detail(line);
-    refusals_.tell(io::monotonic_now(),
+    refusals_.tell(monotonic_now(),
                    line + (run_.command.common.identity_text.empty() ? "; both ends need the same --psk-file"
                                                                      : "; see --authorized-keys"));
 }

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "common/descriptors.hpp"
-#include "io/monotonic_clock.hpp"
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/bootstrap_port.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -89,10 +89,10 @@ Result<std::unique_ptr<io::DatagramSocket>> BootstrapChannel::open(const std::ve
 }
 
 Result<BootstrapRequest> BootstrapChannel::await() {
-    const Instant deadline = io::monotonic_now() + kRequestWithin;
+    const Instant deadline = monotonic_now() + kRequestWithin;
     BootstrapFieldReader reader;
     bool greeted = false;
-    while (io::monotonic_now() < deadline) {
+    while (monotonic_now() < deadline) {
         while (const auto line = next_line()) {
             if (!greeted) {
                 const auto greeting = parse_greeting(*line);

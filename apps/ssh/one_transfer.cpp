@@ -6,9 +6,9 @@
 
 #include "common/units.hpp"
 #include "control/control_commands.hpp"
-#include "io/monotonic_clock.hpp"
 #include "observe/final_report.hpp"
 #include "observe/progress_display.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -44,11 +44,11 @@ bool OneTransfer::serve(BootstrapChannel& channel, Duration patience, TransferCa
 }
 
 bool OneTransfer::serve(BootstrapChannel& channel, Duration patience) {
-    const Instant start = io::monotonic_now();
+    const Instant start = monotonic_now();
     StallTimer stall;
     for (;;) {
         const auto signal = signals_.wait(SignalWaiter::kTurn);
-        const Instant now = io::monotonic_now();
+        const Instant now = monotonic_now();
         const bool alone = channel.closed();
         if (!taken_) {
             if (signal || alone || now - start >= kPeerWithin) return true;
@@ -82,7 +82,7 @@ void OneTransfer::tell_heard(const BootstrapChannel& channel) {
 
 void OneTransfer::suspect_end() {
     driver_.post([self = shared_from_this()] {
-        if (self->connection_ != nullptr) self->connection_->suspect(io::monotonic_now(), proto::Evidence::exited);
+        if (self->connection_ != nullptr) self->connection_->suspect(monotonic_now(), proto::Evidence::exited);
     });
 }
 
@@ -90,7 +90,7 @@ void OneTransfer::abort(Instant now, ErrorCode code, const std::string& reason) 
     deadline_ = now + kWindUpWithin;
     driver_.post([self = shared_from_this(), code, reason] {
         if (self->connection_ == nullptr) return;
-        self->job_.abort(io::monotonic_now(), *self->connection_, code, reason);
+        self->job_.abort(monotonic_now(), *self->connection_, code, reason);
     });
 }
 

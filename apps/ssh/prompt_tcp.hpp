@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::apps {
 

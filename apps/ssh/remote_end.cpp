@@ -10,11 +10,11 @@
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
 #include "common/transport.hpp"
-#include "io/system_rng.hpp"
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/ssh_child.hpp"
 #include "ssh/ssh_command.hpp"
 #include "udtx/resolve.hpp"
+#include "udtx/system_rng.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -211,7 +211,7 @@ class RemoteEnd::Dialogue {
 Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log, Terminal& terminal,
                                                     SignalWaiter& signals) {
     std::array<std::byte, Credentials::kPskBytes> key{};
-    io::SystemRng().fill(key);
+    SystemRng().fill(key);
     start.request.add("key", key_to_text(key));
     const std::string text = own_greeting() + start.request.to_text();
     const RemoteStart copy = start;

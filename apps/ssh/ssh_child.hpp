@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "ssh/prompt_tcp.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::apps {

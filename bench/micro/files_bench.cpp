@@ -13,8 +13,8 @@
 
 #include "base/page_block.hpp"
 #include "io/udp_offload.hpp"
-#include "os/unique_fd.hpp"
 #include "transfer/checksum.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::bench {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "common/signals.hpp"
 #include "fuzz/require.hpp"
-#include "os/unique_fd.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "ssh/bootstrap_fields.hpp"
 #include "ssh/bootstrap_key.hpp"
+#include "udtx/descriptor.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
     {7, "blocks over ssh that are understood are written and understood to the same"}};

@@ -8,8 +8,8 @@
 
 #include "fuzz/require.hpp"
 #include "openssl/key_file.hpp"
-#include "os/unique_fd.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/descriptor.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{{7, "a key file is a whole key or refused"}};
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "peer_program.hpp"
 #include "udtx/core/chunk.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::hostile {
 
@@ -20,7 +20,7 @@ Ending Caller::call(io::Driver& driver, const Address& server, Speech speech, Du
     lock.unlock();
     // Whoever waits for nothing more leaves, so that the server is done with it before the next one comes.
     driver.post([connection] {
-        if (*connection) (*connection)->close(io::monotonic_now(), 1, "nothing more");
+        if (*connection) (*connection)->close(monotonic_now(), 1, "nothing more");
         connection->reset();
     });
     lock.lock();

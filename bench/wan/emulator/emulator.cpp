@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::wan {
 
@@ -67,7 +67,7 @@ bool Emulator::accept(Direction& direction) {
         }
         packet->size = static_cast<std::uint32_t>(size);
         packet->flow = flow_of({packet->data, size}, direction.host_at);
-        const Fate fate = direction.line.offer(io::monotonic_now(), packet->size, packet->flow);
+        const Fate fate = direction.line.offer(monotonic_now(), packet->size, packet->flow);
         if (fate.verdict != Verdict::delivered) {
             give_back(std::move(packet));
             continue;
@@ -83,34 +83,34 @@ bool Emulator::accept(Direction& direction) {
 }
 
 void Emulator::deliver(Direction& direction) {
-    Instant now = io::monotonic_now();
+    Instant now = monotonic_now();
     while (auto due = direction.on_the_way.pop_due(now)) {
         const Packet& packet = *due->packet;
         if (!direction.to.write({packet.data, packet.size})) ++refused_;
         direction.line.on_delivered(packet.flow, packet.size);
         lateness_.add(now - due->at);
         give_back(std::move(due->packet));
-        now = io::monotonic_now();
+        now = monotonic_now();
     }
 }
 
 void Emulator::wait(Instant until) {
-    const Instant now = io::monotonic_now();
+    const Instant now = monotonic_now();
     const Duration left = until == Instant::min() ? Duration::zero() : until - now - kSpin;
     if (left <= Duration::zero()) {
         if (now - woke_up_ < kLongestAwake) return;
         std::this_thread::sleep_for(kRest);
-        woke_up_ = io::monotonic_now();
+        woke_up_ = monotonic_now();
         return;
     }
     std::array<pollfd, 2> fds{pollfd{a_.fd(), POLLIN, 0}, pollfd{b_.fd(), POLLIN, 0}};
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     const timespec limit{seconds.count(), (left - seconds).count()};
-    if (::ppoll(fds.data(), fds.size(), &limit, nullptr) == 0) woke_up_ = io::monotonic_now();
+    if (::ppoll(fds.data(), fds.size(), &limit, nullptr) == 0) woke_up_ = monotonic_now();
 }
 
 void Emulator::sample_if_due() {
-    const Instant now = io::monotonic_now();
+    const Instant now = monotonic_now();
     if (now < next_sample_) return;
     trace_.sample(now, "down", down_.line);
     trace_.sample(now, "up", up_.line);
@@ -129,8 +129,8 @@ void Emulator::run(const volatile std::sig_atomic_t& stop) {
         const bool more = more_down || more_up;
         wait(more ? Instant::min() : std::min({down_.on_the_way.next(), up_.on_the_way.next(), next_sample_}));
     }
-    trace_.sample(io::monotonic_now(), "down", down_.line);
-    trace_.sample(io::monotonic_now(), "up", up_.line);
+    trace_.sample(monotonic_now(), "down", down_.line);
+    trace_.sample(monotonic_now(), "up", up_.line);
 }
 
 }  // namespace udtx::wan

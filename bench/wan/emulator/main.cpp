@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "emulator.hpp"
-#include "io/monotonic_clock.hpp"
 #include "settings.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace {
 
@@ -110,7 +110,7 @@ void print_report(const Emulator& emulator, Instant start) {
         "\"late_us\":{\"p50\":%.0f,\"p90\":%.0f,\"p99\":%.0f,\"max\":%.0f},\"refused\":%llu,\"seconds\":%.3f,"
         "\"cpu_seconds\":%.3f}\n",
         us(late.quantile(0.5)), us(late.quantile(0.9)), us(late.quantile(0.99)), us(late.max()),
-        static_cast<unsigned long long>(emulator.refused()), to_seconds(io::monotonic_now() - start),
+        static_cast<unsigned long long>(emulator.refused()), to_seconds(monotonic_now() - start),
         seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }
 
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
     auto a = or_exit(TunDevice::make(options.tun_a));
     auto b = or_exit(TunDevice::make(options.tun_b));
     become_punctual(!options.no_realtime);
-    const Instant start = io::monotonic_now();
+    const Instant start = monotonic_now();
     Emulator emulator(std::move(a), std::move(b), Line(start, std::move(lines.down)), Line(start, std::move(lines.up)),
                       std::move(trace), start);
     std::puts("ready");

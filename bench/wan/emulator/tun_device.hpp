@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::wan {

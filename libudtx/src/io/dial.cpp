@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "io/monotonic_clock.hpp"
 #include "io/path_plan.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

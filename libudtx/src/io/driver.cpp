@@ -12,9 +12,9 @@
 
 #include "base/scarcity.hpp"
 #include "io/driver_impl.hpp"
-#include "io/monotonic_clock.hpp"
 #include "io/short_slice.hpp"
 #include "udtx/core/config_check.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "io/driver_impl.hpp"
-#include "io/monotonic_clock.hpp"
 #include "io/no_way.hpp"
 #include "udtx/core/lane_work.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

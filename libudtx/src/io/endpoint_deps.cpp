@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "openssl/cipher_speed.hpp"
 #include "openssl/credentials_data.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "io/system_rng.hpp"
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
+#include "udtx/system_rng.hpp"
 
 namespace udtx::io {
 

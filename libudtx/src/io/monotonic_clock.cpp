@@ -1,11 +1,11 @@
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 #include <chrono>
 
-namespace udtx::io {
+namespace udtx {
 
 Instant monotonic_now() noexcept {
     return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
 
-}  // namespace udtx::io
+}  // namespace udtx

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "udtx/core/lane_work.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

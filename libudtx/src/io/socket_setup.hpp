@@ -5,8 +5,8 @@
 #include <string>
 
 #include "io/udp_socket.hpp"
-#include "os/unique_fd.hpp"
 #include "udtx/address.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {

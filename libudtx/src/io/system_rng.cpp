@@ -1,11 +1,11 @@
-#include "io/system_rng.hpp"
+#include "udtx/system_rng.hpp"
 
 #include <openssl/rand.h>
 
 #include <limits>
 #include <new>
 
-namespace udtx::io {
+namespace udtx {
 
 void SystemRng::fill(std::span<std::byte> out) {
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
@@ -18,4 +18,4 @@ void SystemRng::fill(std::span<std::byte> out) {
     }
 }
 
-}  // namespace udtx::io
+}  // namespace udtx

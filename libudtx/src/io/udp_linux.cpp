@@ -14,10 +14,10 @@
 #include "base/page_block.hpp"
 #include "io/address_convert.hpp"
 #include "io/interface_indices.hpp"
-#include "io/monotonic_clock.hpp"
 #include "io/socket_setup.hpp"
 #include "io/udp_linux_control.hpp"
 #include "io/udp_socket.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
 namespace {

@@ -15,8 +15,7 @@
 #include <utility>
 
 #include "openssl/handles.hpp"
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::openssl {
 namespace {

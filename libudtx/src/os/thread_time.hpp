@@ -14,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/time.hpp"
 
 namespace udtx {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "os/again.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

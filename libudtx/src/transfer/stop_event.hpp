@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

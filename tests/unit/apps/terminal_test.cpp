@@ -9,8 +9,8 @@
 #include <array>
 #include <string>
 
-#include "os/unique_fd.hpp"
 #include "test/catch.hpp"
+#include "udtx/descriptor.hpp"
 
 using namespace udtx;
 using namespace udtx::apps;

@@ -7,8 +7,8 @@
 #include <functional>
 #include <optional>
 
-#include "io/monotonic_clock.hpp"
 #include "test/catch.hpp"
+#include "udtx/monotonic_clock.hpp"
 #include "udtx/resolve.hpp"
 
 using namespace udtx;
@@ -83,12 +83,12 @@ proto::Transmit to(const Address& remote, std::size_t size, std::size_t segment)
 void check_batch(io::DatagramSocket& from, io::DatagramSocket& receiver, const Address& remote, std::size_t size,
                  std::size_t segment) {
     const auto bytes = pattern(size);
-    const Instant before = io::monotonic_now();
+    const Instant before = monotonic_now();
     const auto sent = from.send(to(remote, size, segment), bytes);
     CHECK(sent.status == Status::sent);
     CHECK(sent.bytes == size);
     const auto got = receive(receiver, (size + segment - 1) / segment);
-    const Instant after = io::monotonic_now();
+    const Instant after = monotonic_now();
     REQUIRE(got.size() == (size + segment - 1) / segment);
     std::vector<std::byte> together;
     for (std::size_t i = 0; i < got.size(); ++i) {

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <new>
 
-#include "io/system_rng.hpp"
 #include "openssl/evp_aead.hpp"
 #include "openssl/provider.hpp"
 #include "test/bytes.hpp"
 #include "test/catch.hpp"
 #include "tls_pair.hpp"
 #include "transfer/checksum.hpp"
+#include "udtx/system_rng.hpp"
 
 using namespace udtx;
 
@@ -137,6 +137,6 @@ TEST_CASE("A hash without memory throws, and is never something else") {
 TEST_CASE("Random bytes without memory throw or come") {
     REQUIRE(replaced);
     std::array<std::byte, 16> bytes{};
-    io::SystemRng random;
+    SystemRng random;
     CHECK(fails([&] { random.fill(bytes); }) >= 0);
 }

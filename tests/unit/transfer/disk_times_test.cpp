@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/unique_fd.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/file/file_io.hpp"
+#include "udtx/descriptor.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "os/unique_fd.hpp"
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/landing/folded_names.hpp"
+#include "udtx/descriptor.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "os/again.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

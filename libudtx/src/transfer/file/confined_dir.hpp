@@ -3,12 +3,13 @@
 // each component.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include <string>
 #include <string_view>
 
-#include "os/unique_fd.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

@@ -19,9 +19,8 @@
 #include <optional>
 #include <system_error>
 
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
 #include "transfer/names.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

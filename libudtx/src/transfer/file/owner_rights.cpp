@@ -6,10 +6,9 @@
 
 #include <cerrno>
 
-#include "os/again.hpp"
-#include "os/unique_fd.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

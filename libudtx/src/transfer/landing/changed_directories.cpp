@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file/confined_dir.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

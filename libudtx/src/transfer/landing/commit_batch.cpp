@@ -11,11 +11,11 @@
 #include <system_error>
 #include <utility>
 
-#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/changed_directories.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/entry_claims.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/journal_format.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file_time.hpp"
+#include "udtx/descriptor.hpp"
 
 struct stat;
 

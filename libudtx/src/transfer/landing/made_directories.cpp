@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/resume/resume_journal.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

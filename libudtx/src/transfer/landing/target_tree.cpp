@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <utility>
 
-#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/names.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

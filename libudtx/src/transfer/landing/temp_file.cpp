@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "base/page_block.hpp"
-#include "os/again.hpp"
 #include "transfer/file/attributes.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
 #include "transfer/names.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

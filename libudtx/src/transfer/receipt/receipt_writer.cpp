@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
-#include "os/again.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/receipt/block_hasher.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 namespace {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/receipt/receipt.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {

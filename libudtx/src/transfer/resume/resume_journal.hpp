@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/journal_format.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

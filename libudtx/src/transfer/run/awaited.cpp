@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "io/monotonic_clock.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::transfer {
 namespace {
@@ -23,7 +23,7 @@ std::shared_ptr<proto::ConnectionHandler> Awaited::take(proto::Connection& conne
     connection_ = &connection;
     {
         const std::lock_guard lock(mutex_);
-        connected_since_ = io::monotonic_now();
+        connected_since_ = monotonic_now();
     }
     setup_.connected(connection, setup_.driver.waker_for(connection));
     if (max_rate_) connection.set_max_rate(*max_rate_);
@@ -32,7 +32,7 @@ std::shared_ptr<proto::ConnectionHandler> Awaited::take(proto::Connection& conne
 
 void Awaited::act(Call what) {
     setup_.driver.post([self = shared_from_this(), what = std::move(what)] {
-        if (self->connection_ != nullptr) what(io::monotonic_now(), *self->connection_);
+        if (self->connection_ != nullptr) what(monotonic_now(), *self->connection_);
     });
 }
 
@@ -70,7 +70,7 @@ void Awaited::keep_stats(const proto::Connection& connection) {
     ConnectionStats stats = connection.stats();
     const std::lock_guard lock(mutex_);
     stats_ = std::move(stats);
-    stats_at_ = io::monotonic_now();
+    stats_at_ = monotonic_now();
 }
 
 void Awaited::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {

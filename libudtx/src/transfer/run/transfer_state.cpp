@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/link_plan.hpp"
+#include "udtx/monotonic_clock.hpp"
 #include "udtx/text.hpp"
 
 namespace udtx::transfer {
@@ -84,7 +84,7 @@ void TransferState::set_job(std::unique_ptr<ProbeJob> job) {
 
 void TransferState::make_link() {
     const auto connected = [this](const proto::Connection& connection, proto::Waker waker) {
-        handshake_ = io::monotonic_now() - connection.started();
+        handshake_ = monotonic_now() - connection.started();
         job_->set_waker(std::move(waker));
     };
     if (waits_) {
@@ -106,7 +106,7 @@ Transfer TransferState::begun(std::unique_ptr<TransferState> state) {
 }
 
 void TransferState::start() {
-    start_ = io::monotonic_now();
+    start_ = monotonic_now();
     make_link();
     with_link([](auto& link) { link.begin(); });
     protocol_->start();
@@ -154,7 +154,7 @@ void TransferState::cancel(ErrorCode code, const std::string& reason) {
     {
         const std::lock_guard lock(mutex_);
         if (done_) return;
-        if (!cancelled_) cancelled_at_ = io::monotonic_now();
+        if (!cancelled_) cancelled_at_ = monotonic_now();
         cancelled_ = why;
     }
     ask_to_end(why);
@@ -198,13 +198,13 @@ std::optional<ConnectionStats> TransferState::stats() const {
 Duration TransferState::stats_age() const {
     if (done_) return {};
     const Instant at = with_link([](const auto& link) { return link.stats_at(); });
-    return std::max(io::monotonic_now() - at, Duration::zero());
+    return std::max(monotonic_now() - at, Duration::zero());
 }
 
 std::optional<Duration> TransferState::connected_for() const {
     const auto since = with_link([](const auto& link) { return link.connected_since(); });
     if (!since) return std::nullopt;
-    return io::monotonic_now() - *since;
+    return monotonic_now() - *since;
 }
 
 std::optional<Duration> TransferState::handshake_time() const {
@@ -218,13 +218,13 @@ bool TransferState::lost() const {
 
 Duration TransferState::elapsed() const {
     const std::lock_guard lock(mutex_);
-    return (done_ ? end_ : io::monotonic_now()) - start_;
+    return (done_ ? end_ : monotonic_now()) - start_;
 }
 
 Duration TransferState::writing_time() const { return receiver_ == nullptr ? Duration() : receiver_->written_for(); }
 
 bool TransferState::turn() {
-    const Instant now = io::monotonic_now();
+    const Instant now = monotonic_now();
     if (never_came(now)) job_done_ = true;
     if (job_done_) {
         finish();
@@ -286,7 +286,7 @@ void TransferState::finish() {
     std::vector<std::function<void()>> calls;
     {
         const std::lock_guard lock(mutex_);
-        end_ = io::monotonic_now();
+        end_ = monotonic_now();
         done_ = true;
         calls = std::move(when_done_);
         changed_.notify_all();

@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include "io/monotonic_clock.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/monotonic_clock.hpp"
 #include "udtx/text.hpp"
 
 namespace udtx::transfer {
@@ -27,7 +27,7 @@ ServedState::ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Conn
       client_(std::move(setup.client)),
       owner_(setup.owner),
       most_(setup.most),
-      start_(io::monotonic_now()),
+      start_(monotonic_now()),
       heard_at_(start_),
       cap_(setup.serve.cap) {}
 
@@ -38,7 +38,7 @@ std::shared_ptr<ServedState> ServedState::make(std::weak_ptr<io::ProtocolThread>
     // The flags and not the state: its last owner must not be a thread of its own job.
     self->job_ = std::make_unique<ServedJob>(
         std::move(setup.serve), [done = self->job_done_, end = self->end_, tell = std::move(setup.on_done)] {
-            *end = io::monotonic_now();
+            *end = monotonic_now();
             *done = true;
             tell();
         });
@@ -65,7 +65,7 @@ std::optional<ConnectionStats> ServedState::stats() const {
     return stats_;
 }
 
-Duration ServedState::elapsed() const { return (job_done() ? end_->load() : io::monotonic_now()) - start_; }
+Duration ServedState::elapsed() const { return (job_done() ? end_->load() : monotonic_now()) - start_; }
 
 Duration ServedState::writing_time() const {
     const ReceiveJob* receiver = job_->receiver();
@@ -85,7 +85,7 @@ void ServedState::set_max_rate(Rate rate) {
         if (rate == cap_) return;
         cap_ = rate;
     }
-    act([this, rate](proto::Connection& connection) { job_->set_cap(io::monotonic_now(), connection, rate); });
+    act([this, rate](proto::Connection& connection) { job_->set_cap(monotonic_now(), connection, rate); });
 }
 
 void ServedState::act(std::function<void(proto::Connection&)> what) {
@@ -103,14 +103,14 @@ void ServedState::cancel(ErrorCode code, const std::string& reason) {
         const std::lock_guard lock(mutex_);
         if (cancelled_ || job_done()) return;
         cancelled_ = why;
-        cancelled_at_ = io::monotonic_now();
+        cancelled_at_ = monotonic_now();
     }
     ask_to_end(why);
 }
 
 void ServedState::ask_to_end(const Error& why) {
     act([this, why](proto::Connection& connection) {
-        job_->abort(io::monotonic_now(), connection, why.code, why.message);
+        job_->abort(monotonic_now(), connection, why.code, why.message);
     });
 }
 

@@ -6,12 +6,12 @@
 #include <system_error>
 #include <utility>
 
-#include "io/monotonic_clock.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
 #include "transfer/serve/turned_away.hpp"
+#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::transfer {
 namespace {
@@ -169,7 +169,7 @@ void ServerState::turn() {
         relieve_disk_pools();
         const auto here = connections();
         budget_.enforce(here);
-        const Instant now = io::monotonic_now();
+        const Instant now = monotonic_now();
         for (const auto& connection : here) connection->turn(now, options_.link.patience);
         note_over();
     } catch (const std::bad_alloc&) {

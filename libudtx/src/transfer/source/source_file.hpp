@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "os/unique_fd.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/source/extent_cursor.hpp"
 #include "transfer/source/resume_answers.hpp"
 #include "transfer/source/source_reader.hpp"
+#include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
 

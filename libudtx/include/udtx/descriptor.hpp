@@ -1,14 +1,26 @@
-// Owner of a file descriptor, the only one there is.
+// An owner of a file descriptor, and calls that a signal may interrupt.
 #pragma once
-
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "udtx/export.hpp"
+
 namespace udtx {
 
-class UniqueFd {
+/// Makes a call until no signal has interrupted it.
+template <typename Call>
+auto again(const Call& call) noexcept {
+    for (;;) {
+        const auto result = call();
+        if (result != -1 || errno != EINTR) return result;
+    }
+}
+
+/// open(2), made again after a signal.
+[[nodiscard]] UDTX_EXPORT int open_file(const char* path, int flags, unsigned mode = 0) noexcept;
+
+class UDTX_EXPORT UniqueFd {
   public:
     UniqueFd() = default;
     explicit UniqueFd(int fd) noexcept : fd_(fd) {}
@@ -23,15 +35,8 @@ class UniqueFd {
     explicit operator bool() const noexcept { return fd_ >= 0; }
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
     /// For one that was written to: some file systems say only now what became of that. 0 or an errno.
-    [[nodiscard]] int close() noexcept {
-        const int fd = release();
-        // After EINTR it is closed all the same.
-        return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
-    }
-    void reset(int fd = -1) noexcept {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = fd;
-    }
+    [[nodiscard]] int close() noexcept;
+    void reset(int fd = -1) noexcept;
 
   private:
     int fd_ = -1;
