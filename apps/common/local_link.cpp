@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/interfaces.hpp"
+#include "udtx/interfaces.hpp"
 
 namespace udtx::apps {
 
@@ -15,10 +15,10 @@ std::optional<unsigned> mtu_of(const std::string& interface) {
 }
 
 std::optional<LocalLink> link_of(const Address& local) {
-    const auto interfaces = io::list_interfaces();
+    const auto interfaces = list_interfaces();
     if (!interfaces) return std::nullopt;
     const auto same = [&](const Address& one) { return one.family == local.family && one.ip == local.ip; };
-    for (const io::Interface& one : *interfaces) {
+    for (const Interface& one : *interfaces) {
         if (std::none_of(one.addresses.begin(), one.addresses.end(), same)) continue;
         const auto mtu = mtu_of(one.name);
         return mtu ? std::optional(LocalLink{one.name, *mtu}) : std::nullopt;

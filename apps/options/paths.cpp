@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "common/usage.hpp"
-#include "io/interfaces.hpp"
 #include "io/path_plan.hpp"
+#include "udtx/interfaces.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -102,7 +102,7 @@ Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Ad
         for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
         return plans;
     }
-    const auto interfaces = io::list_interfaces();
+    const auto interfaces = list_interfaces();
     if (!interfaces) return interfaces.error();
     std::string away;
     for (const PathRequest& path : requests) {

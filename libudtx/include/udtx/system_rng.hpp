@@ -6,8 +6,8 @@
 
 namespace udtx {
 
-/// OpenSSL's generator: seeded by the system, reseeded after a fork. Thread-safe. Throws std::bad_alloc where the system
-/// has no randomness to give, because nothing that follows would be secret.
+/// OpenSSL's generator: seeded by the system, reseeded after a fork. Thread-safe. Throws std::bad_alloc where the
+/// system has no randomness to give, because nothing that follows would be secret.
 class UDTX_EXPORT SystemRng final : public Rng {
   public:
     void fill(std::span<std::byte> out) override;

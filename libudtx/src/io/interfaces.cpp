@@ -1,4 +1,4 @@
-#include "io/interfaces.hpp"
+#include "udtx/interfaces.hpp"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -12,7 +12,7 @@
 
 #include "io/address_convert.hpp"
 
-namespace udtx::io {
+namespace udtx {
 namespace {
 
 bool is_link_local(const Address& address) {
@@ -42,7 +42,7 @@ Result<std::vector<Interface>> list_interfaces() {
         const int family = entry->ifa_addr->sa_family;
         if (family != AF_INET && family != AF_INET6) continue;
         const auto size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-        Address address = from_socket_address(entry->ifa_addr, static_cast<socklen_t>(size));
+        Address address = io::from_socket_address(entry->ifa_addr, static_cast<socklen_t>(size));
         address.port = 0;
         if (address.family != Address::Family::none) interface.addresses.push_back(address);
     }
@@ -53,4 +53,4 @@ Result<std::vector<Interface>> list_interfaces() {
     return all;
 }
 
-}  // namespace udtx::io
+}  // namespace udtx

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "io/driver.hpp"
-#include "io/interfaces.hpp"
 #include "udtx/core/path.hpp"
+#include "udtx/interfaces.hpp"
 #include "udtx/path.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"

@@ -23,7 +23,7 @@ using StreamPtr = std::shared_ptr<io::SessionStream>;
 Error not_there() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
 
 Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Address>& dialled) {
-    const auto interfaces = io::list_interfaces();
+    const auto interfaces = list_interfaces();
     if (!interfaces) return interfaces.error();
     auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
     if (!way) return Error{way.error().code, "path " + way.error().message};

@@ -20,7 +20,7 @@ Address v6(std::uint8_t last, std::uint16_t port = 0) {
     return address;
 }
 
-const std::vector<io::Interface> kInterfaces{
+const std::vector<Interface> kInterfaces{
     {"lo", 1, {v4(127, 0, 0, 1)}}, {"wan0", 2, {v4(192, 0, 2, 1), v6(1)}}, {"down0", 3, {}}};
 
 std::string error_of(const std::string& text, const std::vector<Address>& remotes) {

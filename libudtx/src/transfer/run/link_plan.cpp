@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "io/interfaces.hpp"
 #include "io/path_plan.hpp"
+#include "udtx/interfaces.hpp"
 
 namespace udtx::transfer {
 
@@ -20,7 +20,7 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
         for (const Address& address : addresses) ways.push_back({.local = {}, .remote = address, .options = {}});
         return ways;
     }
-    const auto interfaces = io::list_interfaces();
+    const auto interfaces = list_interfaces();
     if (!interfaces) return interfaces.error();
     std::string absent;
     for (const PathRequest& path : dial.paths) {

@@ -1,4 +1,4 @@
-// The network interfaces of this host and their addresses.
+// The network interfaces of this host and their addresses: what PathRequest::local may name.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/export.hpp"
 #include "udtx/result.hpp"
 
-namespace udtx::io {
+namespace udtx {
 
 struct Interface {
     std::string name;
@@ -16,6 +17,6 @@ struct Interface {
     std::vector<Address> addresses;  ///< without ports; link-local ones last
 };
 
-[[nodiscard]] Result<std::vector<Interface>> list_interfaces();
+[[nodiscard]] UDTX_EXPORT Result<std::vector<Interface>> list_interfaces();
 
-}  // namespace udtx::io
+}  // namespace udtx
