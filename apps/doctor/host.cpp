@@ -15,8 +15,7 @@
 #include "doctor/disk.hpp"
 #include "doctor/network.hpp"
 #include "observe/output.hpp"
-#include "openssl/cipher_speed.hpp"
-#include "openssl/provider.hpp"
+#include "udtx/diagnosis.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
@@ -24,8 +23,8 @@ namespace {
 
 /// So long each cipher is measured.
 constexpr std::chrono::milliseconds kCipherTime{60};
-/// Bytes a second by which a processor without instructions for AES is still fast enough.
-constexpr double kFastCipher = 0.5e9;
+/// By this a processor without instructions for AES is still fast enough.
+constexpr Rate kFastCipher = Rate::bytes_per_second(0.5e9);
 constexpr Duration kSlowTimer = std::chrono::milliseconds(1);
 
 std::string first_line(const char* path) {
@@ -76,14 +75,12 @@ std::vector<Finding> examine_clock() {
 }
 
 std::vector<Finding> examine_crypto() {
-    openssl::OpensslProvider provider;
-    const auto speed = openssl::measure_cipher_speed(provider, monotonic_now, kCipherTime);
-    const auto text = [](double bytes_per_second) { return format_rate(Rate::bytes_per_second(bytes_per_second)); };
-    const bool good = openssl::has_aes_instructions() || speed.chacha20 > kFastCipher;
+    const CipherSpeeds speeds = measure_ciphers(kCipherTime);
+    const bool good = speeds.aes_instructions || speeds.chacha20_poly1305 > kFastCipher;
     return {
         {good,
-         "encryption, one processor: AES-256-GCM " + text(speed.aes_gcm) + ", ChaCha20-Poly1305 " +
-             text(speed.chacha20),
+         "encryption, one processor: AES-256-GCM " + format_rate(speeds.aes_256_gcm) + ", ChaCha20-Poly1305 " +
+             format_rate(speeds.chacha20_poly1305),
          good
              ? ""
              : "this processor, or its virtual machine, has no instructions for AES: let the hypervisor pass them on"}};

@@ -38,29 +38,13 @@ std::size_t enlarge_buffer(int fd, int name, [[maybe_unused]] int force_name, st
     return static_cast<std::size_t>(granted);
 }
 
-std::string enlarge_buffers(int fd, std::size_t wanted) {
+SocketBuffers enlarge_buffers(int fd, std::size_t wanted) {
 #ifdef __linux__
-    const std::size_t receive = enlarge_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, wanted);
-    const std::size_t send = enlarge_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, wanted);
-    constexpr std::string_view kReceiveSetting = "net.core.rmem_max";
-    constexpr std::string_view kSendSetting = "net.core.wmem_max";
+    return {wanted, enlarge_buffer(fd, SO_RCVBUF, SO_RCVBUFFORCE, wanted),
+            enlarge_buffer(fd, SO_SNDBUF, SO_SNDBUFFORCE, wanted)};
 #else
-    const std::size_t receive = enlarge_buffer(fd, SO_RCVBUF, 0, wanted);
-    const std::size_t send = enlarge_buffer(fd, SO_SNDBUF, 0, wanted);
-    constexpr std::string_view kReceiveSetting = "kern.ipc.maxsockbuf";
-    constexpr std::string_view kSendSetting = "kern.ipc.maxsockbuf";
+    return {wanted, enlarge_buffer(fd, SO_RCVBUF, 0, wanted), enlarge_buffer(fd, SO_SNDBUF, 0, wanted)};
 #endif
-    const std::string value = "=" + std::to_string(wanted);
-    std::string commands;
-    if (receive < wanted) commands = "sysctl -w " + std::string(kReceiveSetting) + value;
-    // The send buffer only has to hold what the interface has not taken yet: 2 MiB are plenty.
-    constexpr std::size_t kEnoughToSend = 2U << 20U;
-    if (send < wanted && send < kEnoughToSend && (commands.empty() || kSendSetting != kReceiveSetting)) {
-        commands += (commands.empty() ? "" : " && ") + ("sysctl -w " + std::string(kSendSetting) + value);
-    }
-    if (commands.empty()) return {};
-    return "the system caps UDP buffers (receive " + std::to_string(receive / 1024) + " KiB, send " +
-           std::to_string(send / 1024) + " KiB); fast paths may lose packets; mend with: " + commands;
 }
 
 void forbid_fragments([[maybe_unused]] int fd, [[maybe_unused]] int family) {
@@ -102,6 +86,32 @@ Result<int> family_of(int fd) {
 }
 
 }  // namespace
+
+std::string SocketBuffers::commands() const {
+#ifdef __linux__
+    constexpr std::string_view kReceiveSetting = "net.core.rmem_max";
+    constexpr std::string_view kSendSetting = "net.core.wmem_max";
+#else
+    constexpr std::string_view kReceiveSetting = "kern.ipc.maxsockbuf";
+    constexpr std::string_view kSendSetting = "kern.ipc.maxsockbuf";
+#endif
+    const std::string value = "=" + std::to_string(wanted);
+    std::string all;
+    if (receive < wanted) all = "sysctl -w " + std::string(kReceiveSetting) + value;
+    // The send buffer only has to hold what the interface has not taken yet: 2 MiB are plenty.
+    constexpr std::size_t kEnoughToSend = 2U << 20U;
+    if (send < wanted && send < kEnoughToSend && (all.empty() || kSendSetting != kReceiveSetting)) {
+        all += (all.empty() ? "" : " && ") + ("sysctl -w " + std::string(kSendSetting) + value);
+    }
+    return all;
+}
+
+std::string SocketBuffers::advice() const {
+    const std::string mended_by = commands();
+    if (mended_by.empty()) return {};
+    return "the system caps UDP buffers (receive " + std::to_string(receive / 1024) + " KiB, send " +
+           std::to_string(send / 1024) + " KiB); fast paths may lose packets; mend with: " + mended_by;
+}
 
 Address BoundSocket::reply_from() const noexcept {
     const bool wildcard = std::all_of(local.ip.begin(), local.ip.end(), [](std::uint8_t byte) { return byte == 0; });
@@ -159,7 +169,7 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
     }
     if (result.family == AF_INET6 && !inherited) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     forbid_fragments(fd, result.family);
-    result.buffer_advice = enlarge_buffers(fd, options.buffer_bytes);
+    result.buffers = enlarge_buffers(fd, options.buffer_bytes);
 
     if (!inherited) {
         if (const auto bound = bind_to(fd, result.family, bind); !bound) return bound.error();

@@ -11,11 +11,23 @@
 
 namespace udtx::io {
 
+/// What the kernel granted of the buffers that were asked for, in bytes.
+struct SocketBuffers {
+    std::size_t wanted = 0;
+    std::size_t receive = 0;
+    std::size_t send = 0;
+
+    /// They let the superuser raise what stands in the way; empty when nothing does.
+    [[nodiscard]] std::string commands() const;
+    /// See DatagramSocket::buffer_advice().
+    [[nodiscard]] std::string advice() const;
+};
+
 struct BoundSocket {
     UniqueFd fd;
     int family = 0;  ///< AF_INET or AF_INET6
     Address local;
-    std::string buffer_advice;
+    SocketBuffers buffers;
 
     /// Where datagrams arrive if nothing tells more exactly: the bound address, Family::none for a wildcard.
     [[nodiscard]] Address reply_from() const noexcept;

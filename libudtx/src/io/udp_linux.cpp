@@ -54,7 +54,7 @@ class LinuxSocket final : public DatagramSocket {
         const std::lock_guard lock(refusals_mutex_);
         return std::exchange(refusals_, {});
     }
-    std::string buffer_advice() const override { return socket_.buffer_advice; }
+    std::string buffer_advice() const override { return socket_.buffers.advice(); }
 
   private:
     struct Slot {

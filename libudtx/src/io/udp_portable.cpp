@@ -26,7 +26,7 @@ class PortableSocket final : public DatagramSocket {
     std::span<proto::RxDatagram> receive() override;
     SendResult send(const proto::Transmit& transmit, std::span<const std::byte> bytes) override;
     std::vector<Refusal> take_refusals() override { return {}; }  // an unconnected POSIX socket is not told
-    std::string buffer_advice() const override { return socket_.buffer_advice; }
+    std::string buffer_advice() const override { return socket_.buffers.advice(); }
 
   private:
     static constexpr std::size_t kBatch = 16;
