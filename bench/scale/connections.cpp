@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "proto/application.hpp"
 #include "udtx/core/chunk.hpp"
 
@@ -51,8 +51,8 @@ Address local_host(std::uint16_t port) {
     return address;
 }
 
-std::unique_ptr<apps::Transport> open_transport(const std::string& key) {
-    auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(key)), TransportConfig{}));
+std::unique_ptr<io::ProtocolThread> open_transport(const std::string& key) {
+    auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(key)), TransportConfig{}));
     if (const auto opened = transport->driver().open(local_host(0)); !opened) die(opened.error().message);
     return transport;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
@@ -106,7 +106,7 @@ class Endless final : public proto::ConnectionHandler {
 
 int main(int argc, char** argv) {
     if (argc != 4) die("usage: endless_client KEY PORT COUNT");
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
     need(transport->driver().open(test::loopback()));
     const auto client = std::make_shared<Endless>(std::stoull(argv[3]));
     const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/message/message_writer.hpp"
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     if (mode == "slow") config.max_receive_rate = Rate::bits_per_second(1e6);
     Credentials own = need(Credentials::from_identity_file(argv[1]));
     need(own.trust(need(PublicKey::parse(argv[2]))));
-    const auto transport = need(apps::Transport::make(own, config));
+    const auto transport = need(io::ProtocolThread::make(own, config));
     need(transport->driver().open(test::loopback()));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(std::stoul(argv[3])), std::stoul(argv[4]), mode);
     transport->driver().post([&crowd] { crowd.begin(); });

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "caller.hpp"
-#include "common/transport.hpp"
 #include "ground.hpp"
 #include "honest.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "push_lies.hpp"
 
@@ -115,7 +115,7 @@ class Round {
 
 int main(int argc, char** argv) {
     if (argc != 4) die("usage: lying_client KEY PORT DIR");
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
     need(transport->driver().open(test::loopback()));
     transport->start();
     Ground ground(argv[3]);

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_messages.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     std::atomic<std::size_t> lie{0};
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(what)), TransportConfig{}));
     io::Driver& driver = transport->driver();
     need(driver.open(test::loopback()));
     driver.listen(16, [&](proto::Connection&) { return std::make_shared<Liar>(receiver_lies().at(lie)); });

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "caller.hpp"
-#include "common/transport.hpp"
 #include "ground.hpp"
 #include "honest.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "random_lies.hpp"
 
@@ -30,7 +30,7 @@ constexpr std::uint64_t kAtOnce = 16;
 
 int main(int argc, char** argv) {
     if (argc != 6) test::die("usage: mad_clients KEY PORT DIR COUNT FIRST");
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
     need(transport->driver().open(test::loopback()));
     transport->start();
     const Address server = test::loopback(static_cast<std::uint16_t>(std::stoul(argv[2])));

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/message/message_writer.hpp"
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
     const bool slowly = argc == 6 && std::string_view(argv[5]) == "slowly";
     TransportConfig config;
     config.keep_alive = std::chrono::seconds(1);
-    const auto transport = need(apps::Transport::make(credentials(argc, argv), config));
+    const auto transport = need(io::ProtocolThread::make(credentials(argc, argv), config));
     need(transport->driver().open(test::loopback()));
     Crowd crowd(transport->driver(), static_cast<std::uint16_t>(number(argv[2])), number(argv[3]),
                 argc == 6 && !slowly ? number(argv[5]) << 20U : 0);

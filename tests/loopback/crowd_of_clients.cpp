@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 #include "transfer/file_digest.hpp"
@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
         std::fputs("crowd_of_clients KEY PORT COUNT\n", stderr);
         return 2;
     }
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), TransportConfig{}));
     Address any = test::loopback();
     any.ip = {};
     need(transport->driver().open(any));

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "common/transport.hpp"
+#include "io/protocol_thread.hpp"
 #include "peer_program.hpp"
 #include "proto/application.hpp"
 
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     if (argc != 4) test::die("usage: half_open PSK PORT COUNT");
     TransportConfig config;
     config.handshake_timeout = std::chrono::seconds(60);
-    const auto transport = need(apps::Transport::make(need(Credentials::from_psk_file(argv[1])), config));
+    const auto transport = need(io::ProtocolThread::make(need(Credentials::from_psk_file(argv[1])), config));
     need(transport->driver().open(test::loopback()));
     const Address server = test::loopback(static_cast<std::uint16_t>(std::strtoul(argv[2], nullptr, 10)));
     const std::size_t count = std::strtoul(argv[3], nullptr, 10);
