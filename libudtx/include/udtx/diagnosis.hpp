@@ -13,8 +13,8 @@ namespace udtx {
 
 /// What one processor encrypts, in packets of 1,400 bytes.
 struct CipherSpeeds {
-    Rate aes_256_gcm;
-    Rate chacha20_poly1305;
+    Rate aes_256_gcm;               ///< by AES-256-GCM
+    Rate chacha20_poly1305;         ///< by ChaCha20-Poly1305
     bool aes_instructions = false;  ///< the processor has some for AES and for GCM's multiplication
 };
 
@@ -30,7 +30,7 @@ struct UdpSupport {
     bool receive_offload = false;       ///< GRO: one call receives many
 };
 
-/// network: no socket is to be had.
+/// Opens a socket on the loopback interface to see. network: none is to be had.
 [[nodiscard]] UDTX_EXPORT Result<UdpSupport> examine_udp();
 
 }  // namespace udtx

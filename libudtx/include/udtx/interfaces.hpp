@@ -11,12 +11,14 @@
 
 namespace udtx {
 
+/// One of them.
 struct Interface {
-    std::string name;
-    std::uint32_t index = 0;
+    std::string name;                ///< "eth0"
+    std::uint32_t index = 0;         ///< by which the system knows it; a scope of Address
     std::vector<Address> addresses;  ///< without ports; link-local ones last
 };
 
+/// All of them, also those that are down. network: the system does not tell.
 [[nodiscard]] UDTX_EXPORT Result<std::vector<Interface>> list_interfaces();
 
 }  // namespace udtx
