@@ -163,4 +163,8 @@ void Log::warn(std::string_view message) { logger_->log(spdlog::level::warn, esc
 void Log::info(std::string_view message) { logger_->log(spdlog::level::info, escape_message(message)); }
 void Log::detail(std::string_view message) { logger_->log(spdlog::level::debug, escape_message(message)); }
 
+LogSink Log::sink() {
+    return [this](LogLevel level, const std::string& text) { level == LogLevel::warning ? warn(text) : detail(text); };
+}
+
 }  // namespace udtx::apps

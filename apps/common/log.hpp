@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/terminal.hpp"
+#include "udtx/log.hpp"
 #include "udtx/result.hpp"
 
 namespace spdlog {
@@ -33,6 +34,8 @@ class Log {
     void warn(std::string_view message);    ///< in a terminal not with -q
     void info(std::string_view message);    ///< likewise
     void detail(std::string_view message);  ///< only with -v
+    /// For what the library has to tell. The log outlives it.
+    [[nodiscard]] LogSink sink();
 
   private:
     struct FileState;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "dial/attempt_report.hpp"
-#include "observe/receipt.hpp"
 
 namespace udtx::apps {
 
@@ -18,21 +17,20 @@ namespace {
 }  // namespace
 
 Attempt run_attempt(const AttemptCourse& course) {
-    course.transport.start();
     if (!course.waiter.wait()) leave(course, course.report());
-    if (const auto why = course.refusal()) {
-        course.transport.stop(Duration::zero());
-        return not_begun(course.options, course.observers, *why, end_of(*why));
-    }
-    course.dial.sample_stats();
-    course.transport.stop(course.drain());
+    if (const auto why = course.refusal()) return not_begun(course.options, course.observers, *why);
     course.waiter.look_back();
     FinalReport report = course.report();
     // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.
     if (report.code == ExitCode::interrupted) leave(course, std::move(report));
-    const Attempt::End end = end_of(course.waiter, course.dial);
-    settle_receipt(course.receipt, end == Attempt::End::final, course.open_kept, report);
-    return {std::move(report), end, course.waiter.last_moved()};
+    return {std::move(report), end_of(course.transfer), course.waiter.last_moved()};
+}
+
+Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options) {
+    if (options.receipt_text.empty()) return std::optional<transfer::ReceiptFile>();
+    auto receipt = transfer::ReceiptFile::create(options.receipt_text);
+    if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
+    return std::optional(std::move(*receipt));
 }
 
 }  // namespace udtx::apps

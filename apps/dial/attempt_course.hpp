@@ -4,16 +4,14 @@
 #include <functional>
 #include <optional>
 
-#include "common/transport.hpp"
 #include "dial/attempt_waiter.hpp"
-#include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "options/common_options.hpp"
-#include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/result.hpp"
-#include "udtx/time.hpp"
+#include "udtx/transfer/receipt.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 
@@ -21,20 +19,18 @@ namespace udtx::apps {
 struct AttemptCourse {
     const CommonOptions& options;
     TransferObservers& observers;
-    Transport& transport;
-    DialHandler& dial;
+    const transfer::Transfer& transfer;
     AttemptWaiter& waiter;
-    transfer::ReceiptWriter* receipt;  ///< none: null
-    transfer::OpenKept open_kept;      ///< a file that was delivered, for the receipt
     std::function<FinalReport()> report;
     /// Asked once, when the wait is over and before the last report: why nothing came of it, where the far end has said
     /// so. Takes what else it said.
     std::function<std::optional<Error>()> refusal;
-    /// How long the connection's end may take.
-    std::function<Duration()> drain;
     /// Of a transfer that has to be left behind unfinished: does not return.
     std::function<void(FinalReport)> leave;
 };
 [[nodiscard]] Attempt run_attempt(const AttemptCourse& course);
+
+/// --receipt: none where that is not asked for.
+[[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -1,17 +1,38 @@
 #include "dial/attempt_report.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "observe/final_report.hpp"
 #include "observe/path_progress.hpp"
 #include "observe/show_report.hpp"
-#include "udtx/monotonic_clock.hpp"
 
 namespace udtx::apps {
 namespace {
 
 constexpr Duration kAskedFor = std::chrono::seconds(2);  // a path that has not answered by then does not work
+
+/// What the transfer knows of them. They are counted last: that some are not there does not change why the others were
+/// not delivered.
+std::vector<transfer::FailedFile> take_missing(transfer::Outcome& outcome) {
+    const auto end = outcome.failed.begin() + static_cast<std::ptrdiff_t>(outcome.missing);
+    std::vector<transfer::FailedFile> missing(std::make_move_iterator(outcome.failed.begin()),
+                                              std::make_move_iterator(end));
+    outcome.failed.erase(outcome.failed.begin(), end);
+    outcome.failed_count -= outcome.missing;
+    outcome.missing = 0;
+    const bool all = outcome.failed_count == 0 && outcome.unset.empty();
+    if (all && !outcome.status.ok() && outcome.status.error().code == ErrorCode::partial) outcome.status = {};
+    return missing;
+}
+
+void add_new(std::vector<transfer::FailedFile>& all, std::vector<transfer::FailedFile> more) {
+    for (transfer::FailedFile& file : more) {
+        const auto same = [&](const transfer::FailedFile& other) { return other.path == file.path; };
+        if (std::ranges::none_of(all, same)) all.push_back(std::move(file));
+    }
+}
 
 void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing) {
     if (missing.empty()) return;
@@ -21,15 +42,23 @@ void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing)
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
 }
 
+/// What was delivered counts, and what is wrong with its receipt is said.
+void judge_receipt(FinalReport& report) {
+    const Result<void>& receipt = report.outcome.receipt;
+    if (receipt || report.code != ExitCode::ok) return;
+    report.code = exit_code_for(receipt.error().code);
+    report.error = "everything was delivered, but " + receipt.error().message;
+}
+
 /// Who was not let in, found nothing of what was asked for, or only wanted to know, has delivered nothing that needs to
 /// be said.
-bool worth_describing(const FinalReport& report, const DialHandler& dial) {
+bool worth_describing(const FinalReport& report, const transfer::Transfer& transfer) {
     const bool begun = report.progress.files_total + report.progress.bytes_total > 0;
-    return dial.connected() && begun && !report.dry_run &&
+    return transfer.connected_for() && begun && !report.dry_run &&
            report.outcome.status.error().code != ErrorCode::authentication;
 }
 
-void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler& dial, int signal) {
+void say_error(FinalReport& report, const AttemptFacts& facts, const transfer::Transfer& transfer, int signal) {
     const Result<void>& status = report.outcome.status;
     if (signal != 0 && !status.ok()) {
         report.code = ExitCode::interrupted;
@@ -41,9 +70,10 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
         report.error = explain(status.error(), context);
         // Over ssh something listens there for sure: what refuses datagrams is on the way.
         const bool over_ssh = !context.ssh_host.empty();
-        if (over_ssh && !dial.connected() && report.code == ExitCode::network) report.code = ExitCode::udp_blocked;
+        if (over_ssh && !transfer.connected_for() && report.code == ExitCode::network)
+            report.code = ExitCode::udp_blocked;
         close_books(report);
-        if (worth_describing(report, dial)) {
+        if (worth_describing(report, transfer)) {
             report.error += "; " + describe_delivery(report) + how_to_go_on(report.outcome, false);
         }
     } else if (report.code != ExitCode::ok) {
@@ -54,10 +84,10 @@ void say_error(FinalReport& report, const AttemptFacts& facts, const DialHandler
 
 /// One that does not work is told of while it is asked for, but a short transfer ends before; and scripts read only
 /// this.
-void warn_of_silent_paths(FinalReport& report, const DialHandler& dial) {
-    const auto since = dial.connected_since();
+void warn_of_silent_paths(FinalReport& report, const transfer::Transfer& transfer) {
+    const auto connected_for = transfer.connected_for();
     if (!report.stats || report.stats->paths.size() < 2) return;
-    if (!since || monotonic_now() - *since < kAskedFor) return;
+    if (!connected_for || *connected_for < kAskedFor) return;
     for (const PathStats& path : report.stats->paths) {
         if (path.state != PathState::probing) continue;
         report.outcome.warnings.push_back("path " + std::to_string(path.id.value) + " from " + host_text(path.local) +
@@ -68,35 +98,33 @@ void warn_of_silent_paths(FinalReport& report, const DialHandler& dial) {
 }  // namespace
 
 FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observers, const AttemptWaiter& waiter,
-                           const DialHandler& dial, const transfer::Job& job) {
+                           const transfer::Transfer& transfer) {
     const Account& account = observers.account();
     FinalReport report;
     report.elapsed = waiter.elapsed();
-    report.outcome = account.whole(job.result());
-    if (facts.end == DataEnd::receiver) report.outcome.exact = waiter.ended();
+    report.outcome = transfer.outcome();
+    std::vector<transfer::FailedFile> missing = take_missing(report.outcome);
+    add_new(missing, std::move(facts.missing));
+    report.outcome = account.whole(std::move(report.outcome));
     report.receives = facts.end == DataEnd::receiver;
     report.streaming = facts.streaming;
     report.dry_run = facts.dry_run;
-    // Left behind before it had come to its end.
-    if (const auto& why = waiter.given_up(); why && report.outcome.status.ok() && !waiter.ended()) {
-        report.outcome.status = *why;
-    }
-    report.progress = account.whole(job.progress());
-    report.stats = dial.final_stats();
+    report.progress = account.whole(transfer.progress());
+    report.stats = transfer.stats();
     report.congestion = std::move(facts.congestion);
     report.threads = facts.options.threads;
     report.code = exit_code_for(report.outcome);
-    warn_of_silent_paths(report, dial);
-    add_missing(report, std::move(facts.missing));
-    say_error(report, facts, dial, waiter.signal());
+    warn_of_silent_paths(report, transfer);
+    add_missing(report, std::move(missing));
+    say_error(report, facts, transfer, waiter.signal());
+    judge_receipt(report);
     return report;
 }
 
-Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error,
-                  Attempt::End end) {
+Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error) {
     FinalReport report = never_began(options, error);
     report.outcome = observers.account().whole(std::move(report.outcome));
-    return {std::move(report), end, {}};
+    return {std::move(report), end_of(error), {}};
 }
 
 }  // namespace udtx::apps

@@ -11,7 +11,7 @@
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "options/common_options.hpp"
-#include "transfer/job/job.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 
@@ -22,16 +22,14 @@ struct AttemptFacts {
     bool streaming = false;
     bool dry_run = false;
     std::string congestion{};
-    std::vector<transfer::FailedFile> missing{};     ///< sources that were asked for and are not there
+    std::vector<transfer::FailedFile> missing{};     ///< sources that are not there, as others than the transfer say
     std::function<DialContext()> context = nullptr;  ///< asked when there is an error to explain
 };
 
 /// Counts what the connections before it came to.
 [[nodiscard]] FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observers,
-                                         const AttemptWaiter& waiter, const DialHandler& dial,
-                                         const transfer::Job& job);
+                                         const AttemptWaiter& waiter, const transfer::Transfer& transfer);
 /// Of an attempt that came to no transfer.
-[[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error,
-                                Attempt::End end);
+[[nodiscard]] Attempt not_begun(const CommonOptions& options, const TransferObservers& observers, const Error& error);
 
 }  // namespace udtx::apps

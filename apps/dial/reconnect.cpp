@@ -92,10 +92,10 @@ class Course {
 
 }  // namespace
 
-Attempt::End end_of(const AttemptWaiter& waiter, const DialHandler& dial) {
-    if (waiter.given_up()) return Attempt::End::final;
-    if (!dial.connected()) return Attempt::End::unreachable;
-    return dial.lost() ? Attempt::End::lost : Attempt::End::final;
+Attempt::End end_of(const transfer::Transfer& transfer) {
+    if (transfer.cancelled()) return Attempt::End::final;
+    if (!transfer.connected_for()) return Attempt::End::unreachable;
+    return transfer.lost() ? Attempt::End::lost : Attempt::End::final;
 }
 
 Attempt::End end_of(const Error& error) {

@@ -10,13 +10,12 @@
 
 #include "common/log.hpp"
 #include "common/signals.hpp"
-#include "dial/attempt_waiter.hpp"
-#include "dial/dial_handler.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "udtx/config.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 
@@ -33,7 +32,7 @@ struct Attempt {
 };
 
 /// Of a connection that is over.
-[[nodiscard]] Attempt::End end_of(const AttemptWaiter& waiter, const DialHandler& dial);
+[[nodiscard]] Attempt::End end_of(const transfer::Transfer& transfer);
 /// Of an attempt that came to no connection: names and ssh go over the same lines.
 [[nodiscard]] Attempt::End end_of(const Error& error);
 

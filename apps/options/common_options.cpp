@@ -211,6 +211,10 @@ TransportConfig CommonOptions::transport() const {
     return config;
 }
 
+transfer::LinkOptions CommonOptions::link(TransportConfig config) const {
+    return {.transport = std::move(config), .threads = threads, .patience = timeout};
+}
+
 io::Driver::Options CommonOptions::driver() const {
     io::Driver::Options options;
     options.streams = threads;

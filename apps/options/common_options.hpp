@@ -18,6 +18,7 @@
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/time.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace CLI {
 class App;
@@ -71,6 +72,7 @@ struct CommonOptions {
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
     [[nodiscard]] io::Driver::Options driver() const;
+    [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
     /// For a side that dials again: its patience is for more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
     /// What of it the other side is to be started with over ssh.

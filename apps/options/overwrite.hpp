@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {
 

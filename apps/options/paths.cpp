@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "common/usage.hpp"
-#include "io/path_plan.hpp"
-#include "udtx/interfaces.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -89,34 +87,20 @@ Result<void> PathOptions::check() {
         });
         if (twice)
             return usage("--path " + text + ": there is such a path already; each has another LOCAL or another REMOTE");
+        path->standby = failover() && !requests.empty();
         requests.push_back(std::move(*path));
     }
     if (failover() && requests.size() < 2) return usage("--multipath failover needs two --path at least");
     return {};
 }
 
-Result<std::vector<proto::PathAddresses>> PathOptions::plan(const std::vector<Address>& addresses, AddressChoice choice,
-                                                            bool again) const {
-    std::vector<proto::PathAddresses> plans;
-    if (requests.empty()) {
-        for (const Address& address : addresses) plans.push_back({.local = {}, .remote = address, .options = {}});
-        return plans;
-    }
-    const auto interfaces = list_interfaces();
-    if (!interfaces) return interfaces.error();
-    std::string away;
-    for (const PathRequest& path : requests) {
-        auto plan = io::plan_path(path, *interfaces, addresses, choice);
-        if (!plan) {
-            away = "--path " + plan.error().message;
-            if (!again) return Error{plan.error().code, std::move(away)};
-            continue;
-        }
-        plan->options.standby = failover() && !plans.empty();
-        plans.push_back(*plan);
-    }
-    if (plans.empty()) return Error{ErrorCode::network, std::move(away)};
-    return plans;
+Result<void> PathOptions::apply(transfer::DialOptions& dial, bool again) const {
+    dial.paths = requests;
+    dial.skip_absent_paths = again;
+    if (requests.empty() || again) return {};
+    const auto checked = check_paths(requests, dial.addresses, dial.choice);
+    if (!checked) return Error{checked.error().code, "--path " + checked.error().message};
+    return {};
 }
 
 std::string PathOptions::targets(const Url& url) const {

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "common/url.hpp"
-#include "udtx/address.hpp"
-#include "udtx/core/path.hpp"
 #include "udtx/path.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace CLI {
 class App;
@@ -35,10 +33,9 @@ struct PathOptions {
     Result<void> check();
     /// One path carries all while it works.
     [[nodiscard]] bool failover() const { return multipath_text == "failover"; }
-    /// What to dial: the paths that were asked for, or else the other side's addresses. `again`: all were there once.
-    /// One that is away now is left out; if all are, that is network, which may pass.
-    [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan(const std::vector<Address>& addresses,
-                                                                 AddressChoice choice, bool again = false) const;
+    /// Puts them into `dial`, whose addresses are those of the peer. `again`: all were there once, and one that is away
+    /// now is left out.
+    [[nodiscard]] Result<void> apply(transfer::DialOptions& dial, bool again = false) const;
     /// For messages: the hosts and ports that are dialled for `url`, "big.example:7011/udp".
     [[nodiscard]] std::string targets(const Url& url) const;
 };

@@ -241,17 +241,10 @@ std::vector<std::string> RecvCommand::for_sender() const {
     return words;
 }
 
-transfer::PullWish RecvCommand::wish() const {
-    transfer::PullWish wish;
-    wish.stream = to_stdout;
-    transfer::SendJobOptions& what = wish.what;
-    what.preserve = common.preserve;
-    what.hash = common.checksum == "sha256" ? transfer::HashAlgorithm::sha256 : transfer::HashAlgorithm::xxh3_128;
-    tree.fill(what);
+transfer::Selection RecvCommand::selection() const {
+    transfer::Selection what = tree.selection(common);
     what.sources = server ? server_paths : std::vector<std::string>{"."};
-    // A list of names counts from what the source holds.
-    if (tree.names && !what.sources.front().ends_with('/')) what.sources.front() += '/';
-    return wish;
+    return what;
 }
 
 void define_options(CLI::App& app, RecvCommand& command) {

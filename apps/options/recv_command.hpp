@@ -14,8 +14,8 @@
 #include "options/ssh_options.hpp"
 #include "options/tree_options.hpp"
 #include "sandbox/sandbox.hpp"
-#include "transfer/job/pull_request.hpp"
 #include "udtx/resolve.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace CLI {
 class App;
@@ -57,7 +57,7 @@ struct RecvCommand {
     /// Over ssh: the flags of a pull that are for the sender.
     [[nodiscard]] std::vector<std::string> for_sender() const;
     /// What is asked for. Over ssh the sources are told in another way.
-    [[nodiscard]] transfer::PullWish wish() const;
+    [[nodiscard]] transfer::Selection selection() const;
 };
 
 /// The flags and arguments, bound to `command`.

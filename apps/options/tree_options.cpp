@@ -118,21 +118,25 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
     return read_names();
 }
 
-void TreeOptions::fill(transfer::SendJobOptions& options) const {
-    options.rules = rules;
-    options.hard_links = hard_links;
-    options.names = names;
-    options.into_named = recursive;
-    if (safe_links) options.links = transfer::LinkChoice::safe;
-    if (no_links) options.links = transfer::LinkChoice::skip;
-    options.owner = owner;
-    options.set_id = set_id;
-    options.attributes = attributes;
-    options.sparse = sparse;
-    options.by_digest = by_digest;
-    options.dry_run = dry_run;
-    options.erase = erase;
-    options.overwrite = overwrite;
+transfer::Selection TreeOptions::selection(const CommonOptions& common) const {
+    transfer::Selection what;
+    what.preserve = common.preserve;
+    if (common.checksum == "sha256") what.hash = transfer::HashAlgorithm::sha256;
+    what.rules = rules;
+    what.hard_links = hard_links;
+    what.names = names;
+    what.into_named = recursive;
+    if (safe_links) what.links = transfer::LinkChoice::safe;
+    if (no_links) what.links = transfer::LinkChoice::skip;
+    what.owner = owner;
+    what.set_id = set_id;
+    what.attributes = attributes;
+    what.sparse = sparse;
+    what.by_digest = by_digest;
+    what.dry_run = dry_run;
+    what.erase = erase;
+    what.overwrite = overwrite;
+    return what;
 }
 
 }  // namespace udtx::apps

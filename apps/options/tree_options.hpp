@@ -7,8 +7,8 @@
 
 #include "common/origins.hpp"
 #include "options/common_options.hpp"
-#include "transfer/job/send_job.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace CLI {
 class App;
@@ -52,7 +52,8 @@ struct TreeOptions {
     Result<void> check(const CLI::App& app, bool streaming, std::size_t sources);
     /// The first of the flags that choose or compare which was typed, and not set by a file.
     [[nodiscard]] static std::optional<std::string> typed(const CLI::App& app, const Origins& origins);
-    void fill(transfer::SendJobOptions& options) const;
+    /// Beside the sources.
+    [[nodiscard]] transfer::Selection selection(const CommonOptions& common) const;
 
   private:
     Result<void> collect_rules(const CLI::App& app);

@@ -1,20 +1,14 @@
 #include "receive/bootstrap.hpp"
 
-#include <unistd.h>
-
-#include <atomic>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/landing.hpp"
-#include "common/transport.hpp"
-#include "dial/attempt_waiter.hpp"
 #include "options/recv_command.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "ssh/one_transfer.hpp"
-#include "transfer/job/receive_job.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -52,14 +46,10 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     return assignment;
 }
 
-Result<std::unique_ptr<Transport>> open_transport(const Credentials& credentials, const CommonOptions& options,
-                                                  std::unique_ptr<io::DatagramSocket> socket) {
+TransportConfig config_of(const CommonOptions& options) {
     TransportConfig config = options.transport();
     config.max_receive_rate = std::exchange(config.max_rate, Rate::infinite());
-    auto transport = Transport::make(credentials, config, options.driver());
-    if (!transport) return transport;
-    if (const auto opened = (*transport)->driver().open(std::move(socket)); !opened) return opened.error();
-    return transport;
+    return config;
 }
 
 }  // namespace
@@ -69,40 +59,27 @@ ExitCode receive_by_bootstrap(const std::vector<std::string>& arguments) {
     BootstrapChannel channel(signals);
     auto socket = channel.open(arguments);
     if (!socket) return channel.refuse(socket.error());
-    Transport::prepare();
+    transfer::prepare();
     const auto request = channel.await();
     if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
     const CommonOptions& options = assignment->command.common;
-    auto transport = open_transport(request->credentials, options, std::move(*socket));
-    if (!transport) return channel.refuse(transport.error());
-
-    transfer::ReceiveJobOptions what;
-    what.directory = assignment->landing.directory;
-    what.rename = assignment->landing.rename;
-    what.dry_run = assignment->dry_run;
-    what.resume = !options.no_resume;
-    what.allow_erase = true;   // whoever came over ssh could delete by ssh ...
-    what.allow_set_id = true;  // ... and set any mode
-    std::atomic<bool> done{false};
-    auto job = transfer::ReceiveJob::create(std::move(what), [&done, &signals] {
-        done = true;
-        signals.wake();
-    });
-    if (!job) return channel.refuse(job.error());
-    const auto transfer =
-        std::make_shared<OneTransfer>((*transport)->driver(), **job, DataEnd::receiver, done, signals);
-    transfer->listen();
+    const transfer::LandingOptions what{
+        .directory = assignment->landing.directory,
+        .rename = assignment->landing.rename,
+        .resume = !options.no_resume,
+        .dry_run = assignment->dry_run,
+        .allow_erase = true,   // whoever came over ssh could delete by ssh ...
+        .allow_set_id = true,  // ... and set any mode
+    };
+    auto transfer =
+        transfer::await_sender(await_request(*request, std::move(*socket), options, config_of(options)), what);
+    if (!transfer) return channel.refuse(transfer.error());
     BootstrapFields answer;
     if (assignment->fresh) answer.add("fresh", "1");
     channel.answer(answer);
-    (*transport)->start();
-    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience), assignment->card);
-    const ExitCode code = transfer->code();
-    if (wound_up) (*transport)->stop(kDrainAtMost);
-    if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
-    return code;
+    return OneTransfer(*transfer, DataEnd::receiver, channel, signals).serve(assignment->card);
 }
 
 }  // namespace udtx::apps

@@ -7,7 +7,7 @@
 #include "common/units.hpp"
 #include "observe/output.hpp"
 #include "options/subcommands.hpp"
-#include "transfer/resume/leftovers.hpp"
+#include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -27,14 +27,11 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     const auto parsed = parse_clean_command(std::move(arguments), command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    const auto base = transfer::ConfinedDir::open(command.names.front());
-    if (!base) return finish_early(log, exit_code_for(base.error().code), base.error().message, command.json);
-
     std::string lines;
     JsonWriter json;
     json.begin_object().key("removed").begin_array();
     const auto counts =
-        transfer::clean_leftovers(*base, {command.dry_run, static_cast<std::int64_t>(command.older_than)},
+        transfer::clean_leftovers(command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than)},
                                   {[&](const std::string& path, std::uint64_t /*bytes*/) {
                                        lines += escape_for_terminal(path) + "\n";
                                        json.string(path);
@@ -43,11 +40,12 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
                                        log.info("kept " + escape_for_terminal(path) + ": " + why);
                                    },
                                    [&](const std::string& /*path*/, const Error& error) { log.error(error.message); }});
-    const ExitCode code = counts.failed == 0 ? ExitCode::ok : ExitCode::file_io;
-    log.info(summary(command, counts));
+    if (!counts) return finish_early(log, exit_code_for(counts.error().code), counts.error().message, command.json);
+    const ExitCode code = counts->failed == 0 ? ExitCode::ok : ExitCode::file_io;
+    log.info(summary(command, *counts));
     if (!command.json) return print_output(log, lines, code);
     json.end_array().key("exit_code").number(static_cast<int>(code)).key("dry_run").boolean(command.dry_run);
-    json.key("bytes").number(counts.bytes).key("kept").number(counts.kept).key("failed").number(counts.failed);
+    json.key("bytes").number(counts->bytes).key("kept").number(counts->kept).key("failed").number(counts->failed);
     json.end_object();
     return print_output(log, json.text() + "\n", code);
 }

@@ -2,31 +2,22 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "common/descriptors.hpp"
-#include "common/transport.hpp"
 #include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/attempt_waiter.hpp"
-#include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "observe/final_report.hpp"
-#include "observe/receipt.hpp"
 #include "receive/pull_route.hpp"
-#include "transfer/job/receive_job.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {
-
-/// So long our own disk has to take what is complete and to lose what is not.
-constexpr Duration kWindUpWithin = std::chrono::seconds(5);
-/// Over ssh, for our confirmation to leave.
-constexpr Duration kLeaveWithin = std::chrono::milliseconds(10);
 
 /// Of a run, over all its connections.
 struct Fetching {
@@ -35,17 +26,31 @@ struct Fetching {
     LeaveReceiver leave;
 };
 
+/// Sources that are not there, as the sender said over ssh; one that cannot be heard has said nothing.
+std::vector<transfer::FailedFile> missing_over_ssh(const PullRoute& route) {
+    std::vector<transfer::FailedFile> files;
+    if (!route.remote) return files;
+    const auto answer = route.remote->await_answer();
+    if (!answer || !answer->has_value()) return files;
+    const std::vector<std::string> missing = (*answer)->all("missing");
+    const std::vector<std::string> reasons = (*answer)->all("reason");
+    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) {
+        files.push_back({missing[i], ErrorCode::file_io, "sender: " + reasons[i]});
+    }
+    return files;
+}
+
 FinalReport make_report(const Fetching& fetching, const PullRoute& route, const AttemptWaiter& waiter,
-                        const DialHandler& dial, const transfer::Job& job) {
+                        const transfer::Transfer& transfer) {
     const RecvCommand& command = fetching.run.command;
     AttemptFacts facts{command.common, DataEnd::receiver};
     facts.streaming = command.to_stdout;
     facts.dry_run = command.tree.dry_run;
     facts.congestion = command.common.congestion;
-    facts.missing = route.missing->all();
-    facts.context = [&] { return context_of(command, route, dial); };
-    const bool spared = command.tree.erase && !facts.missing.empty();
-    FinalReport report = attempt_report(std::move(facts), *fetching.observers, waiter, dial, job);
+    if (waiter.ended() && !transfer.cancelled()) facts.missing = missing_over_ssh(route);
+    facts.context = [&] { return context_of(command, route, transfer.connected_for().has_value()); };
+    const bool spared = command.tree.erase && (!facts.missing.empty() || transfer.outcome().missing > 0);
+    FinalReport report = attempt_report(std::move(facts), *fetching.observers, waiter, transfer);
     if (spared) {
         report.outcome.warnings.emplace_back("--delete: nothing is deleted, since not all sources can be read");
     }
@@ -92,99 +97,75 @@ TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
     return config;
 }
 
-/// Takes what the sender said over ssh of the sources.
-Result<void> take_answer(const PullRoute& route) {
-    if (!route.remote) return {};
-    const auto answer = route.remote->await_answer();
-    if (!answer) return answer.error();
-    if (!answer->has_value()) return {};
-    const std::vector<std::string> missing = (*answer)->all("missing");
-    const std::vector<std::string> reasons = (*answer)->all("reason");
-    for (std::size_t i = 0; i < missing.size() && i < reasons.size(); ++i) route.missing->add(missing[i], reasons[i]);
-    return {};
-}
-
 bool gone(const PullRoute& route) { return route.remote && route.remote->gone(); }
 
-/// Takes the answer of the sender over ssh. Why it does not serve us, if that is why there is no connection.
-std::optional<Error> take_refusal(const PullRoute& route, const DialHandler& dial, const AttemptWaiter& waiter) {
-    if (waiter.given_up()) return std::nullopt;
-    const auto answered = take_answer(route);
-    if (dial.connected()) return std::nullopt;
-    if (!answered) return answered.error();
+/// Why the sender over ssh does not serve us, if that is why there is no connection.
+std::optional<Error> refusal(const PullRoute& route, const transfer::Transfer& transfer) {
+    if (!route.remote || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
+    const auto answer = route.remote->await_answer();
+    if (!answer) return answer.error();
     return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
 }
 
-Duration time_to_leave(const PullRoute& route, const transfer::ReceiveJob& job) {
-    return route.remote && job.result().status.ok() ? kLeaveWithin : kDrainAtMost;
+Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
+    const RecvCommand& command = fetching.run.command;
+    transfer::ReceiveRequest request{.credentials = route.credentials,
+                                     .options = receive_options(fetching.run, route)};
+    request.dial.link = command.common.link(config_of(command, route));
+    request.dial.addresses = route.addresses;
+    request.dial.choice = command.common.addresses;
+    request.events.log = fetching.run.log.sink();
+    if (const auto applied = command.paths.apply(request.dial, route.left.has_value()); !applied) {
+        return applied.error();
+    }
+    auto receipt = open_receipt(command.common);
+    if (!receipt) return receipt.error();
+    request.options.receipt = std::move(*receipt);
+    return request;
 }
 
 /// One connection's worth of a transfer.
 Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     const RecvRun& run = fetching.run;
-    const RecvCommand& command = run.command;
+    const CommonOptions& options = run.command.common;
     TransferObservers& observers = *fetching.observers;
-    const auto final_end = [&](const Error& error) {
-        return not_begun(command.common, observers, error, Attempt::End::final);
-    };
-    auto options = where_to(run, route);
-    if (!options) return final_end(options.error());
-    auto ways = route.ways;
-    auto transport = Transport::make_open(route.credentials, config_of(command, route), command.common.driver(), ways);
-    if (!transport) return final_end(transport.error());
-    io::Driver& driver = (*transport)->driver();
-    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.info(advice);
+    auto request = request_to(fetching, route);
+    if (!request) return not_begun(options, observers, request.error());
+    const auto receipt = request->options.receipt;
+    auto transfer = transfer::start_receive(std::move(*request));
+    if (!transfer) return not_begun(options, observers, transfer.error());
+    if (const std::string advice = transfer->buffer_advice(); !advice.empty()) run.log.info(advice);
 
-    const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return final_end(receipt.error());
-    options->receipt = receipt->get();
-    const auto leave = [&](FinalReport report) {
-        if (*receipt) (*receipt)->discard();
-        observers.finish(report);
-        fetching.observers.reset();  // the process may end in there: the control socket is to go before
-        fetching.leave(run, report);
-    };
-    std::atomic<bool> done{false};
-    auto job = transfer::ReceiveJob::create(std::move(*options), [&done, &run] {
-        done = true;
-        run.signals.wake();
-    });
-    if (!job) return final_end(job.error());
-    const bool several = command.server && !command.paths.requests.empty();
-    const auto dial = std::make_shared<DialHandler>(driver, std::move(ways), several, **job, run.log);
-    dial->dial();
     AttemptWaiter waiter(
-        {.options = command.common,
-         .signals = run.signals,
+        {.signals = run.signals,
          .end = DataEnd::receiver,
-         .streaming = command.to_stdout,
-         .wind_up_within = kWindUpWithin,
          .observers = observers,
-         .transport = **transport,
          .log = run.log,
-         .writing = [&job] { return (*job)->written_for(); },
          .hopeless =
-             [&] { return route.remote && (!route.remote->answer().ok() || gone(route)) && !dial->connected(); },
+             [&] { return route.remote && (!route.remote->answer() || gone(route)) && !transfer->connected_for(); },
          .far_end_gone = [&] { return gone(route); }},
-        *dial, **job, done);
-    return run_attempt({.options = command.common,
+        *transfer);
+    return run_attempt({.options = options,
                         .observers = observers,
-                        .transport = **transport,
-                        .dial = *dial,
+                        .transfer = *transfer,
                         .waiter = waiter,
-                        .receipt = receipt->get(),
-                        .open_kept = [&](const std::string& path) { return (*job)->open_delivered(path); },
-                        .report = [&] { return make_report(fetching, route, waiter, *dial, **job); },
-                        .refusal = [&] { return take_refusal(route, *dial, waiter); },
-                        .drain = [&] { return time_to_leave(route, **job); },
-                        .leave = leave});
+                        .report = [&] { return make_report(fetching, route, waiter, *transfer); },
+                        .refusal = [&] { return refusal(route, *transfer); },
+                        .leave =
+                            [&](FinalReport report) {
+                                if (receipt) receipt->discard();
+                                observers.finish(report);
+                                // The process may end in there: the control socket is to go before.
+                                fetching.observers.reset();
+                                fetching.leave(run, report);
+                            }});
 }
 
 Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {
     const bool again = left.has_value();
-    auto route = make_while_observed(*fetching.observers, again, [&] { return find_route(fetching.run, again); });
+    auto route = make_while_observed(*fetching.observers, again, [&] { return find_route(fetching.run); });
     if (!route)
-        return not_begun(fetching.run.command.common, *fetching.observers, route.error(), end_of(route.error()));
+        return not_begun(fetching.run.command.common, *fetching.observers, route.error());
     route->left = left;
     return fetch_over(fetching, *route);
 }

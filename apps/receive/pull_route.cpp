@@ -1,9 +1,9 @@
 #include "receive/pull_route.hpp"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -11,7 +11,6 @@
 #include "dial/dial_url.hpp"
 #include "dial/reconnect.hpp"
 #include "observe/plan_listing.hpp"
-#include "transfer/job/pull_request.hpp"
 #include "udtx/transfer/resume.hpp"
 
 namespace udtx::apps {
@@ -24,13 +23,10 @@ std::string identity_of(const RecvCommand& command) {
 }
 
 Result<void> add_selection(const RecvCommand& command, BootstrapFields& request) {
-    const auto messages = transfer::messages_of(command.wish());
-    if (!messages) return messages.error();
+    auto blocks = transfer::pack(command.selection());
+    if (!blocks) return blocks.error();
     // One field each: a line may be long, but not without end.
-    for (const transfer::Message& message : *messages) {
-        const std::vector<std::byte> bytes = transfer::bytes_of({message});
-        request.add("selection", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-    }
+    for (std::string& block : *blocks) request.add("selection", std::move(block));
     return {};
 }
 
@@ -72,97 +68,50 @@ Result<PullRoute> route_by_ssh(const RecvRun& run) {
     const std::string& host = command.sources.front().host;
     if (const std::string advice = (*remote)->reply().get("advice"); !advice.empty())
         run.log.detail(host + ": " + advice);
-    PullRoute route{(*remote)->credentials(), {}, host, std::move(*remote)};
-    for (const Address& address : route.remote->addresses()) {
-        route.ways.push_back({.local = {}, .remote = address, .options = {}});
-    }
-    return route;
+    return PullRoute{(*remote)->credentials(), (*remote)->addresses(), host, std::move(*remote)};
 }
 
-Result<PullRoute> route_by_url(const RecvCommand& command, bool again) {
+Result<PullRoute> route_by_url(const RecvCommand& command) {
     auto credentials = dialling_credentials(command.common, command.pin);
     if (!credentials) return credentials.error();
-    const auto addresses = addresses_of(*command.server, command.common.addresses);
+    auto addresses = addresses_of(*command.server, command.common.addresses);
     if (!addresses) return addresses.error();
-    auto ways = command.paths.plan(*addresses, command.common.addresses, again);
-    if (!ways) return ways.error();
-    return PullRoute{std::move(*credentials), std::move(*ways), authority(*command.server), nullptr};
-}
-
-Result<transfer::LandingPlace> place_for(const RecvCommand& command, SourceShape shape, std::uint64_t transfer) {
-    if (command.to_stdout) return transfer::LandingPlace{};
-    return find_landing(command.destination, shape, transfer, command.tree.dry_run);
-}
-
-Result<transfer::PullOrder> order_of(const RecvCommand& command, std::shared_ptr<MissingSources> missing) {
-    const std::uint64_t transfer = number_of(command);
-    transfer::PullWish wish = command.wish();
-    wish.what.transfer = transfer;
-    Result<std::vector<transfer::Message>> request = std::vector<transfer::Message>();
-    auto how = transfer::AskedFor::Sources::names;
-    if (command.server) {
-        request = transfer::messages_of(wish);
-    } else {
-        // The sender has been asked when it was started.
-        how = transfer::AskedFor::Sources::patterns;
-        wish.what.sources.clear();
-        for (const SshTarget& target : command.sources) wish.what.sources.push_back(target.path);
-    }
-    if (!request) return request.error();
-    return transfer::PullOrder{std::move(*request), transfer::AskedFor(std::move(wish), how),
-                               [&command, transfer, missing = std::move(missing)](const transfer::message::Sources& m) {
-                                   for (const auto& file : m.missing) missing->add(file.path, file.reason);
-                                   return place_for(command, m.shape, transfer);
-                               }};
+    return PullRoute{std::move(*credentials), std::move(*addresses), authority(*command.server), nullptr};
 }
 
 }  // namespace
 
-void MissingSources::add(std::string path, const std::string& reason) {
-    const std::lock_guard lock(mutex_);
-    // Over ssh it is said there as well.
-    if (std::ranges::any_of(files_, [&](const transfer::FailedFile& file) { return file.path == path; })) return;
-    files_.push_back({std::move(path), ErrorCode::file_io, "sender: " + reason});
-}
-
-std::vector<transfer::FailedFile> MissingSources::all() const {
-    const std::lock_guard lock(mutex_);
-    return files_;
-}
-
 bool resumable(const RecvCommand& command) { return !command.common.no_resume && !command.to_stdout; }
 
-Result<PullRoute> find_route(const RecvRun& run, bool again) {
-    return run.command.server ? route_by_url(run.command, again) : route_by_ssh(run);
+Result<PullRoute> find_route(const RecvRun& run) {
+    return run.command.server ? route_by_url(run.command) : route_by_ssh(run);
 }
 
-Result<transfer::ReceiveJobOptions> where_to(const RecvRun& run, const PullRoute& route) {
+transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& route) {
     const RecvCommand& command = run.command;
-    transfer::ReceiveJobOptions options;
-    options.role = Role::client;
+    transfer::ReceiveOptions options;
+    options.what = command.selection();
+    if (!command.server) {
+        options.what.sources.clear();
+        for (const SshTarget& target : command.sources) options.what.sources.push_back(target.path);
+    }
+    options.destination = command.destination;
+    if (command.to_stdout) options.stream_fd = STDOUT_FILENO;
     options.resume = !command.common.no_resume;
-    options.overwrite = command.tree.overwrite;
-    options.to_stream = command.to_stdout;
-    options.allow_erase = command.tree.erase;
-    options.allow_set_id = command.tree.set_id;
-    options.dry_run = command.tree.dry_run;
+    options.transfer = number_of(command);
+    options.sender_started = route.remote != nullptr;
     options.planned = plan_listing(run.log, listing_of(command.tree, command.common, true));
-    // The user is here, and ssh has its own way to end the other side.
-    options.confirms_last = route.remote != nullptr;
-    auto order = order_of(command, route.missing);
-    if (!order) return order.error();
-    options.pull = std::move(*order);
     return options;
 }
 
-DialContext context_of(const RecvCommand& command, const PullRoute& route, const DialHandler& dial) {
+DialContext context_of(const RecvCommand& command, const PullRoute& route, bool connected) {
     TransportConfig config = command.common.transport();
     dial_within(config, route.left);
-    if (route.remote) return context_over_ssh(*route.remote, route.peer, dial.connected(), config);
+    if (route.remote) return context_over_ssh(*route.remote, route.peer, connected, config);
     DialContext context;
     context.url = *command.server;
     context.targets = command.paths.targets(*command.server);
-    context.connected = dial.connected();
+    context.connected = connected;
     context.identity = !command.pin.empty();
     context.patience = config.handshake_timeout;
     return context;

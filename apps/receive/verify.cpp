@@ -9,18 +9,10 @@
 #include "common/units.hpp"
 #include "observe/output.hpp"
 #include "options/subcommands.hpp"
-#include "transfer/receipt/receipt_check.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
 namespace {
-
-Result<transfer::Receipt> load(const std::string& path) {
-    const auto text = read_file(path);
-    if (!text) return text.error();
-    auto receipt = transfer::parse_receipt(*text);
-    if (!receipt) return Error{receipt.error().code, path + ": " + receipt.error().message};
-    return receipt;
-}
 
 Result<void> write_list(const std::string& path, const std::string& names) {
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -49,18 +41,22 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
     const auto parsed = parse_verify_command(std::move(arguments), command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, command.json);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
-    const auto receipt = load(command.receipt);
+    const auto receipt = read_file(command.receipt);
     if (!receipt) {
         return finish_early(log, exit_code_for(receipt.error().code), receipt.error().message, command.json);
     }
-    const auto base = transfer::ConfinedDir::open(command.directory);
-    if (!base) return finish_early(log, exit_code_for(base.error().code), base.error().message, command.json);
-
     std::vector<std::string> lines;
     std::string different;
-    const auto counts = transfer::check_receipt(*receipt, *base,
-                                                {[&](const std::string& line) { lines.push_back(line); },
-                                                 [&](const std::string& path) { (different += path) += '\0'; }});
+    const auto checked = transfer::check_receipt(*receipt, command.directory,
+                                                 {[&](const std::string& line) { lines.push_back(line); },
+                                                  [&](const std::string& path) { (different += path) += '\0'; }});
+    if (!checked) {
+        const Error& error = checked.error();
+        const bool damaged = error.code == ErrorCode::integrity;
+        return finish_early(log, exit_code_for(error.code), (damaged ? command.receipt + ": " : "") + error.message,
+                            command.json);
+    }
+    const transfer::CheckCounts& counts = *checked;
     const ExitCode code = code_of(counts);
     if (code == ExitCode::ok) {
         log.info(summary(counts));

@@ -5,40 +5,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <memory>
-#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "common/landing.hpp"
-#include "common/transport.hpp"
-#include "dial/attempt_waiter.hpp"
 #include "options/send_command.hpp"
 #include "send/send_options.hpp"
 #include "send/sources.hpp"
 #include "ssh/bootstrap_channel.hpp"
 #include "ssh/one_transfer.hpp"
-#include "transfer/job/pull_request.hpp"
-#include "transfer/job/send_job.hpp"
 #include "udtx/descriptor.hpp"
-#include "udtx/transfer/resume.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {
-
-/// That one message of the transfer takes; ssh is told of all.
-constexpr std::size_t kMostMissing = 16;
 
 struct Assignment {
     SendCommand command;
     CheckedSources sources;
     SourceShape shape = SourceShape::several;
     UniqueFd stream;  ///< of the one file that goes to standard output there
-    transfer::SendJobOptions what;
+    transfer::SendOptions what;
 };
 
 /// A name that exists stands for itself, others are patterns as in a shell.
@@ -66,7 +56,7 @@ Result<void> open_stream(Assignment& assignment) {
         return Error{ErrorCode::file_io, usable.front() + ": " + std::generic_category().message(errno)};
     }
     assignment.shape = SourceShape::stream;
-    assignment.what.sources = {"-"};
+    assignment.what.what.sources = {"-"};
     assignment.what.destination = "stream";
     assignment.what.stream_fd = assignment.stream.get();
     return {};
@@ -74,20 +64,14 @@ Result<void> open_stream(Assignment& assignment) {
 
 /// What of a tree was asked for.
 Result<void> choose(const BootstrapFields& fields, Assignment& assignment) {
-    transfer::PullRequest selection;
-    for (const std::string& message : fields.all("selection")) {
-        const auto added = selection.add_all(std::as_bytes(std::span(message.data(), message.size())));
-        if (!added) return added;
+    auto selection = transfer::unpack_selection(fields.all("selection"));
+    if (!selection) return selection.error();
+    selection->sources = std::move(assignment.what.what.sources);
+    assignment.what.what = std::move(*selection);
+    if (!assignment.what.what.names) return {};
+    if (assignment.what.what.sources.size() != 1) {
+        return Error{ErrorCode::file_io, "a list of names takes one directory"};
     }
-    if (!selection.begun())
-        return Error{ErrorCode::protocol, "the request over ssh says not what of the sources to send"};
-    transfer::choose_as(selection.wish(), assignment.what);
-    if (!assignment.sources.failed.empty()) assignment.what.erase = false;
-    if (!assignment.what.names) return {};
-    // A list of names counts from what the source holds.
-    std::string& source = assignment.what.sources.front();
-    if (assignment.what.sources.size() != 1) return Error{ErrorCode::file_io, "a list of names takes one directory"};
-    if (!source.ends_with("/.")) source += "/.";
     assignment.shape = SourceShape::contents;
     return {};
 }
@@ -113,18 +97,13 @@ Result<Assignment> understand(const BootstrapRequest& request) {
     const bool all = assignment.sources.failed.empty() && request.fields.all("source").size() == 1;
     assignment.shape = all ? shape_of(assignment.sources.usable) : SourceShape::several;
     assignment.what = send_options(assignment.command, assignment.sources.usable, {});
-    assignment.what.role = Role::server;
     if (const auto chosen = choose(request.fields, assignment); !chosen) return chosen.error();
     if (!request.fields.get("stream").empty()) {
         if (const auto opened = open_stream(assignment); !opened) return opened.error();
     }
     assignment.what.transfer = request.fields.number("transfer").value_or(0);
+    assignment.what.resume = assignment.what.transfer != 0;
     assignment.what.fresh = !request.fields.get("fresh").empty();
-    assignment.what.found = transfer::message::Sources{assignment.shape, {}};
-    for (const transfer::FailedFile& file : assignment.sources.failed) {
-        if (assignment.what.found->missing.size() == kMostMissing) break;
-        assignment.what.found->missing.push_back({file.path, file.reason});
-    }
     return assignment;
 }
 
@@ -144,34 +123,20 @@ ExitCode send_by_bootstrap(const std::vector<std::string>& arguments) {
     BootstrapChannel channel(signals);
     auto socket = channel.open(arguments);
     if (!socket) return channel.refuse(socket.error());
-    Transport::prepare();
+    transfer::prepare();
     const auto request = channel.await();
     if (!request) return channel.refuse(request.error());
     const auto assignment = understand(*request);
     if (!assignment) return channel.refuse(assignment.error());
-    const CommonOptions& options = assignment->command.common;
-    auto transport = Transport::make(request->credentials, assignment->command.transport(), options.driver());
-    if (!transport) return channel.refuse(transport.error());
-    io::Driver& driver = (*transport)->driver();
-    if (const auto opened = driver.open(std::move(*socket)); !opened) return channel.refuse(opened.error());
-    std::atomic<bool> done{false};
-    auto job = transfer::SendJob::create(assignment->what, [&done, &signals] {
-        done = true;
-        signals.wake();
-    });
-    if (!job) return channel.refuse(job.error());
-    const auto transfer = std::make_shared<OneTransfer>(driver, **job, DataEnd::sender, done, signals);
-    transfer->listen();
+    auto transfer = transfer::await_receiver(
+        await_request(*request, std::move(*socket), assignment->command.common, assignment->command.transport()),
+        assignment->what, {assignment->shape, assignment->sources.failed});
+    if (!transfer) return channel.refuse(transfer.error());
     channel.answer(answer_for(*assignment));
-    (*transport)->start();
     TransferCard card{.program = "udtx-send", .role = "sender"};
     for (const std::string& source : assignment->sources.usable) card.sources.push_back(seen_from_elsewhere(source));
     card.destination = host_of_ssh_client();
-    const bool wound_up = transfer->serve(channel, options.timeout.value_or(kDefaultPatience), std::move(card));
-    const ExitCode code = transfer->code();
-    if (wound_up) (*transport)->stop(kDrainAtMost);
-    if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
-    return code;
+    return OneTransfer(*transfer, DataEnd::sender, channel, signals).serve(std::move(card));
 }
 
 }  // namespace udtx::apps

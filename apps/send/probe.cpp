@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,20 +11,17 @@
 #include "common/descriptors.hpp"
 #include "common/json_writer.hpp"
 #include "common/landing.hpp"
-#include "common/transport.hpp"
 #include "common/units.hpp"
-#include "dial/dial_handler.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/output.hpp"
 #include "observe/progress.hpp"
 #include "send/send_route.hpp"
-#include "transfer/job/probe_job.hpp"
 #include "udtx/monotonic_clock.hpp"
+#include "udtx/transfer/measure.hpp"
 
 namespace udtx::apps {
 namespace {
 
-constexpr Duration kProbeTime = std::chrono::seconds(4);
 constexpr Rate kGentle = Rate::bits_per_second(500e3);
 constexpr Rate kMostGentle = Rate::bits_per_second(5e6);  // a shaper lets pairs through faster than what follows
 constexpr double kGentleShare = 0.05;
@@ -77,34 +73,29 @@ class Carried {
 };
 
 /// A twentieth of the line, as packet pairs show it.
-void keep_gentle(DialHandler& dial, const ConnectionStats& stats) {
+void keep_gentle(transfer::Transfer& transfer, const ConnectionStats& stats) {
     Rate line;
     for (const PathStats& path : stats.paths) line = line + path.congestion.mtr;
-    dial.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
+    transfer.set_max_rate(std::clamp(line * kGentleShare, kGentle, kMostGentle));
 }
 
 /// While bytes are on their way: looks at the line, and ends on a signal.
-void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, const Transport& transport,
-                   DialHandler& dial, transfer::ProbeJob& job, TransferObservers& observers,
-                   const std::atomic<bool>& done, PathProbe& probe) {
+void observe_probe(const SendRun& run, const std::unique_ptr<RemoteEnd>& remote, transfer::Transfer& transfer,
+                   TransferObservers& observers, PathProbe& probe) {
     Carried carried;
     observers.begin_connection(monotonic_now());
-    while (!done && (dial.connected() || !refusal(remote))) {
-        if (remote && remote->gone()) dial.suspect_end();
-        if (run.signals.wait(SignalWaiter::kTurn)) {
-            dial.abort(ErrorCode::interrupted, "interrupted");
-            return;
-        }
-        const auto stats = dial.final_stats();
-        if (stats) carried.sample(dial.stats_at(), *stats);
-        if (stats && probe.gentle) keep_gentle(dial, *stats);
-        probe.reached = carried.rate();
-        dial.sample_stats();  // for the next time
-        job.tick();
-        observers.look(monotonic_now(), {.progress = job.progress(),
-                                         .stats = stats,
-                                         .protocol = transport.thread_time(),
-                                         .process = process_time()});
+    while (!transfer.done() && !transfer.stuck() && (transfer.connected_for() || !refusal(remote))) {
+        if (remote && remote->gone()) transfer.suspect_peer();
+        if (run.signals.wait(SignalWaiter::kTurn)) transfer.cancel(ErrorCode::interrupted, "interrupted");
+        const Instant now = monotonic_now();
+        const auto stats = transfer.stats();
+        if (stats) carried.sample(now - transfer.stats_age(), *stats);
+        if (stats && probe.gentle) keep_gentle(transfer, *stats);
+        if (!transfer.done()) probe.reached = carried.rate();
+        observers.look(now, {.progress = transfer.progress(),
+                             .stats = stats,
+                             .protocol = transfer.protocol_time(),
+                             .process = process_time()});
     }
 }
 
@@ -146,14 +137,25 @@ std::optional<Duration> clock_ahead(const SendRoute& route, const std::optional<
     return std::chrono::nanoseconds(static_cast<std::int64_t>(*told)) + on_its_way - here;
 }
 
+Result<transfer::Transfer> start(const SendRun& run, const SendRoute& route, bool gentle) {
+    const SendCommand& command = run.command;
+    transfer::MeasureRequest request{.credentials = route.credentials};
+    TransportConfig config = command.transport();
+    if (gentle) config.max_rate = kGentle;
+    request.dial.link = command.common.link(std::move(config));
+    request.dial.addresses = route.addresses;
+    request.dial.choice = command.common.addresses;
+    request.events.log = run.log.sink();
+    if (const auto applied = command.paths.apply(request.dial); !applied) return applied.error();
+    return transfer::start_measure(std::move(request));
+}
+
 }  // namespace
 
 PathProbe probe_path(const SendRun& run, ProbeLoad load) {
     const SendCommand& command = run.command;
     PathProbe probe;
     probe.gentle = load == ProbeLoad::gentle && command.common.rate.is_infinite();
-    TransportConfig config = command.transport();
-    if (probe.gentle) config.max_rate = kGentle;
     const auto fail = [&probe](const Error& error) {
         probe.error = error;
         return probe;
@@ -165,34 +167,21 @@ PathProbe probe_path(const SendRun& run, ProbeLoad load) {
         TransferObservers::start(command.common, run.log, {DataEnd::sender, peer},
                                  [](const std::string& line) { (void)write_all(STDOUT_FILENO, line + "\n"); });
     if (!observers) return fail(observers.error());
-    auto candidates = command.paths.plan(route->addresses, command.common.addresses);
-    if (!candidates) return fail(candidates.error());
-    auto transport = Transport::make_open(route->credentials, config, command.common.driver(), *candidates);
-    if (!transport) return fail(transport.error());
-    io::Driver& driver = (*transport)->driver();
-    probe.buffer_advice = driver.buffer_advice();
-
-    std::atomic<bool> done{false};
-    transfer::ProbeJob job(kProbeTime, [&done, &run] {
-        done = true;
-        run.signals.wake();
-    });
-    const auto dial =
-        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), job, run.log);
-    dial->dial();
-    (*transport)->start();
-    observe_probe(run, route->remote, **transport, *dial, job, **observers, done, probe);
-    dial->sample_stats();
-    (*transport)->stop(kDrainAtMost);
+    auto transfer = start(run, *route, probe.gentle);
+    if (!transfer) return fail(transfer.error());
+    transfer->when_done([&run] { run.signals.wake(); });
+    probe.buffer_advice = transfer->buffer_advice();
+    observe_probe(run, route->remote, *transfer, **observers, probe);
 
     const Observation seen = (*observers)->latest();
-    probe.stats = dial->final_stats();
-    probe.handshake = job.handshake_time();
+    const bool connected = transfer->connected_for().has_value();
+    probe.stats = transfer->stats();
+    probe.handshake = transfer->handshake_time();
     if (probe.handshake) probe.limits = seen.limits;
     if (probe.stats && !probe.stats->paths.empty()) probe.link = link_of(probe.stats->paths.front().local);
-    const auto status = job.result().status;
-    if (!status.ok()) probe.error = explained(command, *route, status.error(), dial->connected());
-    if (const auto why = refusal(route->remote); why && !dial->connected()) probe.error = why;
+    const auto status = transfer->outcome().status;
+    if (!status.ok()) probe.error = explained(command, *route, status.error(), connected);
+    if (const auto why = refusal(route->remote); why && !connected) probe.error = why;
     probe.heard = route->remote && route->remote->heard();
     probe.clock_ahead = clock_ahead(*route, probe.stats);
     return probe;

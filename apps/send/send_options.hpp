@@ -1,4 +1,4 @@
-// From the command line to what a SendJob is told.
+// From the command line to what a transfer is told.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "options/send_command.hpp"
-#include "transfer/job/send_job.hpp"
+#include "udtx/transfer/options.hpp"
 
 namespace udtx::apps {
 
@@ -15,7 +15,7 @@ namespace udtx::apps {
 [[nodiscard]] std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources,
                                       const std::string& where);
 /// The destination is `where`, for the receiver to judge.
-[[nodiscard]] transfer::SendJobOptions send_options(const SendCommand& command, std::vector<std::string> sources,
-                                                    const std::string& where);
+[[nodiscard]] transfer::SendOptions send_options(const SendCommand& command, std::vector<std::string> sources,
+                                                 const std::string& where);
 
 }  // namespace udtx::apps

@@ -3,35 +3,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "common/descriptors.hpp"
 #include "common/landing.hpp"
-#include "common/transport.hpp"
 #include "common/units.hpp"
 #include "dial/attempt_course.hpp"
 #include "dial/attempt_report.hpp"
 #include "dial/attempt_waiter.hpp"
-#include "dial/dial_handler.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
-#include "observe/receipt.hpp"
 #include "send/send_options.hpp"
 #include "send/send_route.hpp"
 #include "send/sources.hpp"
-#include "transfer/job/send_job.hpp"
 #include "udtx/monotonic_clock.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {
-
-/// So long the receiver has to tidy up and to say what it has: Ctrl-C ends the sender within 2 s, heard or not.
-constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
-/// After the confirmation only the receiver waits for something, our close: time for three copies of it.
-constexpr Duration kLeaveWithin = std::chrono::milliseconds(30);
 
 /// The destination as typed: what makes this command the same as another.
 std::string where_of(const SendCommand& command) {
@@ -39,8 +30,8 @@ std::string where_of(const SendCommand& command) {
     return remote ? remote->login() + ':' + remote->path : command.url.path;
 }
 
-transfer::SendJobOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
-    transfer::SendJobOptions options = send_options(command, sources, where_of(command));
+transfer::SendOptions what_to_send(const SendCommand& command, const std::vector<std::string>& sources) {
+    transfer::SendOptions options = send_options(command, sources, where_of(command));
     if (!command.remote) return options;
     // The receiver was started for that very place; a stream says how it is called there.
     const std::string& path = command.remote->path;
@@ -76,19 +67,19 @@ TransferCard card_of(const SendCommand& command) {
 }
 
 /// Takes what the far end over ssh has said by now. False: it will not serve us.
-bool listen_to(const SendRoute& route, transfer::SendJob& job) {
+bool listen_to(const SendRoute& route, transfer::Transfer& transfer) {
     if (!route.remote) return true;
     const auto answer = route.remote->answer();
     const bool fresh = answer && answer->has_value() && !(*answer)->get("fresh").empty();
-    if (fresh) job.presume_fresh();
+    if (fresh) transfer.presume_fresh();
     return answer.ok();
 }
 
 bool gone(const SendRoute& route) { return route.remote && route.remote->gone(); }
 
 /// Why the far end over ssh does not serve us, if that is why there is no connection.
-std::optional<Error> refusal(const SendRoute& route, const DialHandler& dial, const AttemptWaiter& waiter) {
-    if (!route.remote || dial.connected() || waiter.given_up()) return std::nullopt;
+std::optional<Error> refusal(const SendRoute& route, const transfer::Transfer& transfer) {
+    if (!route.remote || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
     const auto answer = route.remote->await_answer();
     if (!answer) return answer.error();
     return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
@@ -99,40 +90,52 @@ struct Sending {
     const SendRun& run;
     const CheckedSources& sources;
     std::unique_ptr<TransferObservers>& observers;
-    transfer::SentNames& sent;
+    const transfer::SentFiles& sent;
     LeaveSender leave;
 };
 
 FinalReport make_report(const Sending& sending, const SendRoute& route, const AttemptWaiter& waiter,
-                        const DialHandler& dial, const transfer::SendJob& job) {
+                        const transfer::Transfer& transfer) {
     const SendCommand& command = sending.run.command;
     AttemptFacts facts{command.common, DataEnd::sender};
     facts.streaming = command.streaming();
     facts.dry_run = command.tree.dry_run;
     facts.congestion = command.congestion_in_use();
     facts.missing = sending.sources.failed;
-    facts.context = [&] { return context_of(command, route, dial.connected()); };
-    return attempt_report(std::move(facts), *sending.observers, waiter, dial, job);
+    facts.context = [&] { return context_of(command, route, transfer.connected_for().has_value()); };
+    return attempt_report(std::move(facts), *sending.observers, waiter, transfer);
 }
 
-transfer::SendJobOptions what_to_send(const Sending& sending) {
+transfer::SendOptions what_to_send(const Sending& sending) {
     const SendRun& run = sending.run;
-    transfer::SendJobOptions options = what_to_send(run.command, sending.sources.usable);
+    transfer::SendOptions options = what_to_send(run.command, sending.sources.usable);
     options.planned = plan_listing(run.log, listing_of(run.command.tree, run.command.common, false));
-    if (options.erase && !sending.sources.failed.empty()) {
+    if (options.what.erase && !sending.sources.failed.empty()) {
         run.log.warn("--delete: nothing is deleted, since not all sources can be read");
-        options.erase = false;
+        options.what.erase = false;
     }
-    if (run.command.resumable() && !run.command.tree.dry_run) options.sent = &sending.sent;
+    if (run.command.resumable() && !run.command.tree.dry_run) options.sent = sending.sent;
     return options;
 }
 
-/// The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that would be refused.
-Rate first_cap(const Sending& sending, TransportConfig& config) {
-    const Rate cap = sending.observers->first_cap(monotonic_now());
-    if (cap != sending.run.command.common.rate) sending.run.log.info(describe_rate_cap(cap));
+Result<transfer::SendRequest> request_to(const Sending& sending, const SendRoute& route, Rate cap) {
+    const SendCommand& command = sending.run.command;
+    transfer::SendRequest request{.credentials = route.credentials, .options = what_to_send(sending)};
+    TransportConfig config = command.transport();
+    dial_within(config, route.left);
+    // The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that is refused.
     config.max_rate = std::max(cap, config.min_rate);
-    return cap;
+    request.dial.link = command.common.link(std::move(config));
+    request.dial.addresses = route.addresses;
+    request.dial.choice = command.common.addresses;
+    request.events.log = sending.run.log.sink();
+    if (const auto applied = command.paths.apply(request.dial, route.left.has_value()); !applied) {
+        return applied.error();
+    }
+    auto receipt = open_receipt(command.common);
+    if (!receipt) return receipt.error();
+    request.options.receipt = std::move(*receipt);
+    return request;
 }
 
 /// One connection's worth of a transfer.
@@ -140,62 +143,41 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     const SendRun& run = sending.run;
     const SendCommand& command = run.command;
     TransferObservers& observers = *sending.observers;
-    const auto final_end = [&](const Error& error) {
-        return not_begun(command.common, observers, error, Attempt::End::final);
-    };
-    TransportConfig config = command.transport();
-    dial_within(config, route.left);
-    const Rate cap = first_cap(sending, config);
-    auto candidates = command.paths.plan(route.addresses, command.common.addresses, route.left.has_value());
-    if (!candidates) return not_begun(command.common, observers, candidates.error(), end_of(candidates.error()));
-    auto transport = Transport::make_open(route.credentials, config, command.common.driver(), *candidates);
-    if (!transport) return final_end(transport.error());
-    io::Driver& driver = (*transport)->driver();
-    if (const std::string advice = driver.buffer_advice(); !advice.empty()) run.log.detail(advice);
+    const Rate cap = observers.first_cap(monotonic_now());
+    if (cap != command.common.rate) run.log.info(describe_rate_cap(cap));
+    auto request = request_to(sending, route, cap);
+    if (!request) return not_begun(command.common, observers, request.error());
+    const auto receipt = request->options.receipt;
+    auto transfer = transfer::start_send(std::move(*request));
+    if (!transfer) return not_begun(command.common, observers, transfer.error());
+    if (cap < command.common.min_rate) transfer->set_max_rate(cap);
+    if (const std::string advice = transfer->buffer_advice(); !advice.empty()) run.log.detail(advice);
 
-    const auto receipt = open_receipt(command.common.receipt_text);
-    if (!receipt) return final_end(receipt.error());
-    const auto leave = [&](FinalReport report) {
-        observers.finish(report);
-        // The process may end in there.
-        if (*receipt) (*receipt)->discard();
-        sending.observers.reset();
-        sending.leave(run, report);
-    };
-    std::atomic<bool> done{false};
-    transfer::SendJobOptions options = what_to_send(sending);
-    options.receipt = receipt->get();
-    auto job = transfer::SendJob::create(std::move(options), [&done, &run] {
-        done = true;
-        run.signals.wake();
-    });
-    if (!job) return final_end(job.error());
-    const auto dial =
-        std::make_shared<DialHandler>(driver, std::move(*candidates), !command.paths.requests.empty(), **job, run.log);
-    if (cap < config.max_rate) dial->set_max_rate(cap);
-    dial->dial();
-    AttemptWaiter waiter({.options = command.common,
-                          .signals = run.signals,
+    AttemptWaiter waiter({.signals = run.signals,
                           .end = DataEnd::sender,
-                          .streaming = command.streaming(),
-                          .wind_up_within = kAnswerWithin,
                           .observers = observers,
-                          .transport = **transport,
                           .log = run.log,
-                          .hopeless = [&] { return (!listen_to(route, **job) || gone(route)) && !dial->connected(); },
+                          .hopeless =
+                              [&] {
+                                  const bool refused = !listen_to(route, *transfer) || gone(route);
+                                  return refused && !transfer->connected_for();
+                              },
                           .far_end_gone = [&] { return gone(route); }},
-                         *dial, **job, done);
+                         *transfer);
     return run_attempt({.options = command.common,
                         .observers = observers,
-                        .transport = **transport,
-                        .dial = *dial,
+                        .transfer = *transfer,
                         .waiter = waiter,
-                        .receipt = receipt->get(),
-                        .open_kept = [&](const std::string& path) { return (*job)->open_source(path); },
-                        .report = [&] { return make_report(sending, route, waiter, *dial, **job); },
-                        .refusal = [&] { return refusal(route, *dial, waiter); },
-                        .drain = [&] { return (*job)->result().status.ok() ? kLeaveWithin : kDrainAtMost; },
-                        .leave = leave});
+                        .report = [&] { return make_report(sending, route, waiter, *transfer); },
+                        .refusal = [&] { return refusal(route, *transfer); },
+                        .leave =
+                            [&](FinalReport report) {
+                                observers.finish(report);
+                                // The process may end in there.
+                                if (receipt) receipt->discard();
+                                sending.observers.reset();
+                                sending.leave(run, report);
+                            }});
 }
 
 Attempt attempt(const Sending& sending, std::optional<Duration> left) {
@@ -204,7 +186,7 @@ Attempt attempt(const Sending& sending, std::optional<Duration> left) {
         return find_route(run,
                           run.command.remote ? request_for(run.command, sending.sources.usable) : BootstrapFields());
     });
-    if (!route) return not_begun(run.command.common, *sending.observers, route.error(), end_of(route.error()));
+    if (!route) return not_begun(run.command.common, *sending.observers, route.error());
     route->left = left;
     return send_over(sending, *route);
 }
@@ -243,7 +225,7 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
     const Duration patience = command.common.timeout.value_or(kDefaultPatience);
     auto observers = observe_push(run, patience);
     if (!observers) return never_began(command.common, observers.error());
-    transfer::SentNames sent;
+    const transfer::SentFiles sent;
     const Sending sending{run, sources, *observers, sent, leave};
     FinalReport report =
         keep_trying({patience, command.resumable(), command.remote.has_value(), run.log, run.signals, **observers},

@@ -6,16 +6,21 @@
 #include <cerrno>
 #include <optional>
 #include <system_error>
-
-#include "transfer/source/source_tree.hpp"
-
 namespace udtx::apps {
 namespace {
+
+/// Of what is no file, directory or link.
+const char* special_kind(mode_t mode) noexcept {
+    if (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)) return nullptr;
+    if (S_ISFIFO(mode)) return "FIFO";
+    if (S_ISSOCK(mode)) return "socket";
+    return "device";
+}
 
 std::optional<std::string> problem_with(const std::string& path) {
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0) return std::generic_category().message(errno);
-    if (const char* kind = transfer::special_kind(info.st_mode); kind != nullptr) {
+    if (const char* kind = special_kind(info.st_mode); kind != nullptr) {
         return std::string("it is a ") + kind + "; to send its data, make it the standard input of udtx-send -";
     }
     // A link is sent as a link: it need not lead anywhere.

@@ -32,13 +32,13 @@ Result<BootstrapRequest> understand(BootstrapFields fields) {
 }
 
 /// The first port that is free, on all addresses of the host. network: none is.
-Result<std::unique_ptr<io::DatagramSocket>> open_port(const BootstrapPort& wanted) {
-    Result<std::unique_ptr<io::DatagramSocket>> opened = Error{ErrorCode::network, "no port"};
+Result<BoundSocket> open_port(const BootstrapPort& wanted) {
+    Result<BoundSocket> opened = Error{ErrorCode::network, "no port"};
     for (unsigned port = wanted.ports.first; port <= wanted.ports.last; ++port) {
         const auto wildcards = resolve("", static_cast<std::uint16_t>(port), wanted.addresses);
         if (!wildcards) return wildcards.error();
         for (const Address& address : *wildcards) {
-            opened = io::open_socket(address, {});
+            opened = bind_udp(address);
             if (opened) return opened;
         }
     }
@@ -73,16 +73,16 @@ std::string host_of_ssh_client() {
     return host.substr(0, host.find_first_of(" %"));
 }
 
-Result<std::unique_ptr<io::DatagramSocket>> BootstrapChannel::open(const std::vector<std::string>& arguments) {
+Result<BoundSocket> BootstrapChannel::open(const std::vector<std::string>& arguments) {
     static_cast<void>(write_all(out_, own_greeting()));
     const auto wanted = parse_bootstrap_port(arguments);
     if (!wanted) return wanted.error();
     auto socket = open_port(*wanted);
     if (!socket) return socket;
     BootstrapFields fields;
-    fields.add("port", std::to_string((*socket)->local_address().port));
+    fields.add("port", std::to_string(socket->local.port));
     fields.add("address", address_of_ssh());
-    fields.add("advice", (*socket)->buffer_advice());
+    fields.add("advice", socket->buffer_advice);
     fields.add("clock", std::to_string(wall_clock_ns()));
     answer(fields);
     return socket;

@@ -1,15 +1,14 @@
 // The far end of docs/ssh.md: what a program that ssh started says and hears on its standard output and input.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/exit_codes.hpp"
 #include "common/signals.hpp"
-#include "io/udp_socket.hpp"
 #include "ssh/bootstrap_fields.hpp"
+#include "udtx/bound_socket.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
 
@@ -30,7 +29,7 @@ class BootstrapChannel {
 
     /// Greets and names a port. The other side dials it while its request is still on the way: what comes meanwhile
     /// waits in the socket. `arguments`: what came after --bootstrap.
-    Result<std::unique_ptr<io::DatagramSocket>> open(const std::vector<std::string>& arguments);
+    Result<BoundSocket> open(const std::vector<std::string>& arguments);
     /// Waits for what is asked for.
     Result<BootstrapRequest> await();
     void answer(const BootstrapFields& fields) const;

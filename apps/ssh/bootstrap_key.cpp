@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "common/process.hpp"
-#include "transfer/message/messages.hpp"
+#include "udtx/transfer/selection.hpp"
 
 namespace udtx::apps {
 

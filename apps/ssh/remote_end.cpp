@@ -9,12 +9,12 @@
 
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
-#include "common/transport.hpp"
 #include "ssh/bootstrap_key.hpp"
 #include "ssh/ssh_child.hpp"
 #include "ssh/ssh_command.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/system_rng.hpp"
+#include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -220,7 +220,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     // While ssh is on its way.
     const HostView host = view_of(copy);
     const auto resolved = resolve(host.name, 0, copy.addresses);
-    Transport::prepare();
+    transfer::prepare();
     auto reply = dialogue->await_port();
     if (!reply) return reply.error();
 

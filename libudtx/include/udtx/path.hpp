@@ -2,9 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "udtx/address.hpp"
+#include "udtx/export.hpp"
 #include "udtx/ids.hpp"
+#include "udtx/resolve.hpp"
+#include "udtx/result.hpp"
 #include "udtx/stats.hpp"
 
 namespace udtx {
@@ -18,6 +22,12 @@ struct PathRequest {
     double weight = 1.0;   ///< above 0, at most 10^6: share of the data with the scheduler `weighted`
     bool standby = false;  ///< carries stream bytes only while no other path is usable
 };
+
+/// Whether this host has all of `paths` to a peer that is reached by `peer`. invalid_argument: "LOCAL[,REMOTE]: what is
+/// wrong with it". Asks for names, and may block.
+[[nodiscard]] UDTX_EXPORT Result<void> check_paths(const std::vector<PathRequest>& paths,
+                                                   const std::vector<Address>& peer,
+                                                   AddressChoice choice = AddressChoice::any);
 
 /// A path other than the first one came, fell silent, came back or went; or the first one did beside others.
 struct PathEvent {

@@ -128,3 +128,17 @@ std::vector<proto::PathAddresses> other_ways(const PathStats& first, std::vector
 }
 
 }  // namespace udtx::io
+
+namespace udtx {
+
+Result<void> check_paths(const std::vector<PathRequest>& paths, const std::vector<Address>& peer,
+                         AddressChoice choice) {
+    const auto interfaces = list_interfaces();
+    if (!interfaces) return interfaces.error();
+    for (const PathRequest& path : paths) {
+        if (const auto way = io::plan_path(path, *interfaces, peer, choice); !way) return way.error();
+    }
+    return {};
+}
+
+}  // namespace udtx

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "io/address_convert.hpp"
+#include "udtx/bound_socket.hpp"
 
 namespace udtx::io {
 namespace {
@@ -199,3 +200,13 @@ Result<std::unique_ptr<DatagramSocket>> open_linux_socket(const Address&, const 
 #endif
 
 }  // namespace udtx::io
+
+namespace udtx {
+
+Result<BoundSocket> bind_udp(const Address& address) {
+    auto socket = io::make_bound_socket(address, {});
+    if (!socket) return socket.error();
+    return BoundSocket{std::move(socket->fd), socket->local, std::move(socket->buffer_advice)};
+}
+
+}  // namespace udtx

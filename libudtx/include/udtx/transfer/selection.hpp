@@ -15,6 +15,9 @@
 
 namespace udtx::transfer {
 
+/// Two ends understand each other's messages, and what pack() gives, where this is the same.
+inline constexpr std::uint64_t kTransferVersion = 8;
+
 /// Of pieces and files. xxh3_128 finds faults of memory and disk, and is fast; against an attacker the packets' AEAD
 /// stands. On the wire.
 enum class HashAlgorithm : std::uint8_t { xxh3_128 = 1, sha256 = 2 };

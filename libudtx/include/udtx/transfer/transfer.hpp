@@ -49,9 +49,10 @@ struct LinkOptions {
     TransportConfig transport{};
     /// Threads that packets pass through, 1 to 16 (docs/streams.md).
     std::size_t threads = 1;
-    /// Nothing moved for so long: the transfer ends with `timeout`. Zero: it may rest for ever, as a stream does in any
-    /// case. The handshake has a limit of its own (TransportConfig::handshake_timeout).
-    Duration patience = std::chrono::minutes(10);
+    /// A transfer in which nothing moves for so long ends with `timeout`. Zero: it may rest for ever. Without a value:
+    /// ten minutes, and for ever for a stream. The handshake has a limit of its own
+    /// (TransportConfig::handshake_timeout).
+    std::optional<Duration> patience{};
 };
 
 /// Whom to dial beside host and port.

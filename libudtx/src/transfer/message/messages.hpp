@@ -19,7 +19,6 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::uint64_t kTransferVersion = 8;
 inline constexpr std::size_t kMaxNotes = 64;                 // of a sender
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
 inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message

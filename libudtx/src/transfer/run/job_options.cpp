@@ -17,8 +17,6 @@ namespace {
 /// That one message of the transfer takes.
 constexpr std::size_t kMostMissing = 16;
 
-bool is_stream(const Selection& what) { return what.sources.size() == 1 && what.sources.front() == "-"; }
-
 /// "dir/" is what is in it; and a list of names counts from what the source holds.
 void spell_out(std::vector<std::string>& sources, bool named) {
     for (std::string& source : sources) {
@@ -44,6 +42,8 @@ Result<LandingPlace> find_place(const ReceiveOptions& options, SourceShape shape
 }
 
 }  // namespace
+
+bool is_stream(const Selection& what) { return what.sources.size() == 1 && what.sources.front() == "-"; }
 
 SendJobOptions job_options(const SendOptions& options) {
     SendJobOptions job;

@@ -13,6 +13,8 @@
 
 namespace udtx::transfer {
 
+[[nodiscard]] bool is_stream(const Selection& what);
+
 [[nodiscard]] SendJobOptions job_options(const SendOptions& options);
 /// Of a sender that was started by other means.
 [[nodiscard]] SendJobOptions job_options(const SendOptions& options, const FoundSources& found);

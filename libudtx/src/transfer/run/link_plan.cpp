@@ -1,5 +1,6 @@
 #include "transfer/run/link_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "io/path_plan.hpp"
@@ -32,6 +33,8 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
         if (!dial.skip_absent_paths) return way.error();
         absent = way.error().message;
     }
+    const auto is_standby = [](const proto::PathAddresses& way) { return way.options.standby; };
+    if (std::ranges::all_of(ways, is_standby) && !ways.empty()) ways.front().options.standby = false;
     if (ways.empty()) return Error{ErrorCode::network, std::move(absent)};
     return ways;
 }

@@ -1,6 +1,7 @@
 // From what a program says of the other end to addresses and a socket.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ namespace udtx::transfer {
 /// name is not known, or no path is there now; invalid_argument: a path that this host cannot have.
 [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
                                                                   const DialOptions& dial);
+
+/// LinkOptions::patience where none is given and no stream waits for its writer.
+inline constexpr Duration kPatience = std::chrono::minutes(10);
 
 [[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link, int socket = -1);
 

@@ -42,9 +42,14 @@ Outcome ended(const Result<Transfer>& transfer) {
     return outcome;
 }
 
-TransferState::Setup setup_of(const LinkOptions& link, Events events, Duration wind_up_within, Duration leave_within) {
+Duration patience_of(const LinkOptions& link, bool streams) {
+    return link.patience.value_or(streams ? Duration::zero() : kPatience);
+}
+
+TransferState::Setup setup_of(const LinkOptions& link, bool streams, Events events, Duration wind_up_within,
+                              Duration leave_within) {
     return {.events = std::move(events),
-            .patience = link.patience,
+            .patience = patience_of(link, streams),
             .wind_up_within = wind_up_within,
             .leave_within = leave_within};
 }
@@ -94,7 +99,7 @@ Duration Transfer::writing_time() const { return state_->writing_time(); }
 Result<Transfer> start_send(SendRequest request) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            setup_of(request.dial.link, std::move(request.events), kAnswerWithin, kCloseSender));
+            setup_of(request.dial.link, is_stream(request.options.what), std::move(request.events), kAnswerWithin, kCloseSender));
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
         auto job = SendJob::create(job_options(request.options), state->job_done());
@@ -108,14 +113,14 @@ Result<Transfer> start_receive(ReceiveRequest request) {
     return or_error([&]() -> Result<Transfer> {
         const Duration close = request.options.sender_started ? kCloseReceiver : io::kDrainAtMost;
         auto state = std::make_unique<TransferState>(
-            setup_of(request.dial.link, std::move(request.events), kWindUpWithin, close));
+            setup_of(request.dial.link, request.options.stream_fd.has_value(), std::move(request.events), kWindUpWithin, close));
         auto options = job_options(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
         if (!options) return options.error();
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
         auto job = ReceiveJob::create(std::move(*options), state->job_done());
         if (!job) return job.error();
-        state->set_job(std::move(*job), request.options.receipt, request.options.stream_fd.has_value());
+        state->set_job(std::move(*job), request.options.receipt);
         return TransferState::begun(std::move(state));
     });
 }
@@ -123,7 +128,7 @@ Result<Transfer> start_receive(ReceiveRequest request) {
 Result<Transfer> start_measure(MeasureRequest request) {
     return or_error([&]() -> Result<Transfer> {
         auto state = std::make_unique<TransferState>(
-            setup_of(request.dial.link, std::move(request.events), kAnswerWithin, io::kDrainAtMost));
+            setup_of(request.dial.link, false, std::move(request.events), kAnswerWithin, io::kDrainAtMost));
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
         state->set_job(std::make_unique<ProbeJob>(request.time, state->job_done()));
@@ -133,7 +138,8 @@ Result<Transfer> start_measure(MeasureRequest request) {
 
 Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, FoundSources found) {
     return or_error([&]() -> Result<Transfer> {
-        auto setup = setup_of(request.link, std::move(request.events), kWindUpWithin, io::kDrainAtMost);
+        auto setup = setup_of(request.link, is_stream(options.what), std::move(request.events), kWindUpWithin,
+                              io::kDrainAtMost);
         setup.peer_within = request.peer_within;
         auto state = std::make_unique<TransferState>(std::move(setup));
         if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
@@ -146,13 +152,14 @@ Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, Found
 
 Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
     return or_error([&]() -> Result<Transfer> {
-        auto setup = setup_of(request.link, std::move(request.events), kWindUpWithin, io::kDrainAtMost);
+        auto setup = setup_of(request.link, options.stream_fd.has_value(), std::move(request.events), kWindUpWithin,
+                              io::kDrainAtMost);
         setup.peer_within = request.peer_within;
         auto state = std::make_unique<TransferState>(std::move(setup));
         if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
         auto job = ReceiveJob::create(job_options(options), state->job_done());
         if (!job) return job.error();
-        state->set_job(std::move(*job), options.receipt, options.stream_fd.has_value());
+        state->set_job(std::move(*job), options.receipt);
         return TransferState::begun(std::move(state));
     });
 }

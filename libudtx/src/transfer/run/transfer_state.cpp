@@ -59,7 +59,9 @@ DoneCallback TransferState::job_done() {
 
 void TransferState::note_missing(const std::vector<message::Sources::Missing>& missing) {
     const std::lock_guard lock(mutex_);
-    for (const auto& source : missing) missing_.push_back({source.path, ErrorCode::file_io, source.reason});
+    for (const auto& source : missing) {
+        missing_.push_back({source.path, ErrorCode::file_io, "sender: " + source.reason});
+    }
 }
 
 void TransferState::set_job(std::unique_ptr<SendJob> job, const SendOptions& options) {
@@ -67,11 +69,9 @@ void TransferState::set_job(std::unique_ptr<SendJob> job, const SendOptions& opt
     job_ = std::move(job);
     receipt_ = options.receipt;
     sent_ = options.sent;
-    streams_ = options.what.sources == std::vector<std::string>{"-"};
 }
 
-void TransferState::set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt, bool streams) {
-    streams_ = streams;
+void TransferState::set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt) {
     receiver_ = job.get();
     job_ = std::move(job);
     receipt_ = receipt;
@@ -258,7 +258,7 @@ void TransferState::watch(Instant now, const Progress& progress) {
     {
         const std::lock_guard lock(mutex_);
         if (!cancelled_) {
-            const bool patient = dialling || streams_ || setup_.patience <= Duration::zero();
+            const bool patient = dialling || setup_.patience <= Duration::zero();
             if (patient || idle_.load() < setup_.patience) return;
             cancelled_ = Error{ErrorCode::timeout, "nothing moved for " + elapsed_text(setup_.patience)};
             cancelled_at_ = now;

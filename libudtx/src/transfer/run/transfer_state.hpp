@@ -50,7 +50,7 @@ class TransferState {
     /// Sources that are not there, as a sender tells of them; protocol thread.
     void note_missing(const std::vector<message::Sources::Missing>& missing);
     void set_job(std::unique_ptr<SendJob> job, const SendOptions& options);
-    void set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt, bool streams);
+    void set_job(std::unique_ptr<ReceiveJob> job, const std::optional<ReceiptFile>& receipt);
     void set_job(std::unique_ptr<ProbeJob> job);
     /// Starts it. Throws std::system_error where the process has no thread left.
     [[nodiscard]] static Transfer begun(std::unique_ptr<TransferState> state);
@@ -104,7 +104,6 @@ class TransferState {
     std::vector<proto::PathAddresses> ways_;
     bool several_ = false;
     bool waits_ = false;  // for the other end, instead of dialling
-    bool streams_ = false;
     std::unique_ptr<Job> job_;
     SendJob* sender_ = nullptr;  // what job_ is; both null: it measures
     ReceiveJob* receiver_ = nullptr;

@@ -170,7 +170,7 @@ void ServerState::turn() {
         const auto here = connections();
         budget_.enforce(here);
         const Instant now = monotonic_now();
-        for (const auto& connection : here) connection->turn(now, options_.link.patience);
+        for (const auto& connection : here) connection->turn(now, options_.link.patience.value_or(kPatience));
         note_over();
     } catch (const std::bad_alloc&) {
         // Others may soon give some back, and the next turn begins anew.
