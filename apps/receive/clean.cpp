@@ -30,16 +30,16 @@ ExitCode run_clean(Log& log, std::vector<std::string> arguments) {
     std::string lines;
     JsonWriter json;
     json.begin_object().key("removed").begin_array();
-    const auto counts =
-        transfer::clean_leftovers(command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than)},
-                                  {[&](const std::string& path, std::uint64_t /*bytes*/) {
-                                       lines += escape_for_terminal(path) + "\n";
-                                       json.string(path);
-                                   },
-                                   [&](const std::string& path, const std::string& why) {
-                                       log.info("kept " + escape_for_terminal(path) + ": " + why);
-                                   },
-                                   [&](const std::string& /*path*/, const Error& error) { log.error(error.message); }});
+    const auto counts = transfer::clean_leftovers(
+        command.names.front(), {command.dry_run, static_cast<std::int64_t>(command.older_than)},
+        {[&](const std::string& path, std::uint64_t /*bytes*/) {
+             lines += escape_for_terminal(path) + "\n";
+             json.string(path);
+         },
+         [&](const std::string& path, const std::string& why) {
+             log.info("kept " + escape_for_terminal(path) + ": " + why);
+         },
+         [&](const std::string& /*path*/, const Error& error) { log.error(error.message); }});
     if (!counts) return finish_early(log, exit_code_for(counts.error().code), counts.error().message, command.json);
     const ExitCode code = counts->failed == 0 ? ExitCode::ok : ExitCode::file_io;
     log.info(summary(command, *counts));

@@ -109,8 +109,7 @@ std::optional<Error> refusal(const PullRoute& route, const transfer::Transfer& t
 
 Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
     const RecvCommand& command = fetching.run.command;
-    transfer::ReceiveRequest request{.credentials = route.credentials,
-                                     .options = receive_options(fetching.run, route)};
+    transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
     request.dial.link = command.common.link(config_of(command, route));
     request.dial.addresses = route.addresses;
     request.dial.choice = command.common.addresses;
@@ -164,8 +163,7 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
 Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {
     const bool again = left.has_value();
     auto route = make_while_observed(*fetching.observers, again, [&] { return find_route(fetching.run); });
-    if (!route)
-        return not_begun(fetching.run.command.common, *fetching.observers, route.error());
+    if (!route) return not_begun(fetching.run.command.common, *fetching.observers, route.error());
     route->left = left;
     return fetch_over(fetching, *route);
 }

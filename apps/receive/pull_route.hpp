@@ -18,7 +18,7 @@ struct PullRoute {
     std::vector<Address> addresses;
     std::string peer;                   ///< for people
     std::unique_ptr<RemoteEnd> remote;  ///< over ssh: it lives as long as the transfer
-    std::optional<Duration> left{};  ///< of the user's patience, when it is dialled again
+    std::optional<Duration> left{};     ///< of the user's patience, when it is dialled again
 };
 
 /// Over ssh it blocks until the sender there listens.

@@ -206,7 +206,7 @@ namespace udtx {
 Result<BoundSocket> bind_udp(const Address& address) {
     auto socket = io::make_bound_socket(address, {});
     if (!socket) return socket.error();
-    return BoundSocket{std::move(socket->fd), socket->local, std::move(socket->buffer_advice)};
+    return BoundSocket{std::move(socket->fd), socket->local, socket->buffers.advice()};
 }
 
 }  // namespace udtx

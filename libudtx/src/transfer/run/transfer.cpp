@@ -98,8 +98,8 @@ Duration Transfer::writing_time() const { return state_->writing_time(); }
 
 Result<Transfer> start_send(SendRequest request) {
     return or_error([&]() -> Result<Transfer> {
-        auto state = std::make_unique<TransferState>(
-            setup_of(request.dial.link, is_stream(request.options.what), std::move(request.events), kAnswerWithin, kCloseSender));
+        auto state = std::make_unique<TransferState>(setup_of(request.dial.link, is_stream(request.options.what),
+                                                              std::move(request.events), kAnswerWithin, kCloseSender));
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
         auto job = SendJob::create(job_options(request.options), state->job_done());
@@ -112,8 +112,8 @@ Result<Transfer> start_send(SendRequest request) {
 Result<Transfer> start_receive(ReceiveRequest request) {
     return or_error([&]() -> Result<Transfer> {
         const Duration close = request.options.sender_started ? kCloseReceiver : io::kDrainAtMost;
-        auto state = std::make_unique<TransferState>(
-            setup_of(request.dial.link, request.options.stream_fd.has_value(), std::move(request.events), kWindUpWithin, close));
+        auto state = std::make_unique<TransferState>(setup_of(request.dial.link, request.options.stream_fd.has_value(),
+                                                              std::move(request.events), kWindUpWithin, close));
         auto options = job_options(request, [self = state.get()](const auto& missing) { self->note_missing(missing); });
         if (!options) return options.error();
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
@@ -138,8 +138,8 @@ Result<Transfer> start_measure(MeasureRequest request) {
 
 Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, FoundSources found) {
     return or_error([&]() -> Result<Transfer> {
-        auto setup = setup_of(request.link, is_stream(options.what), std::move(request.events), kWindUpWithin,
-                              io::kDrainAtMost);
+        auto setup =
+            setup_of(request.link, is_stream(options.what), std::move(request.events), kWindUpWithin, io::kDrainAtMost);
         setup.peer_within = request.peer_within;
         auto state = std::make_unique<TransferState>(std::move(setup));
         if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
