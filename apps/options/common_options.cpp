@@ -10,7 +10,6 @@
 #include "common/process.hpp"
 #include "common/units.hpp"
 #include "common/usage.hpp"
-#include "io/lanes.hpp"
 #include "udtx/congestion.hpp"
 
 namespace udtx::apps {
@@ -31,8 +30,8 @@ Result<std::uint32_t> parse_threads(const std::string& text) {
     std::uint32_t value = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
-    if (error != std::errc() || end != last || value < 1 || value > io::kMaxStreams) {
-        return usage("--threads: '" + text + "' is not understood: give 1 to " + std::to_string(io::kMaxStreams));
+    if (error != std::errc() || end != last || value < 1 || value > transfer::kMaxThreads) {
+        return usage("--threads: '" + text + "' is not understood: give 1 to " + std::to_string(transfer::kMaxThreads));
     }
     return value;
 }
@@ -189,7 +188,7 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
     // By the name that every version on the other side understands.
-    if (threads != 1) words.insert(words.end(), {"--streams", threads_text});
+    if (threads != 1) words.insert(words.end(), {"--threads", threads_text});
     return words;
 }
 
@@ -217,7 +216,7 @@ transfer::LinkOptions CommonOptions::link(TransportConfig config) const {
 
 io::Driver::Options CommonOptions::driver() const {
     io::Driver::Options options;
-    options.streams = threads;
+    options.threads = threads;
     return options;
 }
 

@@ -25,7 +25,7 @@ using boost::system::error_code;
 /// Less than an IP packet's 65,535 bytes, headers included.
 constexpr std::size_t kMaxBatchBytes = 65000;
 
-std::size_t lane_count(std::size_t streams) { return std::clamp<std::size_t>(streams, 1, kMaxStreams) - 1; }
+std::size_t lane_count(std::size_t threads) { return std::clamp<std::size_t>(threads, 1, kMaxThreads) - 1; }
 
 proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
     deps.lanes = lanes;
@@ -36,8 +36,8 @@ proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
     : config_status_(proto::check(config)),
-      endpoint_(with_lanes(deps, lane_count(options.streams)), std::move(config)),
-      lane_count_(lane_count(options.streams)),
+      endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
+      lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
       send_buffer_(kMaxBatchBytes) {
     mailbox_->driver = this;

@@ -23,8 +23,8 @@ class Driver {
   public:
     struct Options {
         SocketOptions socket;
-        /// Threads that packets pass through, the protocol thread among them (io/lanes.hpp); 1 to kMaxStreams.
-        std::size_t streams = 1;
+        /// Threads that packets pass through, the protocol thread among them (io/lanes.hpp); 1 to kMaxThreads.
+        std::size_t threads = 1;
         /// Bounds of one turn of the loop, so that neither direction starves the other.
         std::size_t receive_batches = 8;
         std::size_t send_batches = 16;

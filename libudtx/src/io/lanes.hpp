@@ -9,8 +9,8 @@
 
 namespace udtx::io {
 
-/// Threads that packets pass through, the protocol thread among them: `--threads`.
-inline constexpr std::size_t kMaxStreams = 16;
+/// Threads that packets pass through, the protocol thread among them.
+inline constexpr std::size_t kMaxThreads = 16;
 
 class Lanes {
   public:

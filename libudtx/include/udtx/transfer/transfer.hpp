@@ -44,10 +44,13 @@ struct Events {
     LogSink log{};                                             ///< on the protocol thread, as log.hpp says
 };
 
+/// See LinkOptions::threads.
+inline constexpr std::size_t kMaxThreads = 16;
+
 /// How the connection is made and what bounds it, beside TransportConfig.
 struct LinkOptions {
     TransportConfig transport{};
-    /// Threads that packets pass through, 1 to 16 (docs/streams.md).
+    /// Threads that packets pass through, 1 to kMaxThreads (docs/streams.md).
     std::size_t threads = 1;
     /// A transfer in which nothing moves for so long ends with `timeout`. Zero: it may rest for ever. Without a value:
     /// ten minutes, and for ever for a stream. The handshake has a limit of its own

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/lanes.hpp"
 #include "io/path_plan.hpp"
 #include "udtx/interfaces.hpp"
 
 namespace udtx::transfer {
+
+static_assert(kMaxThreads == io::kMaxThreads);
 
 Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
                                                     const DialOptions& dial) {
@@ -41,7 +44,7 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
 
 io::Driver::Options driver_options(const LinkOptions& link, int socket) {
     io::Driver::Options options;
-    options.streams = link.threads;
+    options.threads = link.threads;
     options.socket.inherited = socket;
     return options;
 }
