@@ -6,24 +6,41 @@
 #include "dial/attempt_report.hpp"
 
 namespace udtx::apps {
-
 namespace {
 
 [[noreturn]] void leave(const AttemptCourse& course, FinalReport report) {
-    course.leave(std::move(report));
+    if (course.receipt) course.receipt->discard();
+    course.observers->finish(report);
+    // The process may end in there: the control socket is to go before.
+    course.observers.reset();
+    course.leave(report);
     std::abort();
+}
+
+/// Why the far end over ssh does not serve us, if that is why there is no connection.
+std::optional<Error> refusal(RemoteEnd* remote, const transfer::Transfer& transfer) {
+    if (remote == nullptr || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
+    const auto answer = remote->await_answer();
+    if (!answer) return answer.error();
+    return remote->gone() ? std::optional(remote->ended_early()) : std::nullopt;
 }
 
 }  // namespace
 
-Attempt run_attempt(const AttemptCourse& course) {
-    if (!course.waiter.wait()) leave(course, course.report());
-    if (const auto why = course.refusal()) return not_begun(course.options, course.observers, *why);
-    course.waiter.look_back();
-    FinalReport report = course.report();
+Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
+    AttemptWaiter waiter({.signals = course.signals,
+                          .end = course.end,
+                          .observers = *course.observers,
+                          .log = course.log,
+                          .remote = course.remote},
+                         transfer);
+    if (!waiter.wait()) leave(course, course.report(waiter));
+    if (const auto why = refusal(course.remote, transfer)) return not_begun(course.options, *course.observers, *why);
+    waiter.look_back();
+    FinalReport report = course.report(waiter);
     // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.
     if (report.code == ExitCode::interrupted) leave(course, std::move(report));
-    return {std::move(report), end_of(course.transfer), course.waiter.last_moved()};
+    return {std::move(report), end_of(transfer), waiter.last_moved()};
 }
 
 Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options) {

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "common/log.hpp"
+#include "common/signals.hpp"
 #include "dial/attempt_waiter.hpp"
 #include "dial/reconnect.hpp"
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "options/common_options.hpp"
+#include "ssh/remote_end.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/transfer.hpp"
@@ -18,17 +22,17 @@ namespace udtx::apps {
 /// All that is referred to outlives the run.
 struct AttemptCourse {
     const CommonOptions& options;
-    TransferObservers& observers;
-    const transfer::Transfer& transfer;
-    AttemptWaiter& waiter;
-    std::function<FinalReport()> report;
-    /// Asked once, when the wait is over and before the last report: why nothing came of it, where the far end has said
-    /// so. Takes what else it said.
-    std::function<std::optional<Error>()> refusal;
-    /// Of a transfer that has to be left behind unfinished: does not return.
-    std::function<void(FinalReport)> leave;
+    Log& log;
+    SignalWaiter& signals;
+    DataEnd end;
+    std::unique_ptr<TransferObservers>& observers;
+    RemoteEnd* remote = nullptr;  ///< over ssh
+    std::optional<transfer::ReceiptFile> receipt{};
+    std::function<FinalReport(const AttemptWaiter&)> report;
+    /// Of a transfer that has to be left behind unfinished: does not return. The observers are gone by then.
+    std::function<void(const FinalReport&)> leave;
 };
-[[nodiscard]] Attempt run_attempt(const AttemptCourse& course);
+[[nodiscard]] Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer);
 
 /// --receipt: none where that is not asked for.
 [[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);

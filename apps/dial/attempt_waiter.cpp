@@ -14,17 +14,25 @@ AttemptWaiter::AttemptWaiter(const Setup& setup, transfer::Transfer& transfer)
 }
 
 bool AttemptWaiter::wait() {
-    while (!transfer_.done() && !setup_.hopeless()) {
+    while (!transfer_.done() && listen()) {
         const auto signal = setup_.signals.wait(SignalWaiter::kTurn);
         const Instant now = monotonic_now();
         if (signal && !interrupt(*signal, now)) return false;
         if (transfer_.stuck()) return false;
-        if (setup_.far_end_gone()) transfer_.suspect_peer();
         show(now);
     }
     end_ = monotonic_now();
     setup_.observers.clear_screen();
     return true;
+}
+
+bool AttemptWaiter::listen() {
+    if (setup_.remote == nullptr) return true;
+    const auto answer = setup_.remote->answer();
+    if (answer && answer->has_value() && !(*answer)->get("fresh").empty()) transfer_.presume_fresh();
+    const bool gone = setup_.remote->gone();
+    if (gone) transfer_.suspect_peer();
+    return transfer_.connected_for() || (answer && !gone);
 }
 
 Duration AttemptWaiter::elapsed() const { return end_.value_or(monotonic_now()) - start_; }

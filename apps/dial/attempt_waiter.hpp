@@ -2,12 +2,12 @@
 // signal.
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "common/signals.hpp"
 #include "dial/transfer_observers.hpp"
-#include "observe/progress_display.hpp"
+#include "observe/path_progress.hpp"
+#include "ssh/remote_end.hpp"
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::apps {
@@ -19,10 +19,7 @@ class AttemptWaiter {
         DataEnd end;
         TransferObservers& observers;
         Log& log;
-        /// Asked at each turn: nothing will come of it.
-        std::function<bool()> hopeless = [] { return false; };
-        /// Asked at each turn: the far end's program has ended, as far as can be seen from here.
-        std::function<bool()> far_end_gone = [] { return false; };
+        RemoteEnd* remote = nullptr;  ///< over ssh: heard at each turn
     };
     /// All outlive it. Its end wakes the signal waiter.
     AttemptWaiter(const Setup& setup, transfer::Transfer& transfer);
@@ -38,6 +35,8 @@ class AttemptWaiter {
     [[nodiscard]] Instant last_moved() const noexcept { return last_moved_; }
 
   private:
+    /// Hears the far end over ssh. False: nothing will come of it.
+    [[nodiscard]] bool listen();
     void show(Instant now);
     void look(Instant now);
     /// False: leave at once.

@@ -97,16 +97,6 @@ TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
     return config;
 }
 
-bool gone(const PullRoute& route) { return route.remote && route.remote->gone(); }
-
-/// Why the sender over ssh does not serve us, if that is why there is no connection.
-std::optional<Error> refusal(const PullRoute& route, const transfer::Transfer& transfer) {
-    if (!route.remote || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
-    const auto answer = route.remote->await_answer();
-    if (!answer) return answer.error();
-    return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
-}
-
 Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
     const RecvCommand& command = fetching.run.command;
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
@@ -135,29 +125,17 @@ Attempt fetch_over(const Fetching& fetching, const PullRoute& route) {
     if (!transfer) return not_begun(options, observers, transfer.error());
     if (const std::string advice = transfer->buffer_advice(); !advice.empty()) run.log.info(advice);
 
-    AttemptWaiter waiter(
-        {.signals = run.signals,
-         .end = DataEnd::receiver,
-         .observers = observers,
+    return run_attempt(
+        {.options = options,
          .log = run.log,
-         .hopeless =
-             [&] { return route.remote && (!route.remote->answer() || gone(route)) && !transfer->connected_for(); },
-         .far_end_gone = [&] { return gone(route); }},
+         .signals = run.signals,
+         .end = DataEnd::receiver,
+         .observers = fetching.observers,
+         .remote = route.remote.get(),
+         .receipt = receipt,
+         .report = [&](const AttemptWaiter& waiter) { return make_report(fetching, route, waiter, *transfer); },
+         .leave = [&](const FinalReport& report) { fetching.leave(run, report); }},
         *transfer);
-    return run_attempt({.options = options,
-                        .observers = observers,
-                        .transfer = *transfer,
-                        .waiter = waiter,
-                        .report = [&] { return make_report(fetching, route, waiter, *transfer); },
-                        .refusal = [&] { return refusal(route, *transfer); },
-                        .leave =
-                            [&](FinalReport report) {
-                                if (receipt) receipt->discard();
-                                observers.finish(report);
-                                // The process may end in there: the control socket is to go before.
-                                fetching.observers.reset();
-                                fetching.leave(run, report);
-                            }});
 }
 
 Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {

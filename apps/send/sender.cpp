@@ -66,25 +66,6 @@ TransferCard card_of(const SendCommand& command) {
     return card;
 }
 
-/// Takes what the far end over ssh has said by now. False: it will not serve us.
-bool listen_to(const SendRoute& route, transfer::Transfer& transfer) {
-    if (!route.remote) return true;
-    const auto answer = route.remote->answer();
-    const bool fresh = answer && answer->has_value() && !(*answer)->get("fresh").empty();
-    if (fresh) transfer.presume_fresh();
-    return answer.ok();
-}
-
-bool gone(const SendRoute& route) { return route.remote && route.remote->gone(); }
-
-/// Why the far end over ssh does not serve us, if that is why there is no connection.
-std::optional<Error> refusal(const SendRoute& route, const transfer::Transfer& transfer) {
-    if (!route.remote || transfer.connected_for() || transfer.cancelled()) return std::nullopt;
-    const auto answer = route.remote->await_answer();
-    if (!answer) return answer.error();
-    return gone(route) ? std::optional(route.remote->ended_early()) : std::nullopt;
-}
-
 /// Of a run, over all its connections.
 struct Sending {
     const SendRun& run;
@@ -153,31 +134,17 @@ Attempt send_over(const Sending& sending, const SendRoute& route) {
     if (cap < command.common.min_rate) transfer->set_max_rate(cap);
     if (const std::string advice = transfer->buffer_advice(); !advice.empty()) run.log.detail(advice);
 
-    AttemptWaiter waiter({.signals = run.signals,
-                          .end = DataEnd::sender,
-                          .observers = observers,
-                          .log = run.log,
-                          .hopeless =
-                              [&] {
-                                  const bool refused = !listen_to(route, *transfer) || gone(route);
-                                  return refused && !transfer->connected_for();
-                              },
-                          .far_end_gone = [&] { return gone(route); }},
-                         *transfer);
-    return run_attempt({.options = command.common,
-                        .observers = observers,
-                        .transfer = *transfer,
-                        .waiter = waiter,
-                        .report = [&] { return make_report(sending, route, waiter, *transfer); },
-                        .refusal = [&] { return refusal(route, *transfer); },
-                        .leave =
-                            [&](FinalReport report) {
-                                observers.finish(report);
-                                // The process may end in there.
-                                if (receipt) receipt->discard();
-                                sending.observers.reset();
-                                sending.leave(run, report);
-                            }});
+    return run_attempt(
+        {.options = command.common,
+         .log = run.log,
+         .signals = run.signals,
+         .end = DataEnd::sender,
+         .observers = sending.observers,
+         .remote = route.remote.get(),
+         .receipt = receipt,
+         .report = [&](const AttemptWaiter& waiter) { return make_report(sending, route, waiter, *transfer); },
+         .leave = [&](const FinalReport& report) { sending.leave(run, report); }},
+        *transfer);
 }
 
 Attempt attempt(const Sending& sending, std::optional<Duration> left) {
