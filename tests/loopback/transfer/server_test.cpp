@@ -1,6 +1,9 @@
 // A server of the public headers: who is let in, what they may do, what is under way, and how it ends.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -47,7 +50,7 @@ TEST_CASE("a client that is not admitted is turned away with the reason") {
         options.admit = [](const transfer::Client&) -> Result<transfer::Admission> {
             return Error{ErrorCode::refused, "not today"};
         };
-        options.turned_away = [&](const Address&, const Error& why) {
+        options.turned_away = [&](const transfer::Client&, const Error& why) {
             const std::lock_guard lock(mutex);
             turned_away.push_back(why.message);
         };
@@ -176,6 +179,65 @@ TEST_CASE("a server that is cancelled ends what is under way") {
     served.server->cancel();
     CHECK(sending->wait().status.error().code == ErrorCode::interrupted);
     CHECK(served.server->wait(60s));
+}
+
+TEST_CASE("a client has no more connections than one may, and all have no more than there is room for") {
+    transfer::ServerLimits limits;
+    std::string said;
+    SECTION("one") {
+        limits.connections_of_one = 1;
+        said = "as many connections as one may have (1)";
+    }
+    SECTION("all") {
+        limits.connections = 1;
+        said = "as many connections as it takes";
+    }
+    std::atomic<int> turned_away{0};
+    const Served served([&](transfer::ServerOptions& options) {
+        options.limits = limits;
+        options.turned_away = [&](const transfer::Client&, const Error&) { ++turned_away; };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 20'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    auto first = transfer::start_send(std::move(request));
+    REQUIRE(first);
+    REQUIRE(soon([&] { return first->progress().bytes_done > 0; }));
+    const Outcome second = transfer::send(served.push({.what = {.sources = {(home / "tree/small").string()}}}));
+    REQUIRE_FALSE(second.status);
+    CHECK(second.status.error().message.find(said) != std::string::npos);
+    CHECK(turned_away == 1);
+    CHECK_FALSE(first->done());
+    first->cancel();
+    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(transfer::send(served.push({.what = {.sources = {(home / "tree/small").string()}}})).status);
+}
+
+TEST_CASE("transfers of a client that make the server remember more than one may are ended") {
+    const Served served([](transfer::ServerOptions& options) { options.limits.held_by_one = 1; });
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 20'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    const Outcome outcome = transfer::send(std::move(request));
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().code == ErrorCode::refused);
+    CHECK(outcome.status.error().message.find("remember more than one key's may (1 B)") != std::string::npos);
+}
+
+TEST_CASE("the end of a transfer is told again where there was no memory to tell it with") {
+    std::atomic<int> told{0};
+    const Served served([&](transfer::ServerOptions& options) {
+        options.ended = [&](const ServedTransfer&) {
+            if (++told < 3) throw std::bad_alloc();
+        };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    REQUIRE(transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})).status);
+    CHECK(soon([&] { return served.server->transfers().empty(); }));
+    CHECK(told == 3);
 }
 
 TEST_CASE("a quota bounds what clients bring") {

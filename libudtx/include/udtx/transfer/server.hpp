@@ -104,18 +104,21 @@ struct ServerOptions {
     ServerLimits limits{};
 
     // --- on the protocol thread: they return soon, throw nothing, and call nothing of the server but transfers()
-    /// Whether a client is let in; an error is what it is told (network: as a server that is full). Empty: everybody
-    /// is.
+    /// Whether a client may come in, if there is room; an error is what it is told (network: as by a server that is
+    /// full). Empty: everybody may.
     std::function<Result<Admission>(const Client&)> admit{};
     /// What a client that brings something is given; `refused`: nothing. Empty: nobody may bring anything.
     std::function<Result<LandingOptions>(const Client&)> push{};
     /// The same of a client that asks for what `wanted` says. Empty: nobody may.
     std::function<Result<OfferOptions>(const Client&, const Selection& wanted)> pull{};
-    /// A handshake that failed at our end, or a client that was not admitted.
-    std::function<void(const Address& from, const Error& why)> turned_away{};
+    /// A handshake that failed at our end, or a connection for which there was no memory (`internal`).
+    std::function<void(const Address& from, const Error& why)> connection_failed{};
+    /// A client that was not let in, by `admit` or since there is no room.
+    std::function<void(const Client&, const Error& why)> turned_away{};
 
-    // --- on the server's own thread, one call at a time: they may block, and throw nothing
-    /// The outcome of a transfer is final, and its receipt has its name.
+    // --- on the server's own thread, one call at a time: they may block
+    /// The outcome of a transfer is final, and its receipt has its name. Where it throws std::bad_alloc, it is called
+    /// of the same transfer again; it throws nothing else.
     std::function<void(const ServedTransfer&)> ended{};
 };
 

@@ -1,6 +1,7 @@
 #include "transfer/run/turn_thread.hpp"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace udtx::transfer {
@@ -11,7 +12,13 @@ constexpr std::chrono::milliseconds kTurn{100};
 }  // namespace
 
 void TurnThread::start(std::function<bool()> turn) {
-    thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+    try {
+        thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
+    } catch (const std::system_error& failed) {
+        throw std::system_error(failed.code(),
+                                "no thread to look after transfers (a higher limit of processes may help: ulimit -u, "
+                                "the pids cgroup)");
+    }
 }
 
 void TurnThread::run(const std::function<bool()>& turn) {

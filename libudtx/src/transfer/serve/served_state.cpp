@@ -166,6 +166,7 @@ void ServedState::keep_stats(const proto::Connection& connection) {
 }
 
 void ServedState::settle() {
+    if (settled_) return;
     std::optional<ReceiptFile> receipt;
     {
         const std::lock_guard lock(mutex_);

@@ -61,7 +61,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     /// does not say what it wants, or does not come to the end of it.
     void turn(Instant now, Duration patience);
     [[nodiscard]] bool job_done() const noexcept { return *job_done_; }
-    /// The job is done: gives the receipt its name.
+    /// The job is done: gives the receipt its name. May be repeated.
     void settle();
 
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;

@@ -46,7 +46,7 @@ Result<void> ServerState::start() {
     driver.listen(ClientBudget::kConnections + kSpareConnections,
                   [this](proto::Connection& connection) { return accept(connection); });
     driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
-        if (options_.turned_away) options_.turned_away(remote, Error{why.code, why.message});
+        if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
     });
     try {
         protocol_->start();
@@ -81,7 +81,7 @@ std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection&
     const std::uint64_t owner = ClientBudget::owner(client.address, client.identity);
     const auto admitted = admit(client, owner);
     if (!admitted) {
-        if (options_.turned_away) options_.turned_away(client.address, admitted.error());
+        if (options_.turned_away) options_.turned_away(client, admitted.error());
         return std::make_shared<TurnedAway>(admitted.error());
     }
     auto served = ServedState::make(protocol_, connection, setup_for(client, owner, admitted->max_rate));
@@ -91,17 +91,13 @@ std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection&
 }
 
 Result<Admission> ServerState::admit(const Client& client, std::uint64_t owner) {
+    auto admission = options_.admit ? options_.admit(client) : Result<Admission>(Admission{});
+    if (!admission) return admission;
     ClientBudget::Connections here;
     {
         const std::lock_guard lock(mutex_);
         if (closing_) return Error{ErrorCode::interrupted, "the receiver is being stopped"};
         here = connections_;
-    }
-    Admission admission;
-    if (options_.admit) {
-        auto word = options_.admit(client);
-        if (!word) return word;
-        admission = *word;
     }
     if (const auto room = budget_.admit(here, owner); !room) return room.error();
     return admission;
