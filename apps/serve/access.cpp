@@ -1,66 +1,65 @@
 #include "serve/access.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <unistd.h>
 
 #include "control/transfer_card.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::apps {
 
-Access::Access(const RecvCommand& command, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt)
-    : command_(command), keys_(keys), receipt_(receipt) {
+Access::Access(const RecvCommand& command, const AuthorizedKeys& keys) : command_(command), keys_(keys) {
     for (const auto& [key, rights] : keys.all()) {
-        if (rights.quota > 0) quotas_.emplace(&rights, std::make_shared<transfer::DiskQuota>(rights.quota));
+        if (rights.quota > 0) quotas_.emplace(&rights, transfer::Quota(rights.quota));
     }
 }
 
-Visitor Access::visitor(std::span<const std::byte> key) const {
-    Visitor visitor;
-    visitor.rights = keys_.find(key);
-    if (visitor.rights == nullptr) return visitor;
-    visitor.key = transfer::path_key({reinterpret_cast<const char*>(key.data()), key.size()});
-    visitor.name = visitor.rights->name;
-    if (visitor.name.empty()) {
-        PublicKey whole;
-        std::copy_n(key.begin(), whole.bytes.size(), whole.bytes.begin());
-        visitor.name = whole.to_string();
-    }
-    visitor.name = " (" + visitor.name + ")";
-    return visitor;
+const KeyRights* Access::rights_of(const transfer::Client& client) const {
+    return client.key ? keys_.find(*client.key) : nullptr;
 }
 
-std::string Access::place_of(const Visitor& visitor) const {
+std::string Access::name_of(const transfer::Client& client) const {
+    const KeyRights* rights = rights_of(client);
+    if (rights == nullptr) return {};
+    return " (" + (rights->name.empty() ? client.key->to_string() : rights->name) + ")";
+}
+
+std::string Access::place_of(const transfer::Client& client) const {
     if (command_.to_stdout) return {};
-    return seen_from_elsewhere(visitor.rights == nullptr ? command_.directory
-                                                         : directory_of(command_, *visitor.rights));
+    const KeyRights* rights = rights_of(client);
+    return seen_from_elsewhere(rights == nullptr ? command_.directory : directory_of(command_, *rights));
 }
 
-Result<transfer::ReceiveJobOptions> Access::push(const Visitor& visitor) const {
-    const KeyRights* rights = visitor.rights;
+Rate Access::rate_of(const transfer::Client& client) const {
+    const KeyRights* rights = rights_of(client);
+    return rights == nullptr ? Rate::infinite() : rights->rate;
+}
+
+Result<transfer::LandingOptions> Access::push(const transfer::Client& client) const {
+    const KeyRights* rights = rights_of(client);
     if (rights != nullptr && !rights->write) {
         return Error{ErrorCode::refused, "this key may not write here: it lacks the right 'write'"};
     }
-    transfer::ReceiveJobOptions options;
+    transfer::LandingOptions options;
     options.directory = command_.directory;
-    if (rights != nullptr) options.below = rights->directory;
+    if (rights != nullptr) {
+        options.below = rights->directory;
+        options.whose = client.identity;
+    }
     const std::string place = rights == nullptr ? options.directory : directory_of(command_, *rights);
     if (const auto same = places_.check(place); !same) return same.error();
+    if (command_.to_stdout) options.stream_fd = STDOUT_FILENO;
     options.resume = !command_.common.no_resume;
-    options.to_stream = command_.to_stdout;
     options.receipt = receipt_;
     options.allow_erase = command_.allow_delete;
     options.allow_set_id = command_.allow_set_id;
     options.keep_base = true;
-    options.room.min_free = command_.min_free;
-    if (const auto quota = quotas_.find(rights); quota != quotas_.end()) options.room.quota = quota->second;
-    options.whose = visitor.key;
+    options.min_free = command_.min_free;
+    if (const auto quota = quotas_.find(rights); quota != quotas_.end()) options.quota = quota->second;
     options.overwrite = command_.overwrite;
     return options;
 }
 
-Result<transfer::ConfinedSources> Access::pull(const Visitor& visitor, const transfer::PullWish& wish) const {
-    const KeyRights* rights = visitor.rights;
+Result<transfer::OfferOptions> Access::pull(const transfer::Client& client) const {
+    const KeyRights* rights = rights_of(client);
     if (rights != nullptr && !rights->read) {
         return Error{ErrorCode::refused, "this key may not read here: it lacks the right 'read'"};
     }
@@ -68,9 +67,7 @@ Result<transfer::ConfinedSources> Access::pull(const Visitor& visitor, const tra
         return Error{ErrorCode::refused, "nothing is fetched from here: the server has to run with --allow-read"};
     }
     if (command_.to_stdout) return Error{ErrorCode::refused, "this receiver has no directory to fetch from"};
-    const auto base = transfer::ConfinedDir::open_below(command_.directory, rights == nullptr ? "" : rights->directory);
-    if (!base) return base.error();
-    return transfer::open_sources_below(*base, wish.what.sources, wish.stream);
+    return transfer::OfferOptions{command_.directory, rights == nullptr ? std::string() : rights->directory};
 }
 
 }  // namespace udtx::apps

@@ -1,51 +1,51 @@
 // Who may do what in a server's directory: what the rights of a key, or where there are none the flags, make of a wish.
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <span>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "options/recv_command.hpp"
 #include "serve/authorized_keys.hpp"
 #include "serve/setup.hpp"
-#include "transfer/job/served_job.hpp"
+#include "udtx/rate.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
-
-/// A peer as its handshake showed it.
-struct Visitor {
-    const KeyRights* rights = nullptr;  ///< null: no keys of their own, all have the pre-shared one
-    std::uint64_t key = 0;              ///< a number of its key; 0 without `rights`
-    std::string name;                   ///< for people, to be put behind an address: " (bob)", or empty
-};
 
 /// Any thread, once all places are noted.
 class Access {
   public:
-    /// All outlive it. `receipt`: of a receiver of one transfer; may be null.
-    Access(const RecvCommand& command, const AuthorizedKeys& keys, transfer::ReceiptWriter* receipt);
+    /// Both outlive it.
+    Access(const RecvCommand& command, const AuthorizedKeys& keys);
 
     /// What the sandbox lets be written.
     void note_places(const std::vector<std::string>& directories) { places_.note(directories); }
+    /// Of a receiver of one transfer.
+    void keep_receipt(transfer::ReceiptFile receipt) { receipt_ = std::move(receipt); }
 
-    /// `key`: as a connection gives it.
-    [[nodiscard]] Visitor visitor(std::span<const std::byte> key) const;
+    /// For people, to be put behind an address: " (bob)", or empty where all have the pre-shared key.
+    [[nodiscard]] std::string name_of(const transfer::Client& client) const;
     /// The directory where it is at work, for whoever lists it; empty: none.
-    [[nodiscard]] std::string place_of(const Visitor& visitor) const;
-    /// What it may send, and where to. refused: nothing.
-    [[nodiscard]] Result<transfer::ReceiveJobOptions> push(const Visitor& visitor) const;
-    /// What of its wish it may fetch. refused: nothing.
-    [[nodiscard]] Result<transfer::ConfinedSources> pull(const Visitor& visitor, const transfer::PullWish& wish) const;
+    [[nodiscard]] std::string place_of(const transfer::Client& client) const;
+    /// The rate of its key.
+    [[nodiscard]] Rate rate_of(const transfer::Client& client) const;
+    /// Where it may send to, and what. refused: nothing.
+    [[nodiscard]] Result<transfer::LandingOptions> push(const transfer::Client& client) const;
+    /// From where it may fetch. refused: nothing.
+    [[nodiscard]] Result<transfer::OfferOptions> pull(const transfer::Client& client) const;
 
   private:
+    /// Null: they have no keys of their own.
+    [[nodiscard]] const KeyRights* rights_of(const transfer::Client& client) const;
+
     const RecvCommand& command_;
     const AuthorizedKeys& keys_;
-    transfer::ReceiptWriter* receipt_;
-    std::map<const KeyRights*, std::shared_ptr<transfer::DiskQuota>> quotas_;  // all transfers of a key share one
+    std::optional<transfer::ReceiptFile> receipt_;
+    std::map<const KeyRights*, transfer::Quota> quotas_;  // all transfers of a key share one
     KnownPlaces places_;
 };
 

@@ -7,7 +7,6 @@
 
 #include "common/read_file.hpp"
 #include "common/units.hpp"
-#include "transfer/names.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -53,9 +52,11 @@ Result<void> set_directory(KeyRights& rights, const std::string& value) {
     if (value.empty() || path.is_absolute() || up) {
         return bad("dir=\"" + value + "\" must lie below the directory of --dir, without '..'");
     }
-    std::vector<std::string> parts = transfer::split_path(value);
-    std::erase(parts, ".");
-    rights.directory = transfer::join_path(parts);
+    std::filesystem::path clean;
+    for (const auto& part : path) {
+        if (!part.empty() && part != ".") clean /= part;
+    }
+    rights.directory = clean.string();
     return {};
 }
 
@@ -154,11 +155,8 @@ Result<AuthorizedKeys> AuthorizedKeys::load(const std::filesystem::path& path) {
     return parse(*text, path.string());
 }
 
-const KeyRights* AuthorizedKeys::find(std::span<const std::byte> key) const {
-    PublicKey wanted;
-    if (key.size() != wanted.bytes.size()) return nullptr;
-    std::copy(key.begin(), key.end(), wanted.bytes.begin());
-    const auto found = keys_.find(wanted);
+const KeyRights* AuthorizedKeys::find(const PublicKey& key) const {
+    const auto found = keys_.find(key);
     return found == keys_.end() ? nullptr : &found->second;
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,8 +31,8 @@ class AuthorizedKeys {
     /// The same from text; `name` is for messages.
     static Result<AuthorizedKeys> parse(std::string_view text, const std::string& name);
 
-    /// As a connection gives it; null: not authorized.
-    [[nodiscard]] const KeyRights* find(std::span<const std::byte> key) const;
+    /// Null: not authorized.
+    [[nodiscard]] const KeyRights* find(const PublicKey& key) const;
     [[nodiscard]] const std::map<PublicKey, KeyRights>& all() const noexcept { return keys_; }
 
   private:

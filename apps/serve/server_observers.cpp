@@ -10,10 +10,10 @@
 namespace udtx::apps {
 namespace {
 
-std::vector<Observation> observed(const ServerObservers::Connections& connections) {
+std::vector<Observation> observed(const ServerObservers::Transfers& transfers) {
     std::vector<Observation> all;
-    all.reserve(connections.size());
-    for (const auto& connection : connections) all.push_back(connection->observed());
+    all.reserve(transfers.size());
+    for (const auto& transfer : transfers) all.push_back(transfer->observed());
     return all;
 }
 
@@ -36,9 +36,8 @@ Result<void> ServerObservers::open_report() {
     return {};
 }
 
-Result<void> ServerObservers::start(std::uint16_t port, std::function<Connections()> connections,
-                                    JsonTicker::Print print) {
-    connections_ = std::move(connections);
+Result<void> ServerObservers::start(std::uint16_t port, std::function<Transfers()> under_way, JsonTicker::Print print) {
+    under_way_ = std::move(under_way);
     if (page_) {
         if (const auto served = page_->serve(); !served) return served;
     }
@@ -53,26 +52,26 @@ Result<void> ServerObservers::start(std::uint16_t port, std::function<Connection
 ControlStatus ServerObservers::control_status(std::uint16_t port) const {
     TransferCard card{.program = "udtx-recv", .role = command_.one_off ? "receiver" : "server", .port = port};
     if (!command_.to_stdout) card.destination = seen_from_elsewhere(command_.directory);
-    const auto served = [](const Connections& connections) {
+    const auto served = [](const Transfers& transfers) {
         std::vector<ServedTransfer> all;
-        for (const auto& connection : connections) {
-            all.push_back({connection->who(), connection->directory(), connection->observed()});
+        for (const auto& transfer : transfers) {
+            all.push_back({transfer->who(), transfer->directory(), transfer->observed()});
         }
         return all;
     };
-    const auto card_now = [this, card](const Connections& connections) {
+    const auto card_now = [this, card](const Transfers& transfers) {
         TransferCard now = card;
         // Of one transfer the peer is where it comes from.
-        if (command_.one_off && !connections.empty()) now.sources = {connections.front()->who()};
+        if (command_.one_off && !transfers.empty()) now.sources = {transfers.front()->who()};
         return now;
     };
     return {[this, card_now, served] {
-                const Connections connections = connections_();
-                return status_json(card_now(connections), sum_of(observed(connections)), served(connections));
+                const Transfers transfers = under_way_();
+                return status_json(card_now(transfers), sum_of(observed(transfers)), served(transfers));
             },
             [this, card_now, served] {
-                const Connections connections = connections_();
-                return status_lines(card_now(connections), sum_of(observed(connections)), served(connections));
+                const Transfers transfers = under_way_();
+                return status_lines(card_now(transfers), sum_of(observed(transfers)), served(transfers));
             }};
 }
 
@@ -81,43 +80,42 @@ void ServerObservers::stop() {
     metrics_.reset();
 }
 
-void ServerObservers::tick(Instant now, Duration since_start, const Connections& connections, Duration protocol) {
-    const Rate total = cap_now(log_, rates_, now, !connections.empty());
+void ServerObservers::tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol) {
+    const Rate total = cap_now(log_, rates_, now, !transfers.empty());
     // Who stands still leaves their share to the others until they go on.
     const auto moving =
-        std::ranges::count_if(connections, [](const auto& connection) { return !connection->stands_still(); });
+        std::ranges::count_if(transfers, [](const auto& transfer) { return !transfer->stands_still(); });
     const Rate share = moving == 0 ? total : total * (1.0 / static_cast<double>(moving));
-    for (const auto& connection : connections) {
-        connection->keep_below(std::min(command_.common.rate, share));
-        connection->look(now, protocol);
-        connection->sample_stats();  // for the next time
+    for (const auto& transfer : transfers) {
+        transfer->keep_below(std::min(command_.common.rate, share));
+        transfer->look(protocol);
     }
-    if (page_ && page_->due(since_start)) page_->tick(since_start, observed(connections));
+    if (page_ && page_->due(since_start)) page_->tick(since_start, observed(transfers));
     if (!json_) return;
-    Observation seen = sum_of(observed(connections));
+    Observation seen = sum_of(observed(transfers));
     seen.at = since_start;
     json_->tick(since_start, seen);
 }
 
-void ServerObservers::ended(const ServedConnection& connection, const FinalReport& report) {
+void ServerObservers::ended(const WatchedTransfer& transfer, const FinalReport& report) {
     ++ended_;
     if (report.code != ExitCode::ok) ++failed_;
     bytes_ += report.outcome.sent_bytes;
     if (!page_) return;
-    if (!command_.one_off) return page_->ended(connection.peer(), connection.direction(), report);
-    last_ = connection.observed();
+    if (!command_.one_off) return page_->ended(transfer.peer(), transfer.direction(), report);
+    last_ = transfer.observed();
     last_->progress = report.progress;
 }
 
-void ServerObservers::finish(Duration since_start, const Connections& connections, FinalReport& report) {
+void ServerObservers::finish(Duration since_start, const Transfers& transfers, FinalReport& report) {
     if (!page_) return;
     // The one transfer that there was is what the page goes on to show.
-    page_->finish(since_start, last_ ? std::vector{*last_} : observed(connections), report);
+    page_->finish(since_start, last_ ? std::vector{*last_} : observed(transfers), report);
 }
 
 std::string ServerObservers::metrics() const {
     MetricsView view{.role = command_.one_off ? "receiver" : "server", .version = program_version()};
-    view.transfers = observed(connections_());
+    view.transfers = observed(under_way_());
     view.transfers_ended = ended_;
     view.transfers_failed = failed_;
     view.bytes_ended = bytes_;

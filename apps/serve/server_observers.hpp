@@ -13,30 +13,29 @@
 #include "observe/final_report.hpp"
 #include "options/recv_command.hpp"
 #include "page/live_page.hpp"
-#include "serve/served_connection.hpp"
+#include "serve/transfer_table.hpp"
 
 namespace udtx::apps {
 
 class ServerObservers {
   public:
-    using Connections = std::vector<std::shared_ptr<ServedConnection>>;
+    using Transfers = TransferTable::Transfers;
 
     ServerObservers(const RecvCommand& command, Log& log);
     /// What has to be open before the process gives up the right to open it.
     [[nodiscard]] Result<void> open_report();
-    /// `connections`: those under way; any thread asks. `print`: where the JSON stream goes.
-    /// `port`: on which it listens.
-    Result<void> start(std::uint16_t port, std::function<Connections()> connections, JsonTicker::Print print);
+    /// `under_way`: any thread asks. `print`: where the JSON stream goes. `port`: on which it listens.
+    Result<void> start(std::uint16_t port, std::function<Transfers()> under_way, JsonTicker::Print print);
 
     /// Lets nobody ask any more; its socket goes.
     void stop();
 
     /// One thread. `protocol`: what the protocol thread has needed so far.
-    void tick(Instant now, Duration since_start, const Connections& connections, Duration protocol);
-    void ended(const ServedConnection& connection, const FinalReport& report);
+    void tick(Instant now, Duration since_start, const Transfers& transfers, Duration protocol);
+    void ended(const WatchedTransfer& transfer, const FinalReport& report);
     /// When all is over: tells those who observe the page, and writes the report.
-    void finish(Duration since_start, const Connections& connections, FinalReport& report);
-    /// Any thread: a handshake failed.
+    void finish(Duration since_start, const Transfers& transfers, FinalReport& report);
+    /// Any thread: somebody was not served.
     void refused() noexcept { ++refused_; }
     /// The most that a sender may be told in the handshake; protocol thread.
     [[nodiscard]] static Rate first_cap(const RecvCommand& command);
@@ -47,7 +46,7 @@ class ServerObservers {
 
     const RecvCommand& command_;
     Log& log_;
-    std::function<Connections()> connections_;
+    std::function<Transfers()> under_way_;
     RateGovernor rates_;
     std::atomic<std::uint64_t> ended_{0};
     std::atomic<std::uint64_t> failed_{0};

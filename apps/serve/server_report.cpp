@@ -9,19 +9,19 @@ const char* failed_word(bool sent) { return sent ? "not delivered" : "not receiv
 
 }  // namespace
 
-FinalReport report_of(const RecvCommand& command, const ServedConnection& connection) {
+FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched) {
+    const transfer::ServedTransfer& transfer = watched.transfer();
     FinalReport report;
-    report.outcome = connection.job().result();
-    report.outcome.exact = connection.done();
-    report.progress = connection.job().progress();
+    report.outcome = transfer.outcome();
+    report.progress = transfer.progress();
     report.dry_run = report.outcome.dry_run;
-    report.elapsed = connection.elapsed();
-    report.stats = connection.final_stats();
-    report.limits = connection.observed().limits;
+    report.elapsed = transfer.elapsed();
+    report.stats = transfer.stats();
+    report.limits = watched.observed().limits;
     report.congestion = command.common.congestion_in_use();
     report.threads = command.common.threads;
     report.code = exit_code_for(report.outcome);
-    report.receives = !connection.fetched();
+    report.receives = !watched.fetched();
     report.streaming = command.to_stdout;
     const Result<void>& status = report.outcome.status;
     if (!status.ok() && status.error().code != ErrorCode::partial) {
@@ -29,7 +29,10 @@ FinalReport report_of(const RecvCommand& command, const ServedConnection& connec
         report.error = status.error().message;
         if (!report.dry_run) report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
-        report.error = partial_message(report, failed_word(connection.fetched()), command.common.quiet);
+        report.error = partial_message(report, failed_word(watched.fetched()), command.common.quiet);
+    } else if (const Result<void>& receipt = report.outcome.receipt; !receipt) {
+        report.code = exit_code_for(receipt.error().code);
+        report.error = "everything was delivered, but " + receipt.error().message;
     }
     return report;
 }

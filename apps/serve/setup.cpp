@@ -1,22 +1,16 @@
 #include "serve/setup.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "common/runtime_dir.hpp"
-#include "transfer/file/confined_dir.hpp"
+#include "udtx/transfer/server.hpp"
 
 namespace udtx::apps {
 namespace {
-
-Error io_error(const std::string& what, int error) {
-    return {ErrorCode::file_io, what + ": " + std::generic_category().message(error)};
-}
 
 /// The directory of what a link leads to.
 std::string home_of(const std::string& file) {
@@ -26,16 +20,6 @@ std::string home_of(const std::string& file) {
 }
 
 }  // namespace
-
-Result<void> check_directory(const std::string& directory, bool write) {
-    struct stat info {};
-    if (::stat(directory.c_str(), &info) != 0) return io_error("directory " + directory, errno);
-    if (!S_ISDIR(info.st_mode)) return io_error("directory " + directory, ENOTDIR);
-    if (::access(directory.c_str(), (write ? W_OK : R_OK) | X_OK) != 0) {
-        return io_error("directory " + directory + (write ? " cannot be written" : " cannot be read"), errno);
-    }
-    return {};
-}
 
 std::string directory_of(const RecvCommand& command, const KeyRights& rights) {
     return rights.directory.empty() ? command.directory : command.directory + "/" + rights.directory;
@@ -48,12 +32,7 @@ Result<Credentials> receiver_credentials(const RecvCommand& command, AuthorizedK
     if (!loaded) return key_error(loaded.error(), "--authorized-keys");
     keys = std::move(*loaded);
     for (const auto& [key, rights] : keys.all()) {
-        auto good = check_directory(directory_of(command, rights), rights.write);
-        // As it is opened for each transfer: who may write above it must not lead it elsewhere by a link.
-        if (good) {
-            const auto there = transfer::ConfinedDir::open_below(command.directory, rights.directory);
-            if (!there) good = there.error();
-        }
+        const auto good = transfer::check_served(command.directory, rights.directory, rights.write);
         if (!good) return key_error(good.error(), "--authorized-keys");
         if (const auto trusted = credentials->trust(key); !trusted) return trusted.error();
     }
@@ -96,19 +75,6 @@ Result<void> KnownPlaces::check(const std::string& directory) const {
     return Error{ErrorCode::refused,
                  "the directory here is not the one that it was at the start (mounted again, or replaced), and the "
                  "server's sandbox lets nothing be written there: the server has to be started again"};
-}
-
-/// The first address of the name on which a socket can be opened.
-Result<void> open_socket(io::Driver& driver, const RecvCommand& command) {
-    if (command.inherited_socket >= 0) return driver.open(Address{});  // it is bound already
-    const auto addresses = resolve(command.listen.host, command.listen.port, command.common.addresses);
-    if (!addresses) return addresses.error();
-    Result<void> opened;
-    for (const Address& address : *addresses) {
-        opened = driver.open(address);
-        if (opened) return opened;
-    }
-    return opened;
 }
 
 }  // namespace udtx::apps

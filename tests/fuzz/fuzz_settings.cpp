@@ -40,7 +40,7 @@ void check_keys(std::string_view text) {
         return require(keys.error().message.starts_with("keys, line "), "with its line");
     }
     for (const auto& [key, rights] : keys->all()) {
-        require(keys->find(std::span(key.bytes)) == &rights, "a key is found");
+        require(keys->find(key) == &rights, "a key is found");
         const std::filesystem::path directory(rights.directory);
         require(!directory.is_absolute(), "its directory lies below the server's");
         for (const auto& part : directory) require(part != "..", "and does not lead out of it");

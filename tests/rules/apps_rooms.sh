@@ -14,7 +14,7 @@ failed=0
 includes "$of_common" common/text.hpp || { echo "common cannot include its own header"; failed=1; }
 includes "$of_dial" ssh/ssh_child.hpp || { echo "dial cannot include ssh, which it links"; failed=1; }
 ! includes "$of_common" ssh/ssh_child.hpp || { echo "common could include ssh, which it does not link"; failed=1; }
-! includes "$of_dial" serve/server.hpp || { echo "dial could include serve, which it does not link"; failed=1; }
+! includes "$of_dial" serve/server_run.hpp || { echo "dial could include serve, which it does not link"; failed=1; }
 # Nobody goes around the targets.
 if grep -rnE --include='*.?pp' '^ *# *include *"\.\./' "$apps"; then failed=1; fi
 exit $failed

@@ -1,6 +1,8 @@
 // Who may do what in a server's directory, by the flags and by the rights of a key.
 #include "serve/access.hpp"
 
+#include <unistd.h>
+
 #include <string>
 
 #include "test/catch.hpp"
@@ -9,6 +11,7 @@
 using namespace udtx;
 using namespace udtx::apps;
 using namespace udtx::test;
+using transfer::Client;
 
 namespace {
 
@@ -16,21 +19,20 @@ struct Bench {
     Bench() {
         command.directory = (temp / "dir").string();
         fs::create_directories(temp / "dir/alice");
-        write_file((temp / "dir/alice/file").string(), "x");
     }
-    [[nodiscard]] Access access() { return {command, keys, nullptr}; }
-    [[nodiscard]] static Visitor with(const KeyRights& rights) { return {.rights = &rights, .key = 7, .name = ""}; }
+    [[nodiscard]] Access access() { return {command, keys}; }
+    /// One whose key has a line with these options.
+    [[nodiscard]] Client with(const std::string& options) {
+        auto parsed = AuthorizedKeys::parse(options + " udtx-ed25519 " + std::string(43, 'A') + "= bob", "keys");
+        REQUIRE(parsed.ok());
+        keys = std::move(*parsed);
+        return {.number = 1, .key = keys.all().begin()->first, .identity = 7};
+    }
 
     TemporaryDirectory temp;
     RecvCommand command;
     AuthorizedKeys keys;
 };
-
-transfer::PullWish wish_for(const std::string& name) {
-    transfer::PullWish wish;
-    wish.what.sources = {name};
-    return wish;
-}
 
 }  // namespace
 
@@ -41,32 +43,48 @@ TEST_CASE("Whoever has the shared key may send, and may fetch where the server a
     REQUIRE(push.ok());
     CHECK(push->directory == b.command.directory);
     CHECK(push->below.empty());
+    CHECK(push->whose == 0);
     CHECK(push->resume);
-    const auto refused = access.pull({}, wish_for("alice/file"));
+    CHECK_FALSE(push->stream_fd);
+    CHECK(access.name_of({}).empty());
+    CHECK(access.rate_of({}).is_infinite());
+    const auto refused = access.pull({});
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == ErrorCode::refused);
     b.command.allow_read = true;
-    CHECK(access.pull({}, wish_for("alice/file")).ok());
+    REQUIRE(access.pull({}).ok());
+    CHECK(access.pull({})->directory == b.command.directory);
     b.command.to_stdout = true;
-    CHECK_FALSE(access.pull({}, wish_for("alice/file")).ok());
+    CHECK_FALSE(access.pull({}).ok());
+    CHECK(access.push({})->stream_fd == STDOUT_FILENO);
     CHECK(access.place_of({}).empty());
 }
 
-TEST_CASE("A key opens its own directory, and what its rights name") {
+TEST_CASE("A key opens its own directory, with what its rights name") {
     Bench b;
+    const Client bob = b.with("dir=\"alice\",rate=\"8M\"");
     const Access access = b.access();
-    KeyRights rights;
-    rights.directory = "alice";
-    const auto push = access.push(Bench::with(rights));
+    const auto push = access.push(bob);
     REQUIRE(push.ok());
     CHECK(push->below == "alice");
     CHECK(push->whose == 7);
-    CHECK(access.pull(Bench::with(rights), wish_for("file")).ok());
-    rights.write = false;
-    rights.read = false;
-    REQUIRE_FALSE(access.push(Bench::with(rights)).ok());
-    CHECK(access.push(Bench::with(rights)).error().code == ErrorCode::refused);
-    CHECK(access.pull(Bench::with(rights), wish_for("file")).error().code == ErrorCode::refused);
+    REQUIRE(access.pull(bob).ok());
+    CHECK(access.pull(bob)->below == "alice");
+    CHECK(access.name_of(bob) == " (bob)");
+    CHECK(access.place_of(bob) == b.command.directory + "/alice");
+    CHECK(access.rate_of(bob).bps() == 8e6);
+}
+
+TEST_CASE("A key does no more than its rights name") {
+    Bench b;
+    const Client reader = b.with("read");
+    CHECK(b.access().pull(reader).ok());
+    REQUIRE_FALSE(b.access().push(reader).ok());
+    CHECK(b.access().push(reader).error().code == ErrorCode::refused);
+    const Client writer = b.with("write");
+    CHECK(b.access().push(writer).ok());
+    REQUIRE_FALSE(b.access().pull(writer).ok());
+    CHECK(b.access().pull(writer).error().code == ErrorCode::refused);
 }
 
 TEST_CASE("Nothing is written to a directory that took the place of the one that the sandbox knows") {
@@ -82,21 +100,13 @@ TEST_CASE("Nothing is written to a directory that took the place of the one that
 
 TEST_CASE("All transfers of one key share its quota") {
     Bench b;
-    const std::string key(43, 'A');
-    auto parsed = AuthorizedKeys::parse("quota=\"1M\",write udtx-ed25519 " + key + "= bob", "keys");
-    REQUIRE(parsed.ok());
-    b.keys = std::move(*parsed);
+    const Client bob = b.with("quota=\"1M\",write");
     const Access access = b.access();
-    const KeyRights& rights = b.keys.all().begin()->second;
-    const auto one = access.push(Bench::with(rights));
-    const auto other = access.push(Bench::with(rights));
+    const auto one = access.push(bob);
+    const auto other = access.push(bob);
     REQUIRE(one.ok());
     REQUIRE(other.ok());
-    REQUIRE(one->room.quota != nullptr);
-    CHECK(one->room.quota == other->room.quota);
-    CHECK(access.push({})->room.quota == nullptr);
-    const Visitor bob = access.visitor(b.keys.all().begin()->first.bytes);
-    CHECK(bob.rights == &rights);
-    CHECK(bob.name == " (bob)");
-    CHECK(bob.key != 0);
+    REQUIRE(one->quota.has_value());
+    CHECK(one->quota->account() == other->quota->account());
+    CHECK_FALSE(access.push({})->quota.has_value());
 }

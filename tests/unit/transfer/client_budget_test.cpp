@@ -1,17 +1,17 @@
-#include "serve/key_budget.hpp"
+#include "transfer/serve/client_budget.hpp"
 
 #include "test/catch.hpp"
 #include "udtx/resolve.hpp"
 
 using namespace udtx;
-using apps::KeyBudget;
+using transfer::ClientBudget;
 
 namespace {
 
-std::uint64_t owner(const std::string& numbers, std::uint64_t key = 0) {
+std::uint64_t owner(const std::string& numbers, std::uint64_t identity = 0) {
     const auto found = resolve(numbers, 7000, AddressChoice::any);
     REQUIRE(found.ok());
-    return KeyBudget::owner(found->front(), key);
+    return ClientBudget::owner(found->front(), identity);
 }
 
 }  // namespace
