@@ -43,11 +43,4 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
     return {std::move(report), end_of(transfer), waiter.last_moved()};
 }
 
-Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options) {
-    if (options.receipt_text.empty()) return std::optional<transfer::ReceiptFile>();
-    auto receipt = transfer::ReceiptFile::create(options.receipt_text);
-    if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
-    return std::optional(std::move(*receipt));
-}
-
 }  // namespace udtx::apps

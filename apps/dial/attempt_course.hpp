@@ -13,7 +13,6 @@
 #include "observe/final_report.hpp"
 #include "options/common_options.hpp"
 #include "ssh/remote_end.hpp"
-#include "udtx/result.hpp"
 #include "udtx/transfer/receipt.hpp"
 #include "udtx/transfer/transfer.hpp"
 
@@ -33,8 +32,5 @@ struct AttemptCourse {
     std::function<void(const FinalReport&)> leave;
 };
 [[nodiscard]] Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer);
-
-/// --receipt: none where that is not asked for.
-[[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);
 
 }  // namespace udtx::apps

@@ -6,6 +6,7 @@
 
 #include "observe/final_report.hpp"
 #include "observe/path_progress.hpp"
+#include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
 
 namespace udtx::apps {
@@ -40,14 +41,6 @@ void add_missing(FinalReport& report, std::vector<transfer::FailedFile> missing)
     report.outcome.failed_count += missing.size();
     failed.insert(failed.begin(), std::make_move_iterator(missing.begin()), std::make_move_iterator(missing.end()));
     if (report.code == ExitCode::ok) report.code = ExitCode::partial;
-}
-
-/// What was delivered counts, and what is wrong with its receipt is said.
-void judge_receipt(FinalReport& report) {
-    const Result<void>& receipt = report.outcome.receipt;
-    if (receipt || report.code != ExitCode::ok) return;
-    report.code = exit_code_for(receipt.error().code);
-    report.error = "everything was delivered, but " + receipt.error().message;
 }
 
 /// Who was not let in, found nothing of what was asked for, or only wanted to know, has delivered nothing that needs to

@@ -83,16 +83,4 @@ void ProgressDisplay::show(const std::string& line, std::vector<std::string> pat
 
 void ProgressDisplay::finish() { terminal_.clear_status(); }
 
-Duration StallTimer::idle(Duration now, const transfer::Progress& progress) {
-    // What is handed to the transport goes on for a while after the line has died.
-    const std::uint64_t sent = progress.bytes_done > 0 ? 0 : progress.bytes_sent;
-    const Mark mark{progress.phase, progress.files_done, progress.files_total, progress.bytes_done,
-                    sent,           progress.bytes_kept};
-    if (!last_ || *last_ != mark) {
-        last_ = mark;
-        since_ = now;
-    }
-    return now - since_;
-}
-
 }  // namespace udtx::apps

@@ -49,23 +49,4 @@ class ProgressDisplay {
     RateMeter longer_{kEtaWindow};
 };
 
-/// Says for how long nothing has moved.
-class StallTimer {
-  public:
-    [[nodiscard]] Duration idle(Duration now, const transfer::Progress& progress);
-
-  private:
-    struct Mark {
-        transfer::Phase phase{};
-        std::uint64_t files_done = 0;
-        std::uint64_t files_total = 0;
-        std::uint64_t bytes_done = 0;
-        std::uint64_t bytes_sent = 0;
-        std::uint64_t bytes_kept = 0;
-        friend bool operator==(const Mark&, const Mark&) = default;
-    };
-    std::optional<Mark> last_;
-    Duration since_{};
-};
-
 }  // namespace udtx::apps

@@ -1,21 +1,18 @@
 // --receipt: written while the transfer runs, named when it was confirmed.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <optional>
 
 #include "observe/final_report.hpp"
-#include "transfer/receipt/receipt_writer.hpp"
+#include "options/common_options.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
 
-/// Nothing where `path` is empty.
-Result<std::unique_ptr<transfer::ReceiptWriter>> open_receipt(const std::string& path);
-/// For a transfer that was confirmed, whole or in part. What goes wrong is put into the report: code and sentence.
-void finish_receipt(transfer::ReceiptWriter* receipt, const transfer::OpenKept& open_kept, FinalReport& report);
-/// The same at the last attempt; nothing stays of one that another follows.
-void settle_receipt(transfer::ReceiptWriter* receipt, bool last, const transfer::OpenKept& open_kept,
-                    FinalReport& report);
+/// None where that is not asked for.
+[[nodiscard]] Result<std::optional<transfer::ReceiptFile>> open_receipt(const CommonOptions& options);
+/// What was delivered counts, and what is wrong with its receipt is said.
+void judge_receipt(FinalReport& report);
 
 }  // namespace udtx::apps

@@ -214,12 +214,6 @@ transfer::LinkOptions CommonOptions::link(TransportConfig config) const {
     return {.transport = std::move(config), .threads = threads, .patience = timeout};
 }
 
-io::Driver::Options CommonOptions::driver() const {
-    io::Driver::Options options;
-    options.threads = threads;
-    return options;
-}
-
 Error key_error(Error error, const std::string& option) {
     // A damaged key is like a wrong one.
     if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;

@@ -9,7 +9,6 @@
 
 #include "common/log.hpp"
 #include "common/origins.hpp"
-#include "io/driver.hpp"
 #include "options/observing_options.hpp"
 #include "options/rate_options.hpp"
 #include "udtx/config.hpp"
@@ -71,7 +70,6 @@ struct CommonOptions {
 
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
-    [[nodiscard]] io::Driver::Options driver() const;
     [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
     /// For a side that dials again: its patience is for more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;

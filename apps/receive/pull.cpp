@@ -13,6 +13,7 @@
 #include "dial/attempt_waiter.hpp"
 #include "dial/reconnect.hpp"
 #include "observe/final_report.hpp"
+#include "observe/receipt.hpp"
 #include "receive/pull_route.hpp"
 #include "udtx/transfer/transfer.hpp"
 

@@ -15,6 +15,7 @@
 #include "dial/transfer_observers.hpp"
 #include "observe/final_report.hpp"
 #include "observe/plan_listing.hpp"
+#include "observe/receipt.hpp"
 #include "send/send_options.hpp"
 #include "send/send_route.hpp"
 #include "send/sources.hpp"

@@ -25,7 +25,7 @@ class Access {
     /// What the sandbox lets be written.
     void note_places(const std::vector<std::string>& directories) { places_.note(directories); }
     /// Of a receiver of one transfer.
-    void keep_receipt(transfer::ReceiptFile receipt) { receipt_ = std::move(receipt); }
+    void set_receipt(std::optional<transfer::ReceiptFile> receipt) { receipt_ = std::move(receipt); }
 
     /// For people, to be put behind an address: " (bob)", or empty where all have the pre-shared key.
     [[nodiscard]] std::string name_of(const transfer::Client& client) const;

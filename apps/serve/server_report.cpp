@@ -1,5 +1,6 @@
 #include "serve/server_report.hpp"
 
+#include "observe/receipt.hpp"
 #include "observe/show_report.hpp"
 
 namespace udtx::apps {
@@ -30,10 +31,8 @@ FinalReport report_of(const RecvCommand& command, const WatchedTransfer& watched
         if (!report.dry_run) report.error += "; " + describe_delivery(report);
     } else if (report.code != ExitCode::ok) {
         report.error = partial_message(report, failed_word(watched.fetched()), command.common.quiet);
-    } else if (const Result<void>& receipt = report.outcome.receipt; !receipt) {
-        report.code = exit_code_for(receipt.error().code);
-        report.error = "everything was delivered, but " + receipt.error().message;
     }
+    judge_receipt(report);
     return report;
 }
 

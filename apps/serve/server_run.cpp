@@ -7,6 +7,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/units.hpp"
+#include "observe/receipt.hpp"
 #include "serve/server_report.hpp"
 #include "udtx/monotonic_clock.hpp"
 
@@ -33,13 +34,12 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
                                     .choice = command.common.addresses,
                                     .socket = command.inherited_socket,
                                     .credentials = credentials};
-    options.link.transport = command.common.transport();
+    options.link = command.common.link(command.common.transport());
     // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
     options.link.transport.max_rate = Rate::infinite();
     options.link.transport.max_receive_rate = told_;
-    options.link.threads = command.common.threads;
     // Whoever reads our standard output may rest for as long as they like.
-    options.link.patience = command.common.timeout.value_or(command.to_stdout ? Duration::zero() : kDefaultPatience);
+    if (command.to_stdout && !options.link.patience) options.link.patience = Duration::zero();
 
     options.admit = [this](const transfer::Client& client) { return admit(client); };
     options.push = [this](const transfer::Client& client) { return access_.push(client); };
@@ -58,12 +58,10 @@ Result<void> ServerRun::open(const Credentials& credentials) {
 }
 
 Result<void> ServerRun::open_files() {
-    if (const std::string& path = run_.command.common.receipt_text; !path.empty()) {
-        auto receipt = transfer::ReceiptFile::create(path);
-        if (!receipt) return Error{receipt.error().code, "--receipt: " + receipt.error().message};
-        access_.keep_receipt(*receipt);
-        receipt_ = std::move(*receipt);
-    }
+    auto receipt = open_receipt(run_.command.common);
+    if (!receipt) return receipt.error();
+    receipt_ = std::move(*receipt);
+    access_.set_receipt(receipt_);
     return observers_.open_report();
 }
 
