@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # apps_rooms.sh <source root> <compiler> <include directories of apps/common, with ; between them> <those of apps/dial>:
-# a room of the tools includes rooms that its target links, and no others. Exit code 1 where one could.
+# a room of the tools includes rooms that its target links and public headers, nothing else. Exit code 1 where it could.
 set -uo pipefail
 apps=$1/apps compiler=$2 of_common=$3 of_dial=$4
 
@@ -13,6 +13,8 @@ includes() {  # includes <directories> <header>: whether a source with these dir
 failed=0
 includes "$of_common" common/text.hpp || { echo "common cannot include its own header"; failed=1; }
 includes "$of_dial" ssh/ssh_child.hpp || { echo "dial cannot include ssh, which it links"; failed=1; }
+includes "$of_dial" udtx/session.hpp || { echo "dial cannot include a public header"; failed=1; }
+! includes "$of_dial" io/driver.hpp || { echo "dial could include what is private to the library"; failed=1; }
 ! includes "$of_common" ssh/ssh_child.hpp || { echo "common could include ssh, which it does not link"; failed=1; }
 ! includes "$of_dial" serve/server_run.hpp || { echo "dial could include serve, which it does not link"; failed=1; }
 # Nobody goes around the targets.
