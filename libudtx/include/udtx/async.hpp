@@ -1,21 +1,21 @@
-// Boost.Asio's completion tokens for sessions, listeners and streams: callbacks, use_future, use_awaitable and whatever
-// else Asio knows. The only header of the transport that includes Boost (1.74 or newer).
+// Sessions, listeners and streams with completion tokens of Boost.Asio: a callback, use_future, use_awaitable and
+// others. No other header in this directory needs Boost (1.74 or newer).
 //
 //     auto session = co_await udtx::async_connect("host", 7000, credentials, boost::asio::use_awaitable);
 //     auto stream = co_await udtx::async_open_stream(session, boost::asio::use_awaitable);
 //     co_await udtx::async_write(stream, bytes, boost::asio::use_awaitable);
 //     co_await udtx::async_finish(stream, boost::asio::use_awaitable);
 //
-// A handler is called with a boost::system::error_code and, where there is one, a value: use_future and use_awaitable
-// throw boost::system::system_error instead. It runs on its associated executor: that of the coroutine, or of
-// boost::asio::bind_executor(); without one on Asio's system executor. It never runs within the call that began it, nor
-// on the protocol thread. Work is kept outstanding for the executor until then.
+// The handler is called once, with a boost::system::error_code and, where there is one, a value. With use_future and
+// use_awaitable an error is thrown as boost::system::system_error. The handler runs on its associated executor: that of
+// the coroutine or of boost::asio::bind_executor(), else the system executor of Asio. It never runs within the call
+// that starts the operation, nor on the protocol thread. Until then work is outstanding on the executor.
 //
-// GCC 12 destroys a temporary twice that is made by braces within co_await: give options a name there.
+// The caller keeps buffers until the handler runs. An operation keeps its stream open. A session or listener that is
+// destroyed ends its operations. cancel() of the object ends them with boost::asio::error::operation_aborted; so does a
+// cancellation slot of the handler, with Boost 1.77 or newer.
 //
-// Buffers stay with the caller until the handler runs. A stream is kept open by the calls on it. Sessions and listeners
-// outlive the calls on them, or end them when they go. cancel() of the object ends them with
-// boost::asio::error::operation_aborted; with Boost 1.77 or newer so does a cancellation slot of the handler.
+// GCC 12 destroys a temporary twice that braces make within co_await: give options a name there.
 #pragma once
 
 #include <boost/asio/associated_executor.hpp>
@@ -48,6 +48,7 @@
 
 namespace udtx {
 
+/// For the library's own code.
 namespace async_detail {
 
 /// The same values and texts as a category of the standard library, for Boost's error_code.
@@ -63,17 +64,18 @@ class BoostCategory final : public boost::system::error_category {
 
 }  // namespace async_detail
 
-/// ErrorCode as Boost's error codes: the same as error_category(), which the standard library's belong to.
+/// error_category() for the error codes of Boost.
 [[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
     static const async_detail::BoostCategory category(error_category());
     return category;
 }
-/// The codes of applications, see application_category().
+/// application_category() for the error codes of Boost.
 [[nodiscard]] inline const boost::system::error_category& boost_application_category() noexcept {
     static const async_detail::BoostCategory category(application_category());
     return category;
 }
 
+/// The code that handlers get. `cancelled` becomes boost::asio::error::operation_aborted.
 [[nodiscard]] inline boost::system::error_code to_boost(const Error& error) noexcept {
     if (error.code == ErrorCode::cancelled) return boost::asio::error::operation_aborted;
     const std::error_code code = error.error_code();
@@ -203,6 +205,7 @@ auto async_connect(const std::string& host, std::uint16_t port, const Credential
         },
         std::forward<Token>(token));
 }
+/// The same with default settings.
 template <class Token>
 auto async_connect(const std::string& host, std::uint16_t port, const Credentials& credentials, Token&& token) {
     return async_connect(host, port, credentials, ConnectOptions(), std::forward<Token>(token));
@@ -229,6 +232,7 @@ auto async_open_stream(Session& session, StreamKind kind, Token&& token) {
         },
         std::forward<Token>(token));
 }
+/// The same for an ordered stream.
 template <class Token>
 auto async_open_stream(Session& session, Token&& token) {
     return async_open_stream(session, StreamKind::ordered, std::forward<Token>(token));
@@ -244,6 +248,7 @@ auto async_accept_stream(Session& session, StreamKind kind, Token&& token) {
         },
         std::forward<Token>(token));
 }
+/// The same for an ordered stream.
 template <class Token>
 auto async_accept_stream(Session& session, Token&& token) {
     return async_accept_stream(session, StreamKind::ordered, std::forward<Token>(token));
@@ -271,8 +276,8 @@ auto async_wait_path_event(Session& session, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// Of an ordered stream. Completes with (error_code, std::size_t): at least one byte, or 0 and
-/// boost::asio::error::eof at the end of the stream.
+/// See Stream::read(). Completes with (error_code, std::size_t): at least one byte, or at the end of the stream
+/// boost::asio::error::eof and 0.
 template <class Token>
 auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
     return async_detail::begin<std::size_t>(
@@ -288,7 +293,7 @@ auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// Of a placed stream, see Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
+/// See Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
 template <class Token>
 auto async_read_piece(Stream stream, Token&& token) {
     return async_detail::begin<std::optional<Piece>>(
@@ -300,7 +305,7 @@ auto async_read_piece(Stream stream, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// Completes with (error_code, std::size_t) when all bytes were taken.
+/// See Stream::write(). Completes with (error_code, std::size_t) when all bytes are written.
 template <class Token>
 auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token) {
     return async_detail::begin<std::size_t>(
@@ -312,7 +317,7 @@ auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token)
         std::forward<Token>(token));
 }
 
-/// Completes with (error_code, std::size_t) when some bytes were taken, and says how many.
+/// See Stream::write_some(). Completes with (error_code, std::size_t), the number of bytes written.
 template <class Token>
 auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& token) {
     return async_detail::begin<std::size_t>(

@@ -1,5 +1,5 @@
-// Calls that do not wait: they return at once, and call back when there is a result. For programs with an event loop of
-// their own; udtx/async.hpp makes Boost.Asio's completion tokens of them.
+// Calls that do not block: they return at once, and call back when there is a result. They are for programs with an
+// event loop of their own. For Boost.Asio see udtx/async.hpp.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,18 @@
 
 namespace udtx {
 
-/// Called once: within the call that was given it, or later on the protocol thread or in whoever cancels. It returns
-/// soon and throws nothing: it hands the result to the thread that is to have it.
+/// Called once with the result: on the protocol thread, or within the call that took it, or within cancel(). It returns
+/// soon, does not block and throws nothing; typically it hands the result to another thread.
 template <class T>
 using Callback = std::function<void(Result<T>)>;
 
-/// Names a call that was begun, for cancel(); unique within its session or listener.
+/// Names a call that was started, for cancel(). Unique within its session or listener.
 struct CallId {
-    std::uint64_t value = 0;
-    friend constexpr bool operator==(CallId, CallId) noexcept = default;
+    std::uint64_t value = 0;                                              ///< 0: none
+    friend constexpr bool operator==(CallId, CallId) noexcept = default;  ///< By value.
 };
 
-/// For calls that block: no time-out.
+/// Time-out of a call that blocks for as long as it takes.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
 }  // namespace udtx

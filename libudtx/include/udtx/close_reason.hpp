@@ -8,12 +8,14 @@
 
 namespace udtx {
 
+/// Why a session ended, and who ended it.
 struct CloseReason {
-    ErrorCode code = ErrorCode::internal;  ///< what it means to us
-    bool by_peer = false;                  ///< it said so; else this end found it, or closed
-    bool application = false;              ///< an application closed, with `wire_code`; else the transport gave up
-    std::uint64_t wire_code = 0;           ///< 0 and application: an orderly end
-    std::string message;                   ///< from the peer: text of its choice, for people
+    ErrorCode code = ErrorCode::internal;  ///< class of the cause
+    bool by_peer = false;                  ///< the peer ended it; else this end did, or found the cause
+    bool application = false;              ///< a program closed it, with `wire_code`; else the transport did
+    std::uint64_t wire_code = 0;           ///< of a program: that of close(); of the transport: docs/wire-format.md
+    std::string message;                   ///< for people; from the peer it may be any text
+    /// A program closed it with code 0.
     [[nodiscard]] bool orderly() const noexcept { return application && wire_code == 0; }
 };
 

@@ -1,4 +1,4 @@
-// What an application sets on a connection. Every default is usable on any path.
+// What a program can set for a connection. The defaults suit any line.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 
 namespace udtx {
 
+/// Settings of one connection. Each end has its own.
 struct TransportConfig {
-    std::string congestion = "udtx";
-    /// A controller of one's own in place of the named one; policy, caps and coupling are laid around it as around
-    /// those. The name is then what reports call it.
+    std::string congestion = "udtx";  ///< one of congestion_controller_names(), see docs/congestion.md
+    /// Makes a controller of the program's own in place of the named one. `congestion` is then its name in reports.
+    /// Policy, caps and coupling hold for it as well.
     CongestionFactory congestion_factory{};
-    Rate max_rate = Rate::infinite();          ///< cap on what leaves, all paths together, IP and UDP headers included
-    Rate max_receive_rate = Rate::infinite();  ///< announced to the peer, whose cap it is
-    Policy policy = Policy::fair;              ///< share beside other flows
-    /// Floor of what leaves, all paths together, whatever congestion control says; zero: none.
-    Rate min_rate{};
+    Rate max_rate = Rate::infinite();          ///< cap of what is sent on all paths, IP and UDP headers included
+    Rate max_receive_rate = Rate::infinite();  ///< cap of what the peer sends; it is told
+    Policy policy = Policy::fair;              ///< share of the line beside other flows
+    Rate min_rate{};                           ///< floor of what is sent, whatever the line says; zero: none
 
-    Duration idle_timeout = std::chrono::seconds(30);       ///< nothing heard for so long: the connection ends
+    Duration idle_timeout = std::chrono::seconds(30);       ///< silence of the peer that ends the connection
     Duration handshake_timeout = std::chrono::seconds(10);  ///< from the first packet to the finished handshake
-    Duration keep_alive = std::chrono::seconds(5);          ///< a PING after so long a silence; 0 = none
+    Duration keep_alive = std::chrono::seconds(5);          ///< silence after which a PING is sent; zero: never
 
-    std::uint64_t connection_window = 256ULL << 20U;  ///< bytes the peer may have outstanding, all streams (MAX_DATA)
-    std::uint64_t stream_window = 64ULL << 20U;       ///< the same for one stream; ordered: reordering buffer bound
-    std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes an application may queue on one stream
-    std::uint32_t max_streams = 256;                  ///< streams that the peer may open
+    std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
+    std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream
+    std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes of one stream that wait to be acknowledged
+    std::uint32_t max_streams = 256;                  ///< streams of the peer that are open at once
 
-    std::uint32_t max_paths = 8;           ///< paths that may be open at once, that of the handshake included; 1 to 16
-    std::string scheduler = "eds";         ///< which path the next datagram takes, where there are several
-    SchedulerFactory scheduler_factory{};  ///< a scheduler of one's own in place of the named one
-    bool reinject = true;                  ///< bytes that come late on one path are sent again on another
-    Coupling coupling = Coupling::detect;
+    std::uint32_t max_paths = 8;           ///< open at once, that of the handshake included; 1 to 16
+    std::string scheduler = "eds";         ///< one of path_scheduler_names(), see docs/multipath.md
+    SchedulerFactory scheduler_factory{};  ///< makes one of the program's own in place of the named one
+    bool reinject = true;                  ///< send bytes that are late on one path again on another one
+    Coupling coupling = Coupling::detect;  ///< of the congestion control of several paths
 
-    std::uint32_t min_datagram = 1200;   ///< UDP payload; the search starts here
-    std::uint32_t max_datagram = 65000;  ///< UDP payload; the search never goes beyond
+    std::uint32_t min_datagram = 1200;   ///< bytes of UDP payload with which the search of the path MTU starts
+    std::uint32_t max_datagram = 65000;  ///< bytes of UDP payload with which the search ends
 
-    std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< before AES-GCM's 2^23 (RFC 9001, section 6.6)
+    std::uint64_t rekey_after_packets = 1ULL << 22U;  ///< packets of one key; RFC 9001, section 6.6 allows 2^23
 };
 
 }  // namespace udtx

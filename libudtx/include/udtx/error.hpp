@@ -1,4 +1,4 @@
-// What went wrong: a class to act on, a line to read, and what std::error_code makes of it.
+// Errors: a class to act on, a line to read, and a std::error_code.
 #pragma once
 
 #include <cstdint>
@@ -9,43 +9,44 @@
 
 namespace udtx {
 
-/// What went wrong, in classes that a caller may act on. As std::error_code they belong to error_category().
+/// Classes of errors that a caller may act on. As std::error_code they belong to error_category().
 enum class ErrorCode {
-    invalid_argument = 1,  ///< the caller's input
-    malformed,             ///< bytes from the peer or from a file that do not parse
+    invalid_argument = 1,  ///< the caller passed something wrong
+    malformed,             ///< bytes of the peer or of a file do not parse
     protocol,              ///< the peer broke a rule of the protocol
-    authentication,        ///< wrong key, pin, certificate
-    network,               ///< unreachable, refused, socket failure
-    no_route,              ///< the system has no way to there
-    udp_blocked,           ///< nothing at all came back
-    timeout,               ///< the peer fell silent or no progress was made
-    file_io,               ///< open, read, write, sync, rename, disk full
+    authentication,        ///< a key is wrong, or not trusted
+    network,               ///< unreachable, refused by the host, or a socket fails
+    no_route,              ///< the system has no route to the peer
+    udp_blocked,           ///< nothing came back: the peer is down, or UDP is blocked
+    timeout,               ///< the time of the call passed, the peer fell silent, or nothing moved
+    file_io,               ///< a call of the file system fails, or there is no memory
     integrity,             ///< a hash or size does not match
-    refused,               ///< the peer refused on purpose (name, rights, overwrite)
-    interrupted,           ///< a signal, or the user at one of the ends, ended it
-    partial,               ///< some files could not be moved
-    cancelled,             ///< the wait was ended by cancel(); what it waited for goes on
-    internal,              ///< our own fault
+    refused,               ///< the peer, or a limit, does not allow it
+    interrupted,           ///< a program or its user ended it
+    partial,               ///< some files were not delivered
+    cancelled,             ///< cancel() ended the wait; what it waited for goes on
+    internal,              ///< a fault of the library
 };
 
-/// "udtx": values are those of ErrorCode. They compare equal to std::errc where that has the same meaning:
-/// invalid_argument, timed_out, operation_canceled.
+/// Category "udtx", whose values are those of ErrorCode. Codes compare equal to std::errc where that has the same
+/// meaning: invalid_argument, timed_out, operation_canceled.
 [[nodiscard]] UDTX_EXPORT const std::error_category& error_category() noexcept;
-/// "udtx.application": values are the codes that an application gave to a close or to the reset of a stream, the
-/// largest int for larger ones.
+/// Category "udtx.application", whose values are the codes that a program passed to close(), reset() or
+/// stop_receiving(). A code beyond int is the largest int.
 [[nodiscard]] UDTX_EXPORT const std::error_category& application_category() noexcept;
+/// A code in error_category().
 [[nodiscard]] inline std::error_code make_error_code(ErrorCode code) noexcept {
     return {static_cast<int>(code), error_category()};
 }
 
+/// What went wrong.
 struct UDTX_EXPORT Error {
-    ErrorCode code = ErrorCode::internal;
-    std::string message;   ///< one line, names the cause and where possible the remedy
-    int system_error = 0;  ///< the errno that is behind it; 0: none, or it does not matter
-    /// The code that an application gave, where it ended a session or a stream; 0: none.
-    std::uint64_t application_code = 0;
+    ErrorCode code = ErrorCode::internal;  ///< class
+    std::string message;                   ///< one line for people: the cause and, if there is one, the remedy
+    int system_error = 0;                  ///< errno of the system call that failed; 0: none
+    std::uint64_t application_code = 0;    ///< code of the program that ended the session or the stream; 0: none
 
-    /// In application_category() where there is an application's code other than 0, else in error_category().
+    /// In application_category() if application_code is not 0, else in error_category().
     [[nodiscard]] std::error_code error_code() const noexcept;
 };
 

@@ -1,4 +1,4 @@
-// The side that waits for sessions. See udtx/session.hpp.
+// The side that waits for sessions, see udtx/session.hpp.
 #pragma once
 
 #include <chrono>
@@ -22,37 +22,43 @@ class AcceptQueue;
 class ProtocolThread;
 }  // namespace io
 
+/// Settings of a listener.
 struct ListenOptions {
-    TransportConfig config{};
-    std::size_t max_connections = 64;  ///< at once; who comes too late is told so
-    /// Hears of handshakes that failed.
-    LogSink log{};
+    TransportConfig config{};          ///< of each session
+    std::size_t max_connections = 64;  ///< at once; further clients are refused
+    LogSink log{};                     ///< is told of handshakes that failed
 };
 
+/// Waits for sessions on one UDP port. One thread inside serves the listener and all its sessions. Calls may come from
+/// any thread; the destructor and the assignment need the listener for themselves.
 class UDTX_EXPORT Listener {
   public:
-    /// `address`: "host:port", "[v6]:port" or ":port"; port 0 picks a free one.
+    /// Listens at `address`: "host:port", "[v6]:port" or ":port"; port 0 picks a free one. network: there is no such
+    /// address here, or no socket; invalid_argument: the address or the configuration is wrong.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const TransportConfig& config = {}, std::size_t max_connections = 64);
+    /// The same with all settings.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const ListenOptions& options);
-    /// On a UDP socket that somebody has bound, such as the one a service manager hands over. The listener closes it.
-    /// network: the descriptor is no UDP socket.
+    /// Listens on a bound UDP socket, such as one of a service manager, and closes it at the end. network: the
+    /// descriptor is no UDP socket.
     static Result<Listener> adopt(int descriptor, const Credentials& credentials, const ListenOptions& options = {});
-    Listener() noexcept;  ///< none: like one that was moved from
-    Listener(Listener&&) noexcept;
-    Listener& operator=(Listener&&) noexcept;
-    ~Listener();
+    Listener() noexcept;                       ///< No listener, as after a move: calls fail with invalid_argument.
+    Listener(Listener&&) noexcept;             ///< Leaves no listener behind.
+    Listener& operator=(Listener&&) noexcept;  ///< Closes what was here; leaves no listener behind.
+    ~Listener();                               ///< close(); accepted sessions live on.
 
+    /// Where it listens.
     [[nodiscard]] Address local_address() const;
-    /// The next session whose handshake has finished. timeout: nobody came in time.
+    /// The next session whose handshake has finished. timeout: there was none in time.
     Result<Session> accept(std::chrono::milliseconds timeout);
+    /// accept() without blocking.
     CallId start_accept(Callback<Session> done);
-    /// Ends the calls of accept that wait with `cancelled`; the listener goes on.
+    /// Ends all waiting calls of accept() and start_accept() with `cancelled`. The listener goes on.
     void cancel();
-    /// The same for one call that was started; nothing if it has called back.
+    /// Ends one started call with `cancelled`. No effect if it has called back.
     void cancel(CallId call);
-    /// No more accept(); sessions not yet accepted are closed, accepted ones live on. May be repeated.
+    /// Accepts nobody any more, and closes sessions that were not accepted. Accepted ones live on. May be repeated.
     void close();
 
   private:

@@ -1,4 +1,4 @@
-// What the library has to tell that is no result of a call: which addresses are tried, paths that come and go.
+// Messages that are no result of a call: which addresses are tried, which paths come and go.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace udtx {
 
+/// Whom a message is for.
 enum class LogLevel : std::uint8_t {
-    detail,   ///< how it goes, for whoever looks for a fault
-    warning,  ///< something asked for is not to be had; the session carries on
+    detail,   ///< those who look for a fault
+    warning,  ///< everybody: something does not work as asked; the session goes on
 };
 
-/// Takes one line without its end. Called on the protocol thread, one call at a time for each session or listener: it
-/// returns soon, throws nothing and calls nothing of the session. The text may hold names that the peer chose. An empty
-/// function: nobody listens.
+/// Takes one line, without its end. It is called on the protocol thread, one call at a time for each session or
+/// listener. It returns soon, throws nothing and calls nothing of the session. The text may hold names that the peer
+/// chose. An empty function takes nothing.
 using LogSink = std::function<void(LogLevel level, const std::string& text)>;
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// Several paths of one session: what a program asks for, and what it is told. docs/multipath.md says what they are for.
+// Several paths of one session: what a program asks for, and what it is told (docs/multipath.md).
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@
 
 namespace udtx {
 
-/// One way to the peer.
+/// A path that a program asks for.
 struct PathRequest {
-    /// An address of this host, or the name of an interface, which the path is bound to then. Empty: as the routes say.
+    /// An address of this host, or an interface, to which the path is then bound. Empty: as the routes say.
     std::string local{};
-    /// The peer's address or name on this path, without a port, which is the session's. Empty: the session's host.
+    /// Address or name of the peer on this path; the port is that of the session. Empty: the host of the session.
     std::string remote{};
-    double weight = 1.0;   ///< above 0, at most 10^6: share of the data with the scheduler `weighted`
-    bool standby = false;  ///< carries stream bytes only while no other path is usable
+    double weight = 1.0;   ///< share of the data with the scheduler `weighted`; above 0, at most 10^6
+    bool standby = false;  ///< carries stream bytes only while no other path works
 };
 
-/// Whether this host has all of `paths` to a peer that is reached by `peer`. invalid_argument: "LOCAL[,REMOTE]: what is
-/// wrong with it". Asks for names, and may block.
+/// Whether this host can have all of `paths` to a peer at the addresses `peer`. Looks names up, and blocks.
+/// invalid_argument: it cannot; the message is "LOCAL[,REMOTE]: what is wrong with it".
 [[nodiscard]] UDTX_EXPORT Result<void> check_paths(const std::vector<PathRequest>& paths,
                                                    const std::vector<Address>& peer,
                                                    AddressChoice choice = AddressChoice::any);
 
-/// A path other than the first one came, fell silent, came back or went; or the first one did beside others.
+/// A path came, fell silent, came back or went. The first path has events only while there are others.
 struct PathEvent {
-    PathId id;
-    PathState state = PathState::active;
-    Address local;  ///< Family::none: as the routes say; the port is the socket's
-    Address remote;
-    bool unreachable = false;  ///< probing: it has been asked for some time (about 6 s), and nothing came back yet
+    PathId id;                            ///< which path
+    PathState state = PathState::active;  ///< its new state
+    Address local;                        ///< address of this end; Family::none: as the routes say
+    Address remote;                       ///< address of the peer
+    bool unreachable = false;             ///< of `probing`: nothing has come back for about 6 s; the probing goes on
 };
 
 }  // namespace udtx

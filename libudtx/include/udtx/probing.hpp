@@ -1,8 +1,8 @@
-// Probes of a path's line, and what they tell: pairs of packets that leave back to back, and longer trains.
+// Probes of a line: packet pairs and packet trains, which leave back to back.
 //
-// A packet takes a line as long as its bytes do, so that two that meet there arrive as far apart (packet pairs: Gu and
-// Grossman, UDT, 2007). The receiver measures and reports with its acknowledgements; the transport makes a LineEstimate
-// of each report. Speeds are of UDP payload.
+// Two packets that meet at the slowest link leave it as far apart as one of them takes to pass (packet pairs: Gu and
+// Grossman, UDT, 2007). The receiver measures that and reports it with its acknowledgements; the transport
+// makes a LineEstimate of each report. Rates are of UDP payload.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,15 @@
 
 namespace udtx {
 
-inline constexpr std::uint32_t kPairPackets = 2;
-inline constexpr std::uint32_t kLeastTrainPackets = 8;  ///< stamps blur shorter ones: they count as a pair
-inline constexpr std::uint32_t kMostTrainPackets = 16;
-/// A train takes the line for no longer: it is a burst, which others wait for.
+inline constexpr std::uint32_t kPairPackets = 2;  ///< packets of a pair
+inline constexpr std::uint32_t kLeastTrainPackets =
+    8;  ///< packets of the shortest train: time stamps blur shorter ones
+inline constexpr std::uint32_t kMostTrainPackets = 16;  ///< packets of the longest train
+/// Longest time for which a train may occupy the line: other flows wait for it.
 inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
 
-/// Packets of a probe of a line on which one lasts `packet_time` (s; 0: unknown): the longest train that takes no
-/// longer than kTrainTime, else a pair.
+/// Packets of a probe on a line that takes `packet_time` seconds for one (0: unknown): the longest train within
+/// kTrainTime, else a pair.
 [[nodiscard]] constexpr std::uint32_t fitting_probe(double packet_time) noexcept {
     if (packet_time <= 0.0) return kMostTrainPackets;
     const double fit = to_seconds(kTrainTime) / packet_time;
@@ -28,22 +29,22 @@ inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
     return static_cast<std::uint32_t>(std::min(fit, double{kMostTrainPackets}));
 }
 
-/// What the capacity of a LineEstimate rests on.
+/// By what the capacity of a LineEstimate was found.
 enum class LineEvidence : std::uint8_t {
-    none,
-    pairs,   ///< a pair tells of one interrupt: the 20th percentile of many
-    trains,  ///< trains left lately, of which the receiver takes the shortest that two agree on
+    none,    ///< it is unknown
+    pairs,   ///< the 20th percentile of many packet pairs
+    trains,  ///< the shortest time of a train that two trains agree on
 };
 
-/// What is known of a path's line, with one report of its receiver.
+/// What is known of a line after one report of the receiver.
 struct LineEstimate {
-    Rate capacity{};  ///< zero: unknown
-    LineEvidence evidence = LineEvidence::none;
-    bool only_least = false;   ///< trains arrive as fast as they leave: the line is only known to be no slower
-    Duration age{};            ///< since a report first told of the newest pair
-    Rate pair_capacity{};      ///< UDT's: mean of the pairs near their median; zero: unknown
-    Rate newest_pair{};        ///< of that pair alone; zero: none since the last report
-    double arrival_pps = 0.0;  ///< packets/s at which this sender's arrive, 0 = unknown
+    Rate capacity{};                             ///< zero: unknown
+    LineEvidence evidence = LineEvidence::none;  ///< by what `capacity` was found
+    bool only_least = false;                     ///< trains arrive as fast as they leave: `capacity` is a lower bound
+    Duration age{};                              ///< of the newest pair, since the report that told it
+    Rate pair_capacity{};                        ///< UDT: mean of the pairs near their median; zero: unknown
+    Rate newest_pair{};                          ///< of the newest pair alone; zero: none since the last report
+    double arrival_pps = 0.0;                    ///< packets/s at which the packets of this end arrive; 0: unknown
 };
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// Value or error. Bytes from a peer and failures of the system give a Result; exceptions stay in apps/.
+// A value or an error. Calls of the library return it and do not throw.
 #pragma once
 
 #include <utility>
@@ -8,14 +8,22 @@
 
 namespace udtx {
 
+/// A value or an Error. Ask ok() before you take the value; without one, value() and the operators throw
+/// std::bad_variant_access, and so does error() without an error.
 template <class T>
 class [[nodiscard]] Result {
   public:
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+    /// A value.
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+    /// An error.
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
+    /// There is a value.
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
+    /// There is a value.
     explicit operator bool() const noexcept { return ok(); }
+    /// The value.
+    ///@{
     [[nodiscard]] T& value() & { return std::get<0>(state_); }
     [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
     [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
@@ -23,20 +31,27 @@ class [[nodiscard]] Result {
     [[nodiscard]] const T& operator*() const& { return value(); }
     [[nodiscard]] T* operator->() { return &value(); }
     [[nodiscard]] const T* operator->() const { return &value(); }
+    ///@}
+    /// The error.
     [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
 
   private:
     std::variant<T, Error> state_;
 };
 
+/// Success or an Error.
 template <>
 class [[nodiscard]] Result<void> {
   public:
-    Result() = default;
+    Result() = default;  ///< Success.
+    /// An error.
     Result(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
 
+    /// It is a success.
     [[nodiscard]] bool ok() const noexcept { return !failed_; }
+    /// It is a success.
     explicit operator bool() const noexcept { return ok(); }
+    /// The error; meaningless after a success.
     [[nodiscard]] const Error& error() const { return error_; }
 
   private:

@@ -1,6 +1,5 @@
-// Contract between a connection and its path scheduler: which path the next datagram of stream bytes takes, and from
-// which offset on. A scheduler sees views, never paths; the time is handed in. All calls come on the protocol thread,
-// and none may throw: what comes out all the same ends the connection.
+// The interface of a path scheduler, which says which path takes the next datagram of stream bytes, and from which
+// offset.
 #pragma once
 
 #include <cstddef>
@@ -22,76 +21,77 @@
 
 namespace udtx {
 
-/// Most paths that a connection has open at once (TransportConfig::max_paths).
+/// Most paths of a connection (TransportConfig::max_paths).
 inline constexpr std::size_t kMaxPaths = 16;
 
 /// One path as a scheduler sees it.
 struct PathView {
-    PathId id;
-    bool usable = true;           ///< validated, and not given up for dead
-    bool may_send = true;         ///< window and pacer have room for one datagram now; implies usable
-    Instant departure;            ///< when the pacer lets the next datagram go; `now` or earlier when it does already
-    std::uint64_t window = 0;     ///< bytes
-    std::uint64_t in_flight = 0;  ///< bytes
-    Rate rate;                    ///< x_i: what congestion control lets through, zero or infinite when unknown
-    Duration smoothed_rtt{};      ///< zero until the first sample
-    Duration min_rtt{};           ///< zero until the first sample
-    std::uint32_t datagram_bytes = 1200;
-    double weight = 1.0;    ///< user's; for `weighted`
-    bool standby = false;   ///< only for when no other path is usable
-    bool unsteady = false;  ///< falls silent again and again: what must come in order had better not wait for it
+    PathId id;                            ///< which path
+    bool usable = true;                   ///< it is validated and answers
+    bool may_send = true;                 ///< it is usable, and window and pacer admit a datagram now
+    Instant departure;                    ///< when the pacer admits the next datagram; at most `now`: at once
+    std::uint64_t window = 0;             ///< bytes that may be in flight
+    std::uint64_t in_flight = 0;          ///< bytes
+    Rate rate;                            ///< of the congestion control; zero or infinite: unknown
+    Duration smoothed_rtt{};              ///< zero until the first sample
+    Duration min_rtt{};                   ///< zero until the first sample
+    std::uint32_t datagram_bytes = 1200;  ///< UDP payload of a full datagram
+    double weight = 1.0;                  ///< PathRequest::weight
+    bool standby = false;                 ///< PathRequest::standby
+    bool unsteady = false;  ///< it falls silent again and again: bytes that must come in order should not wait for it
 };
 
-/// The stream bytes that wait for a path. Offsets are the stream's, the connection-level order (DSN in MPTCP).
+/// The bytes of a stream that wait for a path. Offsets are those of the stream (as the DSN of MPTCP, RFC 8684).
 struct StreamDemand {
-    StreamKind kind = StreamKind::ordered;
-    bool again = false;                ///< bytes that were lost wait, too: they go first, whatever offset a pick names
-    std::uint64_t next = 0;            ///< the first offset that no path was given yet
-    std::span<const Range> ahead{};    ///< what was given beyond `next`, ascending
-    std::uint64_t ahead_bytes = 0;     ///< all of it
-    std::uint64_t data_acked = 0;      ///< all below was acknowledged
-    std::uint64_t limit = 0;           ///< the first offset that flow control forbids
-    std::uint64_t receive_window = 0;  ///< W, bytes; 0 = unknown. Ordered: what the receiver may have to hold
-    std::uint64_t written = 0;         ///< the first offset that the application has not written yet
-    std::uint64_t remaining = 0;       ///< bytes written and not given to a path, lost ones included
-    bool end_known = false;            ///< nothing will be written beyond `written`
+    StreamKind kind = StreamKind::ordered;  ///< how the stream delivers
+    bool again = false;                     ///< lost bytes wait as well; they leave first, whatever the pick says
+    std::uint64_t next = 0;                 ///< the first offset that no path has been given
+    std::span<const Range> ahead{};         ///< what paths have been given beyond `next`, ascending
+    std::uint64_t ahead_bytes = 0;          ///< bytes of `ahead`
+    std::uint64_t data_acked = 0;           ///< all bytes below this offset are acknowledged
+    std::uint64_t limit = 0;                ///< the first offset that flow control forbids
+    std::uint64_t receive_window = 0;       ///< bytes that the receiver may have to hold; 0: unknown
+    std::uint64_t written = 0;              ///< the first offset that the program has not written
+    std::uint64_t remaining = 0;            ///< bytes that no path has been given, lost ones included
+    bool end_known = false;                 ///< the program will write nothing more
 
-    /// One past the last byte that a path was given.
+    /// One past the last byte that a path has been given.
     [[nodiscard]] std::uint64_t highest() const noexcept { return ahead.empty() ? next : ahead.back().end; }
 };
 
+/// The answer of a scheduler.
 struct PathPick {
-    PathId path;
-    /// Send the first bytes at or beyond this offset that no path was given yet (StreamDemand::next unless a gap is
-    /// left for faster paths to fill meanwhile).
+    PathId path;  ///< that takes the datagram
+    /// Send the first bytes from this offset on that no path has been given: StreamDemand::next, or more to leave a gap
+    /// that a faster path will fill.
     std::uint64_t from = 0;
-    /// Instead of new bytes send those again that were given to another path last, or a PING if they have all arrived:
-    /// a probe, whose loss costs nothing.
+    /// Probe the path: send the bytes again that another path was given last, or a PING if all have arrived.
     bool duplicate = false;
 };
 
-/// Order of calls: pick() as often as the owner likes; on_sent() when it did as the pick said. A pick changes nothing
-/// that a later pick depends on, but for which paths are blocked.
+/// Chooses the paths of one connection. All calls come on the protocol thread and return soon. An exception ends the
+/// connection. pick() may be called any number of times before on_sent(); it changes no state but which paths are
+/// blocked.
 class UDTX_EXPORT PathScheduler {
   public:
     virtual ~PathScheduler() = default;
-    /// Where the next datagram goes; nullopt: wait for another path, or for an acknowledgement. Only to be asked while
-    /// `demand` has bytes that flow control allows.
+    /// Which path takes the next datagram; nullopt: wait. `demand` has bytes that flow control allows.
     [[nodiscard]] virtual std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
                                                        std::span<const PathView> paths) = 0;
-    /// `bytes` of the stream left as `pick` said.
+    /// `bytes` of the stream have left as `pick` said.
     virtual void on_sent(Instant /*now*/, const PathPick& /*pick*/, std::uint64_t /*bytes*/) {}
-    /// The path carries nothing but probes at present; for reports.
+    /// The path carries nothing but probes at present. For reports.
     [[nodiscard]] virtual bool blocked(PathId /*path*/) const { return false; }
 };
 
-/// Makes a scheduler of one's own (TransportConfig::scheduler_factory): one for a connection, when it gets its second
-/// path, on the protocol thread; one more where the configuration is checked, on the thread that hands it in. Null and
-/// exceptions are errors: of the configuration where it is checked, later they end the connection.
+/// Makes a scheduler of the program's own (TransportConfig::scheduler_factory): one for each connection, when it gets
+/// its second path, on the protocol thread. The check of a configuration makes one more, on the calling thread; there
+/// null or an exception is invalid_argument, later it ends the connection.
 using SchedulerFactory = std::function<std::unique_ptr<PathScheduler>()>;
 
-/// Creates the built-in scheduler called `name` ("minrtt"); invalid_argument names the known ones.
+/// Makes the built-in scheduler called `name`. invalid_argument: there is none; the message names them all.
 [[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<PathScheduler>> make_path_scheduler(std::string_view name);
+/// Names of the built-in schedulers.
 [[nodiscard]] UDTX_EXPORT std::vector<std::string> path_scheduler_names();
 
 }  // namespace udtx

@@ -1,16 +1,19 @@
-// Use of the transport with its own thread inside. For programs that want a few reliable, encrypted streams and no
-// event loop; udtx/async.hpp is for those that have one.
+// Encrypted sessions with reliable streams, for programs without an event loop; for others see udtx/async.hpp.
 //
 //     auto session = udtx::Session::connect("host", 7000, *credentials);
 //     auto stream = session->open_stream();
 //     stream->write(bytes);
-//     stream->finish();   // returns when the peer's transport has every byte
+//     stream->finish();   // returns when the transport of the peer has every byte
 //
-// All calls are thread-safe. Nothing throws. Calls that block take a time-out, after which they fail with `timeout`; in
-// another thread cancel() ends them with `cancelled`; after either, what they waited for goes on, and they may be
-// repeated. After close(), or once the connection has ended, every call that needs it returns an error at once, also
-// those that are blocked in another thread; only reads still give what had arrived before the peer ended the session.
-// Calls that begin with `start_` do not block, see Callback. Do not use a session in a child process after fork().
+// Nothing throws. Any thread may call any function, several at a time; only destructors and assignments need their
+// object for themselves. Calls that block take a time-out, after which they fail with `timeout`. cancel() in another
+// thread ends them with `cancelled`. After both the call may be repeated. Calls whose names begin with `start_` do not
+// block, see Callback.
+//
+// After close(), or when the connection has ended, all calls fail at once, those that wait in other threads as well.
+// Only reads first give what had arrived before the peer ended the session.
+//
+// Do not use a session in a child process after fork().
 #pragma once
 
 #include <chrono>
@@ -35,6 +38,7 @@
 #include "udtx/stats.hpp"
 #include "udtx/stream.hpp"
 
+/// Sessions, streams, and the types that they share with transfers.
 namespace udtx {
 
 namespace io {
@@ -42,18 +46,17 @@ class ProtocolThread;
 class SessionState;
 }  // namespace io
 
+/// Settings of a session that dials.
 struct ConnectOptions {
-    TransportConfig config{};
-    /// At most TransportConfig::max_paths; none: one path, as the routes say.
-    std::vector<PathRequest> paths{};
-    LogSink log{};
+    TransportConfig config{};          ///< of the connection
+    std::vector<PathRequest> paths{};  ///< at most TransportConfig::max_paths; empty: one path, as the routes say
+    LogSink log{};                     ///< is told which addresses are tried, and which paths come and go
 };
 
-/// A session that was begun by Session::start_connect().
+/// A session that Session::start_connect() has begun to dial.
 class UDTX_EXPORT Connecting {
   public:
-    /// Ends it with `cancelled`, once a look-up of the host's name that is under way has ended; nothing if it has
-    /// called back.
+    /// Ends it with `cancelled`; a look-up of the host that is under way ends first. No effect if it has called back.
     void cancel();
 
   private:
@@ -62,77 +65,84 @@ class UDTX_EXPORT Connecting {
     std::shared_ptr<io::SessionState> state_;
 };
 
+/// A connection to a peer, over one path or several. A session that dialled has a thread inside; accepted ones share
+/// that of their listener.
 class UDTX_EXPORT Session {
   public:
-    /// Blocks until the handshake has finished or failed (TransportConfig::handshake_timeout for each address tried).
+    /// Dials, and blocks until the handshake has finished or failed. Each address of the host is given
+    /// TransportConfig::handshake_timeout.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config = {});
-    /// The same over several paths, at most TransportConfig::max_paths: the handshake goes over them in turn until one
-    /// answers, and the others are opened then. Paths that the peer has no room for are left out: stats() tells which
-    /// there are. invalid_argument: a path that this host cannot have, or none at all.
+    /// The same over several paths. They are dialled in turn until one answers; then the others are opened. Paths for
+    /// which the peer has no room are left out, see stats(). invalid_argument: there is no path, or one that this host
+    /// cannot have.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config, const std::vector<PathRequest>& paths);
+    /// The same with all settings.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const ConnectOptions& options);
-    /// Does not block: the name is looked up on the session's own thread.
+    /// connect() without blocking: the look-up of the host too runs on the thread of the session.
     static Result<Connecting> start_connect(std::string host, std::uint16_t port, const Credentials& credentials,
                                             ConnectOptions options, Callback<Session> done);
-    Session() noexcept;  ///< none: like one that was moved from, every call gives invalid_argument
-    Session(Session&&) noexcept;
-    Session& operator=(Session&&) noexcept;
-    /// Closes it, and waits up to 0.3 s for the peer to hear of that. Its streams may outlive it.
+    Session() noexcept;                      ///< No session, as after a move: calls fail with invalid_argument.
+    Session(Session&&) noexcept;             ///< Leaves no session behind.
+    Session& operator=(Session&&) noexcept;  ///< Closes what was here, as the destructor does.
+    /// close(), and waits up to 0.3 s for the peer to be told. Streams may outlive the session.
     ~Session();
 
     // --- streams
+    /// Opens a stream. The peer sees it with its first byte. Does not block. refused: the peer takes no more streams.
     Result<Stream> open_stream(StreamKind kind = StreamKind::ordered);
-    /// The next stream of this kind that the peer opened (a stream shows up with its first byte).
+    /// The next stream of this kind that the peer has opened.
     Result<Stream> accept_stream(std::chrono::milliseconds timeout, StreamKind kind = StreamKind::ordered);
+    /// open_stream() with a callback.
     CallId start_open_stream(StreamKind kind, Callback<Stream> done);
+    /// accept_stream() without blocking.
     CallId start_accept_stream(StreamKind kind, Callback<Stream> done);
 
     // --- the end
-    /// Ends the session, and tells the peer: of what has come up to now, on all paths, and of the end, with an
-    /// application's code (at most 2^62 - 1; 0: in good order) and a reason for people (at most 256 bytes). Does not
-    /// block. Bytes not acknowledged are given up: finish() streams first. The side that sends last should be the one
-    /// that closes; the other one calls wait_closed(). May be called again and does nothing then.
+    /// Ends the session with the code of a program (at most 2^62 - 1; 0: in good order) and a reason for people (at
+    /// most 256 bytes). The peer is told of these, and of what has come up to now. Bytes that are not acknowledged are
+    /// given up: call Stream::finish() first. The side that sends last closes, the other one calls wait_closed(). Does
+    /// not block; a second call has no effect.
     void close(std::uint64_t code = 0, std::string reason = {});
-    /// Waits until the session has ended from either side; ok if the end was orderly, or this side's wish.
+    /// Waits until the session has ended, from whichever side. Success: in good order, or because this side closed it.
     Result<void> wait_closed(std::chrono::milliseconds timeout = kForever);
+    /// wait_closed() without blocking.
     CallId start_wait_closed(Callback<void> done);
-    /// How it ended; nullopt while it is open.
+    /// How the session ended; nullopt while it is open.
     [[nodiscard]] std::optional<CloseReason> close_reason() const;
 
-    /// Ends the calls of the session and its streams that wait, in other threads or for a callback, with `cancelled`.
-    /// The session goes on.
+    /// Ends all waiting calls of the session and of its streams with `cancelled`, those with a callback as well. The
+    /// session goes on.
     void cancel();
-    /// The same for one call that was started; nothing if it has called back.
+    /// Ends one started call with `cancelled`. No effect if it has called back.
     void cancel(CallId call);
 
     // --- what it is, and how it does
-    /// The key by which the peer has proved itself; nullopt with a pre-shared key.
+    /// The key by which the peer has proved who it is; nullopt with a pre-shared key.
     [[nodiscard]] std::optional<PublicKey> peer_key() const;
-    /// Of the oldest path that is open.
+    /// Address of the peer on the oldest open path.
     [[nodiscard]] Address remote() const;
-    /// With the state and figures of each path; those that were removed come last, as `closed`.
+    /// Figures of the session and of each path. Removed paths come last, as `closed`.
     [[nodiscard]] Result<ConnectionStats> stats() const;
-    /// The cap of what leaves, from now on (TransportConfig::max_rate).
+    /// Changes the cap of what is sent (TransportConfig::max_rate).
     Result<void> set_max_rate(Rate rate);
-    /// What the peer wants to receive at most, from now on: it said so in the handshake
-    /// (TransportConfig::max_receive_rate), and may tell another figure by means of the application.
+    /// Changes what the peer wants to receive at most. It said so in the handshake (TransportConfig::max_receive_rate);
+    /// by means of the programs it may say so again.
     Result<void> set_peer_rate(Rate rate);
 
     // --- paths
-    /// The side that dialled: asks for one more path and returns at once; wait_path_event() tells when it is `active`
-    /// or turns out `unreachable`, which does not end the asking. An IPv6 path needs a session that was dialled to an
-    /// IPv6 address or with an IPv6 path. invalid_argument: this host cannot have it, or this side did not dial;
-    /// refused: as many paths are open as both sides allow.
+    /// Side that dialled: asks for one more path. Returns at once; wait_path_event() tells when the path is `active`,
+    /// or seems `unreachable`. invalid_argument: this host cannot have the path, or this side did not dial; an IPv6
+    /// path needs a session that was dialled by IPv6. refused: both sides together allow no more paths.
     Result<PathId> add_path(const PathRequest& path);
-    /// Gives a path up, on both sides and for good: its id is not used again. What was on its way there goes again on
-    /// the others. refused: no other path works; invalid_argument: there is no such path.
+    /// Removes a path at both ends. Its id is not used again; bytes in flight on it are sent again on other paths.
+    /// refused: no other path works; invalid_argument: there is no such path.
     Result<void> remove_path(PathId id);
-    /// The next event of a path, in order; of those nobody asked for the last 256 are kept. A session that never has
-    /// more than one path has none.
+    /// The next event of a path. The last 256 events are kept for it. A session with one path has none.
     Result<PathEvent> wait_path_event(std::chrono::milliseconds timeout);
+    /// wait_path_event() without blocking.
     CallId start_wait_path_event(Callback<PathEvent> done);
 
   private:

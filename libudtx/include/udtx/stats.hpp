@@ -1,4 +1,4 @@
-// What a connection reports. Counters only grow; gauges are the value at the moment of the call.
+// Figures of a connection. Counters only grow; all else is the value at the time of the call.
 #pragma once
 
 #include <array>
@@ -17,11 +17,12 @@ namespace udtx {
 
 /// Life of a path.
 enum class PathState : std::uint8_t {
-    probing,    ///< asked for, not validated yet
+    probing,    ///< asked for, and not validated
     active,     ///< carries data
-    suspended,  ///< fell silent while others work: carries nothing but probes until it answers
+    suspended,  ///< fell silent while others work; carries only probes until it answers
     closed,     ///< gone for good
 };
+/// "probing", "active" and so on.
 [[nodiscard]] constexpr const char* to_string(PathState state) noexcept {
     switch (state) {
         case PathState::probing:
@@ -38,64 +39,64 @@ enum class PathState : std::uint8_t {
 
 /// What keeps the next byte from leaving.
 enum class SendHold : std::uint8_t {
-    host,         ///< nothing: it may leave as soon as this host comes round to it
+    host,         ///< nothing but this host, which is busy
     application,  ///< nothing waits to be sent
-    credit,       ///< the peer takes no more: its flow control
-    cap,          ///< the rate that either end's user set as the most
+    credit,       ///< flow control of the peer
+    cap,          ///< max_rate of this end, or max_receive_rate of the peer
     network,      ///< window and pace of the congestion control
 };
-inline constexpr std::size_t kSendHolds = 5;
-/// By SendHold.
+inline constexpr std::size_t kSendHolds = 5;  ///< number of values
+/// Times, indexed by SendHold.
 using HoldTimes = std::array<Duration, kSendHolds>;
 
 /// Figures of one path since it was opened.
 struct PathStats {
-    PathId id;
-    PathState state = PathState::active;
-    bool standby = false;
-    Address local;
-    Address remote;
-    std::uint32_t datagram_bytes = 0;  ///< UDP payload in use on this path
-    Duration smoothed_rtt{};           ///< zero until the first sample
-    Duration min_rtt{};
-    Duration rtt_variance{};
-    std::uint64_t window = 0;     ///< bytes
-    std::uint64_t in_flight = 0;  ///< bytes
-    Rate pacing_rate;
-    CongestionReport congestion;
-    LineEstimate line;  ///< by the peer's last report of what it receives here; the pair is the newest there was
-    std::uint64_t sent_packets = 0;
-    std::uint64_t sent_bytes = 0;  ///< UDP payload
-    std::uint64_t received_packets = 0;
-    std::uint64_t received_bytes = 0;
+    PathId id;                                ///< which path
+    PathState state = PathState::active;      ///< what it does
+    bool standby = false;                     ///< PathRequest::standby
+    Address local;                            ///< of this end; Family::none: as the routes say
+    Address remote;                           ///< of the peer
+    std::uint32_t datagram_bytes = 0;         ///< UDP payload of a full datagram
+    Duration smoothed_rtt{};                  ///< RFC 9002, section 5.3; zero: no sample yet
+    Duration min_rtt{};                       ///< least sample; zero: none yet
+    Duration rtt_variance{};                  ///< RFC 9002, section 5.3
+    std::uint64_t window = 0;                 ///< bytes that may be in flight
+    std::uint64_t in_flight = 0;              ///< bytes
+    Rate pacing_rate;                         ///< of the congestion control, or the cap
+    CongestionReport congestion;              ///< state of the controller
+    LineEstimate line;                        ///< by the last report of the peer
+    std::uint64_t sent_packets = 0;           ///< all, sent again or not
+    std::uint64_t sent_bytes = 0;             ///< of UDP payload
+    std::uint64_t received_packets = 0;       ///< authentic ones, each once
+    std::uint64_t received_bytes = 0;         ///< of UDP payload
     std::uint64_t lost_packets = 0;           ///< declared lost
-    std::uint64_t spurious_losses = 0;        ///< of those, acknowledged after all
+    std::uint64_t spurious_losses = 0;        ///< of `lost_packets`: acknowledged later
     std::uint64_t retransmitted_packets = 0;  ///< packets that carried stream bytes again
-    std::uint64_t probe_timeouts = 0;
-    std::uint64_t delivered_bytes = 0;   ///< stream payload acknowledged here, copies included
-    std::uint64_t reinjected_bytes = 0;  ///< stream payload sent here because it was late on another path
-    /// Packets given to this path that the receiver waits with, over the largest flight: about 1 at rest, more while
-    /// bytes wait for a bloated path. 0 with one path or without reinjection, which watches it.
+    std::uint64_t probe_timeouts = 0;         ///< RFC 9002, section 6.2
+    std::uint64_t delivered_bytes = 0;        ///< stream bytes acknowledged here, copies included
+    std::uint64_t reinjected_bytes = 0;       ///< stream bytes sent here because they were late on another path
+    /// Packets of this path that the receiver cannot hand over yet, as a multiple of the largest flight. About 1 at
+    /// rest, more while bytes wait for a path with a long queue. 0 with one path, or without TransportConfig::reinject.
     double transmit_times = 0.0;
-    std::uint64_t suspensions = 0;
-    Duration blocked{};  ///< time in which it carried nothing but probes: suspended, or left out by the scheduler
+    std::uint64_t suspensions = 0;  ///< how often it fell silent
+    Duration blocked{};             ///< time in which it carried only probes: suspended, or left out by the scheduler
 };
 
 /// Figures of one connection since it began, and of each of its paths.
 struct ConnectionStats {
-    std::vector<PathStats> paths;
-    std::uint64_t stream_bytes_sent = 0;      ///< stream payload, first transmissions
-    std::uint64_t stream_bytes_resent = 0;    ///< stream payload, again
-    std::uint64_t stream_bytes_received = 0;  ///< stream payload, each byte once
-    /// Sent, and not acknowledged together with all bytes before them: what is on its way, and what waits for it.
+    std::vector<PathStats> paths;             ///< open ones, then removed ones
+    std::uint64_t stream_bytes_sent = 0;      ///< each byte once
+    std::uint64_t stream_bytes_resent = 0;    ///< sent again
+    std::uint64_t stream_bytes_received = 0;  ///< each byte once
+    /// Bytes sent from the first that is not acknowledged on: those in flight, and those that wait for them.
     std::uint64_t stream_bytes_outstanding = 0;
-    std::uint64_t duplicate_packets = 0;  ///< dropped by the replay window
-    std::uint64_t undecryptable_packets = 0;
-    std::uint64_t key_updates = 0;
-    HoldTimes held{};                ///< since the handshake, up to when it was last looked at
-    SendHold hold = SendHold::host;  ///< since then
-    std::string cipher;
-    std::string congestion;
+    std::uint64_t duplicate_packets = 0;      ///< dropped by the replay window
+    std::uint64_t undecryptable_packets = 0;  ///< dropped: they do not authenticate
+    std::uint64_t key_updates = 0;            ///< generations of keys after the first
+    HoldTimes held{};                         ///< what has kept bytes from leaving since the handshake, and how long
+    SendHold hold = SendHold::host;           ///< what keeps them now
+    std::string cipher;                       ///< AEAD of the packets
+    std::string congestion;                   ///< name of the congestion control
 };
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// One stream of a session. See udtx/session.hpp.
+// One stream of a session, see udtx/session.hpp.
 #pragma once
 
 #include <chrono>
@@ -23,60 +23,68 @@ class StreamHandle;
 
 /// A part of a placed stream.
 struct Piece {
-    std::uint64_t offset = 0;  ///< in the stream, bytes
-    std::vector<std::byte> bytes;
+    std::uint64_t offset = 0;      ///< in the stream, bytes
+    std::vector<std::byte> bytes;  ///< at most 512 KiB
 };
 
-/// Bytes between the two ends. An *ordered* stream carries them in both directions, each in the order of writing. A
-/// *placed* stream carries them from its opener only, and hands over pieces as they come, each byte once, with its
-/// offset: nothing waits for a piece that was lost.
+/// Bytes between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in order. A
+/// *placed* stream carries bytes from its opener and delivers pieces with their offset, as they come, each byte once:
+/// no piece waits for one that was lost.
 ///
-/// Copies refer to the same stream. When the last copy goes, our direction ends as by finish() without the wait, and
-/// what the peer still sends on it is given up. All calls are thread-safe; one reader and one writer at a time make
-/// sense. A call that is not of the stream's kind, or of a stream that was default-constructed or moved from, gives
-/// invalid_argument. Once the session has ended they give its end.
+/// Copies mean the same stream. When the last copy goes, the direction of this end ends as by finish() without the
+/// wait, and what the peer still sends is dropped. Any thread may call any function; have one reader and one writer at
+/// a time. Calls of the other kind of stream fail with invalid_argument, and so do calls of a stream that was
+/// default-constructed or moved from. After the end of the session calls fail with its error.
 ///
-/// Calls that block take a time-out; after `timeout` and `cancelled` they may be repeated. The calls that begin with
-/// `start_` do not block, see Callback; buffers stay with the caller, who keeps them until he is called back.
+/// Calls that block take a time-out; after `timeout` and `cancelled` they may be repeated. Calls that begin with
+/// `start_` do not block, see Callback; the caller keeps their buffers until they call back.
 class UDTX_EXPORT Stream {
   public:
-    Stream() noexcept = default;  ///< no stream
+    Stream() noexcept = default;  ///< No stream.
+    /// Its id.
     [[nodiscard]] StreamId id() const noexcept;
+    /// How it delivers.
     [[nodiscard]] StreamKind kind() const noexcept { return id().kind(); }
 
-    // --- our direction
-    /// Takes all bytes; blocks while the send buffer is full. After a time-out or cancel() some may have been taken:
-    /// where that matters, use write_some(). interrupted: the peer wants no more (Error::application_code).
+    // --- the direction of this end
+    /// Writes all bytes; blocks while the send buffer is full (TransportConfig::send_buffer). After `timeout` and
+    /// `cancelled` a part may have been written: where that matters, use write_some(). interrupted: the peer wants no
+    /// more (Error::application_code).
     Result<void> write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
-    /// Takes at least one byte, as soon as there is room, and says how many.
+    /// Writes at least one byte; blocks until there is room. Returns how many.
     Result<std::size_t> write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
-    /// Ends our direction and waits until the peer's transport has acknowledged all of it. May be repeated.
+    /// Ends the direction of this end, and waits until the transport of the peer has acknowledged all of it. May be
+    /// repeated.
     Result<void> finish(std::chrono::milliseconds timeout = kForever);
-    /// Gives our direction up: what was not acknowledged is not sent any more. The peer's reads fail with `interrupted`
-    /// and this code (at most 2^62 - 1) once they come to it. Does not block; no effect once all is acknowledged.
+    /// Gives up the direction of this end: bytes that are not acknowledged are not sent again. Reads of the peer fail
+    /// with `interrupted` and this code (at most 2^62 - 1). Does not block. No effect once all is acknowledged.
     void reset(std::uint64_t code);
 
-    // --- the peer's direction
-    /// Ordered: at least one byte, or 0 at the end of the stream; blocks until then. interrupted: the peer gave it up
-    /// (Error::application_code).
+    // --- the direction of the peer
+    /// Ordered: blocks for at least one byte, and returns how many; 0: the end of the stream. interrupted: the peer
+    /// gave it up (Error::application_code).
     Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
-    /// Placed: the next piece that has come, at most 512 KiB; nullopt when every byte of the stream was handed over.
+    /// Placed: the next piece that has come; nullopt: every byte of the stream was delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);
-    /// Wants no more of it: what comes is dropped, and the peer's writes fail with `interrupted` and this code (at most
+    /// Wants no more: what comes is dropped, and writes of the peer fail with `interrupted` and this code (at most
     /// 2^62 - 1). Does not block.
     void stop_receiving(std::uint64_t code);
 
     // --- without blocking
+    /// write_some() without blocking.
     CallId start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done);
+    /// write() without blocking. The result is the number of bytes.
     CallId start_write(std::span<const std::byte> bytes, Callback<std::size_t> done);
+    /// finish() without blocking.
     CallId start_finish(Callback<void> done);
+    /// read() without blocking.
     CallId start_read(std::span<std::byte> out, Callback<std::size_t> done);
+    /// read_piece() without blocking.
     CallId start_read_piece(Callback<std::optional<Piece>> done);
 
-    /// Ends the calls on this stream that wait, in other threads or for a callback, with `cancelled`. The stream goes
-    /// on; a call that begins afterwards waits anew.
+    /// Ends all waiting calls of this stream with `cancelled`, those with a callback as well. The stream goes on.
     void cancel();
-    /// The same for one call that was started; nothing if it has called back.
+    /// Ends one started call with `cancelled`. No effect if it has called back.
     void cancel(CallId call);
 
   private:

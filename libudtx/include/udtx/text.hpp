@@ -1,4 +1,4 @@
-// Quantities as people read them.
+// Quantities for people to read.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace udtx {
 
 /// Three significant digits with a decimal prefix: "1.05 GB".
 [[nodiscard]] UDTX_EXPORT std::string bytes_text(std::uint64_t bytes);
-/// "0:07", "12:34", "3:04:05", "9d 03h"
+/// Minutes, hours and days: "0:07", "12:34", "3:04:05", "9d 03h".
 [[nodiscard]] UDTX_EXPORT std::string clock_text(Duration duration);
-/// The same from a minute on; "1.50 s", "12.0 s" below.
+/// Below a minute "1.50 s" or "12.0 s"; from a minute on as clock_text().
 [[nodiscard]] UDTX_EXPORT std::string elapsed_text(Duration duration);
 
 }  // namespace udtx

@@ -1,5 +1,4 @@
-// Reference-counted block of bytes. The disk threads fill chunks, the protocol thread sends from them; the last
-// owner gives the memory back to its pool. A Chunk may be moved between threads; its bytes do not change once shared.
+// Reference-counted blocks of bytes, from which a connection sends.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +11,28 @@
 
 namespace udtx {
 
+/// Shares a block of bytes with its copies; the last one frees the block, or gives it back to its pool. Chunks may move
+/// between threads. The bytes must not change once they are shared.
 class Chunk {
   public:
-    Chunk() = default;
+    Chunk() = default;  ///< No bytes.
+    /// Shares `size` bytes of `memory`.
     Chunk(std::shared_ptr<std::byte[]> memory, std::size_t size)
         : memory_(std::move(memory)), size_(size), allocated_(size) {}
-    /// Own copy of `bytes`.
+    /// A block of its own with these bytes.
     [[nodiscard]] UDTX_EXPORT static Chunk copy_of(std::span<const std::byte> bytes);
 
+    /// Bytes of content.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Bytes of memory that it holds.
+    /// Bytes of memory.
     [[nodiscard]] std::size_t allocated() const noexcept { return allocated_; }
+    /// There is no content.
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    /// The content.
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory_.get(), size_}; }
+    /// The content, to be filled before it is shared.
     [[nodiscard]] std::span<std::byte> writable() noexcept { return {memory_.get(), size_}; }
-    /// Shortens; what lies behind stays allocated until the chunk goes.
+    /// Shortens the content to `size` bytes. The memory stays allocated.
     void truncate(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
   private:
@@ -35,17 +41,19 @@ class Chunk {
     std::size_t allocated_ = 0;
 };
 
-/// Recycles blocks of one size that begin pages, so that a transfer does not fault in fresh pages for every megabyte.
-/// Thread-safe; chunks may outlive the pool.
+/// Recycles blocks of one size that are aligned to pages, to save page faults. Thread-safe. Chunks may outlive the
+/// pool.
 class UDTX_EXPORT ChunkPool {
   public:
-    /// Keeps at most `max_idle` unused blocks.
+    /// Keeps at most `max_idle` unused blocks of `block_bytes`.
     ChunkPool(std::size_t block_bytes, std::size_t max_idle);
+    /// An unused block, or a new one. Its content is undefined.
     [[nodiscard]] Chunk take();
-    /// Memory of the unused blocks.
+    /// Bytes of the unused blocks.
     [[nodiscard]] std::uint64_t idle_bytes() const;
-    /// Gives back the unused blocks, and from now on each as soon as it is unused.
+    /// Frees the unused blocks, and from now on each block as soon as it is unused.
     void keep_none() noexcept;
+    /// Bytes of a block.
     [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
 
   private:

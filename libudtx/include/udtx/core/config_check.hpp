@@ -1,4 +1,4 @@
-// Whether a TransportConfig makes sense, asked once where a configuration comes in.
+// The check of a TransportConfig.
 #pragma once
 
 #include "udtx/config.hpp"
@@ -7,8 +7,8 @@
 
 namespace udtx::proto {
 
-/// invalid_argument names the field and what it may be. The application's plug-ins are made once, to see that they can
-/// be.
+/// Checks all members, and makes one object by each factory. invalid_argument: a member is wrong; the message names it
+/// and what it may be.
 [[nodiscard]] UDTX_EXPORT Result<void> check(const TransportConfig& config);
 
 }  // namespace udtx::proto

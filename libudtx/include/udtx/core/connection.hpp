@@ -1,4 +1,4 @@
-// One connection of an Endpoint: a pure state machine, without I/O, clock or randomness of its own.
+// One connection of an Endpoint: a state machine without I/O, clock or randomness of its own.
 #pragma once
 
 #include <cstddef>
@@ -23,95 +23,96 @@
 
 namespace udtx::proto {
 
-/// What speaks for the peer's end.
+/// Signs that the peer has ended.
 enum class Evidence : std::uint8_t {
     refused,  ///< ICMP "port unreachable" came from its address
-    exited,   ///< who started the peer's program says that it has ended
-    reset,    ///< a server without this connection showed the token that the peer gave us
+    exited,   ///< the program that started the peer says so
+    reset,    ///< a server without this connection sent the token of the peer (stateless reset)
 };
 
-/// Made by an Endpoint, which sends and receives for it. All calls come on the thread of the endpoint; after each the
-/// endpoint wants to be polled (see there). Only its own drained() connections does an endpoint let go; whoever holds
-/// one longer may still ask, but nothing moves any more.
+/// A connection that an Endpoint has made, and for which it sends and receives. Call it on the thread of the endpoint,
+/// and poll the endpoint after each call. The endpoint lets a connection go once it is drained(); whoever holds it
+/// longer may still ask it, but nothing moves any more.
 class UDTX_EXPORT Connection {
     class Impl;
 
   public:
+    /// For the library's own code.
     explicit Connection(std::unique_ptr<Impl> impl);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// What happened, in order; nullopt: nothing more. event::Closed is the last one.
+    /// The next event; nullopt: there is none. event::Closed is the last.
     [[nodiscard]] std::optional<Event> poll_event();
 
     // --- streams
-    /// invalid_argument: not connected; refused: the peer takes no more at present.
+    /// Opens a stream. invalid_argument: there is no connection yet; refused: the peer takes no more streams at
+    /// present.
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    /// Bytes that write() would take now without growing what is not acknowledged beyond TransportConfig::send_buffer
-    /// and `unacked`, or what waits to be sent beyond use. Where it is 0 event::Writable tells when to ask again.
+    /// Bytes that should be written now, so that no more than TransportConfig::send_buffer and `unacked` bytes wait for
+    /// their acknowledgement, and no more wait to be sent than is of use. After 0, event::Writable tells when to ask
+    /// again.
     [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked = UINT64_MAX);
-    /// Queues a chunk (all of it, even beyond the capacity). The chunk is held until acknowledged.
+    /// Queues all of a chunk, even beyond write_capacity(). Holds the chunk until it is acknowledged.
     Result<void> write(StreamId id, Chunk chunk);
-    /// No more bytes will be written; carries the final size.
+    /// Ends our direction.
     Result<void> finish(StreamId id);
-    /// Ordered: copies up to out.size() in-order bytes; `end` is true when the stream's end was reached. After a
-    /// Readable event, read until 0 bytes come: the next event comes only then.
+    /// Ordered: copies the next bytes, up to out.size(). After event::Readable read until 0 bytes come: only then there
+    /// will be another event.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    /// Placed: where the pieces go. What came before it was set is handed over at once.
+    /// Placed: where pieces go. Those that came before are handed over at once. It outlives the connection.
     void set_placed_sink(PlacedSink* sink);
-    /// Placed: `bytes` handed over before have left memory (written to disk): credit for as many new ones.
+    /// Placed: `bytes` that were handed over have left memory, to a disk for example: the peer gets credit for as many.
     void release_placed(StreamId id, std::uint64_t bytes);
-    /// Gives up sending; the peer gets event::StreamReset with the application's code.
+    /// Gives up sending. The peer gets event::StreamReset with this code.
     void reset_stream(StreamId id, std::uint64_t code);
-    /// Gives up receiving; the peer gets event::StreamStopped with the application's code.
+    /// Gives up receiving. The peer gets event::StreamStopped with this code.
     void stop_receiving(StreamId id, std::uint64_t code);
-    /// Memory of the streams' bytes: of the peer's those that nobody has read, of ours those that it has not
-    /// acknowledged.
+    /// Bytes of all streams that are held: received and not read, or written and not acknowledged.
     [[nodiscard]] std::uint64_t held_bytes() const;
 
     // --- paths and rates
-    /// The end that dialled, once connected: asks for one more path between these addresses; of `local` no more than
-    /// the host need be set. Event PathChanged tells what becomes of it.
+    /// Side that dialled, once connected: asks for one more path. The port of `local` does not count.
+    /// event::PathChanged tells what becomes of it.
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
-    /// Gives a path up for good; another one must be there to carry on.
+    /// Removes a path. refused: no other path works.
     Result<void> remove_path(Instant now, PathId id);
-    /// Changes the cap of what leaves: ours ...
+    /// Changes the cap of what is sent (TransportConfig::max_rate).
     void set_max_rate(Rate rate);
-    /// ... and what the peer wants to receive at most, which it said in the handshake first.
+    /// Changes what the peer wants to receive at most. At first it is what it said in the handshake.
     void set_peer_rate(Rate rate);
 
     // --- the end
-    /// Application close; code 0 is an orderly end. What was not acknowledged is given up; use StreamDelivered to know.
+    /// Ends the connection with the code of a program; 0: in good order. Bytes that are not acknowledged are given up,
+    /// see event::StreamDelivered.
     void close(Instant now, std::uint64_t code, std::string reason);
-    /// There is no room for one more: closes with a transport code, as Endpoint::listen() promised.
+    /// Ends it since there is no room for it, see Endpoint::listen().
     void refuse(Instant now, std::string message);
-    /// What it needs, such as memory, is not to be had: refuses, at once or as soon as there is memory for that.
-    /// Nothing that comes is looked at any more, for the last datagram may have been taken in by half.
+    /// Ends it since a call for it has thrown: it lacks memory, for example. It tells the peer at once, or as soon as
+    /// there is memory for that. It ignores what comes, since the last datagram may have been processed by half.
     void give_up(Instant now, const std::exception& lack) noexcept;
-    /// There are signs that the peer is gone. They count when it stays silent although it is asked; of several paths
-    /// that are not all silent, it is the path's end.
+    /// Asks the peer whether it is there. If it stays silent, the connection ends, or where other paths work, the path.
     void suspect(Instant now, Evidence evidence);
-    /// ICMP "port unreachable" came from there.
+    /// ICMP "port unreachable" came from `remote`.
     void on_refused(Instant now, const Address& remote);
 
     // --- how it stands
-    [[nodiscard]] bool connected() const noexcept;
-    [[nodiscard]] bool drained() const noexcept;  ///< over: nothing leaves or is listened to any more
-    [[nodiscard]] Role role() const noexcept;
-    [[nodiscard]] Instant started() const noexcept;
-    /// Something authentic has come from the peer.
-    [[nodiscard]] bool heard() const noexcept;
-    [[nodiscard]] ConnectionStats stats() const;
-    /// Of the oldest path that is open.
+    [[nodiscard]] bool connected() const noexcept;   ///< the handshake has finished
+    [[nodiscard]] bool drained() const noexcept;     ///< it is over: nothing is sent or processed any more
+    [[nodiscard]] Role role() const noexcept;        ///< which end this is
+    [[nodiscard]] Instant started() const noexcept;  ///< when it was made
+    [[nodiscard]] bool heard() const noexcept;       ///< an authentic packet has come from the peer
+    [[nodiscard]] ConnectionStats stats() const;     ///< figures of the connection and of each path
+    /// Address of the peer on the oldest open path.
     [[nodiscard]] const Address& remote() const noexcept;
-    /// See crypto::Handshake::peer_key(); empty before the connection is established.
+    /// See crypto::Handshake::peer_key(). Empty before connected().
     [[nodiscard]] std::span<const std::byte> peer_key() const noexcept;
-    /// In packets that come to us.
+    /// The id in packets that come to this end.
     [[nodiscard]] ConnectionId local_id() const noexcept;
-    /// In packets that go to the peer. A client makes one up until it has heard the server.
+    /// The id in packets that go to the peer. A client makes it up until it has heard the server.
     [[nodiscard]] ConnectionId remote_id() const noexcept;
-    /// Client: where it dials in turn while nothing has come back; none where there is but one way.
+    /// Client: the ways that it dials in turn while nothing has come back; empty: there is only one.
     [[nodiscard]] std::span<const PathAddresses> alternatives() const noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// Datagrams in and out of the protocol core.
+// Datagrams that enter and leave the core.
 #pragma once
 
 #include <cstddef>
@@ -13,45 +13,44 @@
 
 namespace udtx::proto {
 
-/// What it takes to open packets of one connection, path and key phase beside the protocol thread ...
+/// What a lane needs to open packets of one connection, path and key phase (udtx/core/lane_work.hpp).
 struct Opening {
-    ConnectionId destination{};
-    PathId path{};
-    bool key_phase = false;
-    crypto::PacketKeyPtr key;
-    PacketNumber expected = 0;  ///< about the number of the next packet
+    ConnectionId destination{};  ///< of the packets
+    PathId path{};               ///< of the packets
+    bool key_phase = false;      ///< of the packets
+    crypto::PacketKeyPtr key;    ///< that opens them
+    PacketNumber expected = 0;   ///< near the number of the next packet
 };
-/// ... and what came of it (udtx/core/lane_work.hpp).
+/// What a lane has found out about a packet.
 struct Opened {
-    const crypto::PacketKey* key = nullptr;
-    PacketNumber number = 0;
-    bool authentic = false;
+    const crypto::PacketKey* key = nullptr;  ///< by which it was opened
+    PacketNumber number = 0;                 ///< its full number
+    bool authentic = false;                  ///< its tag matches
 };
 
-/// One received datagram. The core opens packets in place: `data` is overwritten.
+/// A received datagram. The core decrypts it in place.
 struct RxDatagram {
-    Address local;
-    Address remote;
-    std::span<std::byte> data;
-    std::optional<Instant> received;  ///< kernel receive stamp
-    bool coalesced = false;           ///< part of a GRO batch: the stamp is the batch's
-    std::optional<Opened> opened{};   ///< what a lane has done to it
+    Address local;                    ///< where it came to; Family::none: unknown
+    Address remote;                   ///< whence it came
+    std::span<std::byte> data;        ///< UDP payload
+    std::optional<Instant> received;  ///< receive stamp of the kernel
+    bool coalesced = false;           ///< `received` is that of a batch (GRO)
+    std::optional<Opened> opened{};   ///< set by a lane
 };
 
-/// A batch of datagrams for one destination: `segment` bytes each, the last one possibly shorter.
+/// A batch of datagrams to one destination.
 struct Transmit {
-    Address local;  ///< Family::none: any
-    Address remote;
-    ConnectionId connection{};  ///< of the sender's end, for on_datagram_too_large()
-    PathId path{};
-    std::uint32_t interface_index = 0;  ///< to leave by; 0: as the routes say
-    std::size_t size = 0;
-    std::size_t segment = 0;
-    bool may_batch = true;   ///< false: a packet-pair member, to be sent on its own
-    bool mtu_probe = false;  ///< too large for the path is expected: EMSGSIZE is not an error
-    /// Not null: still to be sealed with this key, see udtx/core/lane_work.hpp.
-    crypto::PacketKeyPtr key{};
-    PacketNumber first_number = 0;  ///< of the batch; only with a key
+    Address local;                      ///< where they leave from; Family::none: as the routes say
+    Address remote;                     ///< where they go
+    ConnectionId connection{};          ///< Connection::local_id()
+    PathId path{};                      ///< of the connection
+    std::uint32_t interface_index = 0;  ///< by which they leave; 0: as the routes say
+    std::size_t size = 0;               ///< bytes of all datagrams
+    std::size_t segment = 0;            ///< bytes of each datagram; the last one may be shorter
+    bool may_batch = true;              ///< they may leave in one system call; false: a probe, whose spacing matters
+    bool mtu_probe = false;             ///< it may be too large for the path: ignore EMSGSIZE
+    crypto::PacketKeyPtr key{};         ///< not null: seal_batch() has yet to seal them (udtx/core/lane_work.hpp)
+    PacketNumber first_number = 0;      ///< of the batch; only with a key
 };
 
 }  // namespace udtx::proto

@@ -1,6 +1,5 @@
-// One UDP port's worth of connections: routes datagrams by connection id, answers first flights with a stateless
-// cookie, makes connections. The same class dials and listens. Without I/O: datagrams and time go in; datagrams, a
-// deadline and events come out.
+// All connections of one UDP port, without I/O: the driver brings datagrams and the time, and gets datagrams, a
+// deadline and events.
 #pragma once
 
 #include <cstddef>
@@ -17,85 +16,90 @@
 #include "udtx/core/rng.hpp"
 #include "udtx/export.hpp"
 
+/// The protocol without I/O.
 namespace udtx::proto {
 
 struct Experiment;
 
-/// What an endpoint and its connections are given; all of it outlives them.
+/// What an endpoint needs. Objects that are pointed to have to outlive the endpoint and its connections.
 struct EndpointDeps {
-    crypto::Provider* provider = nullptr;
-    crypto::HandshakeFactory* handshakes = nullptr;
-    Rng* rng = nullptr;
-    /// AEAD speed on this machine, bytes/s by cipher; the handshake picks the one whose slower end is fastest.
-    double aes_gcm_speed = 1.0;
-    double chacha20_speed = 1.0;
-    /// Derived from a key that both ends share: a client that shows it is spared the cookie's round trip. nullopt: a
-    /// cookie always.
+    crypto::Provider* provider = nullptr;            ///< of ciphers
+    crypto::HandshakeFactory* handshakes = nullptr;  ///< of TLS
+    Rng* rng = nullptr;                              ///< random bytes
+    double aes_gcm_speed =
+        1.0;  ///< bytes/s of AES-256-GCM here; the handshake picks the cipher whose slower end is faster
+    double chacha20_speed = 1.0;  ///< bytes/s of ChaCha20-Poly1305 here
+    /// Derived from a pre-shared key. With it a client proves in its first packet that it has that key, and saves the
+    /// round trip of the cookie. nullopt: there is always a cookie.
     std::optional<crypto::Secret> hello_key{};
-    /// Derived from a key that outlives the process: by it a server that was started anew shows its old clients that
-    /// their connections are gone. nullopt: it keeps silent.
+    /// Derived from a key that outlives the process. With it a server that was restarted tells its old clients that
+    /// their connections are gone. nullopt: it does not.
     std::optional<crypto::Secret> reset_key{};
-    /// Lanes that take part in the cipher work (udtx/core/lane_work.hpp). Not 0: established connections hand out
-    /// batches that are still to be sealed (Transmit::key).
+    /// Lanes that share the cipher work (udtx/core/lane_work.hpp). With any, batches may leave unsealed
+    /// (Transmit::key).
     std::size_t lanes = 0;
-    /// For the library's own tests and experiments; null: none.
-    const Experiment* experiment = nullptr;
+    const Experiment* experiment = nullptr;  ///< for the library's own tests
 };
 
-/// Order of calls, for the driver:
-///   1. After any call below or of a connection poll until dry: poll_touched(), and poll_event() of each connection
-///      that it gives; accept(); then poll_transmit() until nullopt; then set the timer to poll_timeout().
-///   2. When a datagram came: handle_datagram(); when the timer fires: handle_timeout(now); then as 1.
-/// `now` never goes backwards. All on one thread, but for the lanes' work. Connections are let go inside
-/// poll_transmit(), once they are drained().
+/// Dials and listens on one UDP port: routes datagrams by connection id, answers unknown clients with a stateless
+/// cookie, and makes connections. The driver calls it so:
+///   1. When a datagram comes: handle_datagram(). When the timer fires: handle_timeout().
+///   2. After that, and after any other call of the endpoint or of a connection: poll_touched(), and poll_event() of
+///      each connection that it gives, until there is none; accept() until null; poll_transmit() until nullopt. Then
+///      set the timer to poll_timeout().
+///
+/// `now` never goes back. All calls come on one thread. poll_transmit() lets connections go that are drained().
 class UDTX_EXPORT Endpoint {
     class Impl;
 
   public:
-    /// `config`: one that check() finds good (udtx/core/config_check.hpp).
+    /// `config` has passed check() (udtx/core/config_check.hpp).
     Endpoint(EndpointDeps deps, TransportConfig config);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    /// Handshakes that may be under way at once, in all and from one host. The cookie has shown that their addresses
-    /// are real, no more: the oldest makes room for a new one once it had time for a round trip, so that a flood does
-    /// not shut out those who mean it.
-    static constexpr std::size_t kMaxHalfOpen = 1024;
-    static constexpr std::size_t kMaxHalfOpenPerHost = 64;
+    static constexpr std::size_t kMaxHalfOpen = 1024;       ///< handshakes under way at once
+    static constexpr std::size_t kMaxHalfOpenPerHost = 64;  ///< of them, from one host
+    /// Age after which a handshake makes room for a new one, so that a flood does not shut out others.
     static constexpr Duration kHalfOpenGrace = std::chrono::seconds(1);
 
-    /// Accepts connections from now on, at most `max_connections` established ones at once; who finishes a handshake
-    /// too many is told so.
+    /// Accepts connections from now on, at most `max_connections` at once. Further clients are refused when their
+    /// handshake has finished.
     void listen(std::size_t max_connections);
+    /// Dials `remote`.
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote) {
         return connect(now, std::vector{PathAddresses{.local = {}, .remote = remote, .options = {}}});
     }
-    /// Over the first of these that something comes back by, which becomes the first path. At least one.
+    /// Dials `ways` in turn, of which there is at least one. The first by which something comes back becomes the first
+    /// path.
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
-    /// A connection whose handshake a client has finished, each once; ask after poll_touched() ran dry.
+    /// A new connection of a client, each once; null: there is none. Ask after poll_touched() has given null.
     [[nodiscard]] std::shared_ptr<Connection> accept();
 
+    /// A datagram has come.
     void handle_datagram(Instant now, const RxDatagram& datagram);
-    /// How a lane may open this packet, and those that follow and look like it, before handle_datagram(); nullopt:
-    /// leave them as they are.
+    /// What a lane needs to open this packet, and others of the same connection, path and key phase, before
+    /// handle_datagram(). nullopt: lanes cannot open it.
     [[nodiscard]] std::optional<Opening> opening_of(std::span<const std::byte> datagram) const;
+    /// The time of poll_timeout() has come.
     void handle_timeout(Instant now);
-    /// Writes up to `max_segments` datagrams of one size back to back into `out`, which holds at least one of
-    /// TransportConfig::max_datagram.
+    /// Writes the next batch into `out`: up to `max_segments` datagrams of one size, back to back. `out` holds at least
+    /// TransportConfig::max_datagram bytes. nullopt: nothing may leave now.
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);
+    /// When to call handle_timeout(); nullopt: never.
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
-    /// The socket refused this batch because of the size of its datagrams (EMSGSIZE).
+    /// The socket has refused a batch since its datagrams are too large (EMSGSIZE).
     void on_datagram_too_large(Instant now, const Transmit& refused);
-    /// The system has no way for this batch, as it says in `why`. Before a peer was heard it is final, once it holds
-    /// for all the ways that there are; later it may pass. With `may_pass` it holds once it is said again, a moment
-    /// later.
+    /// The system has no route for a batch, and says `why`. Before the peer has been heard, that ends the connection
+    /// when it holds for all its ways; later it may pass. With `may_pass` it counts only when it is told a second time.
     void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
-    /// A connection that was touched since the last call and may have events; null when there is none.
+    /// A connection that may have events; null: there is none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
+    /// Connections, in whatever state.
     [[nodiscard]] std::size_t connection_count() const noexcept;
-    /// Of those, accepted ones whose handshake is not finished.
+    /// Connections of clients whose handshake has not finished.
     [[nodiscard]] std::size_t half_open_count() const noexcept;
 
   private:

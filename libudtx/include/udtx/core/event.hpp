@@ -1,4 +1,4 @@
-// What a connection tells its application.
+// What a connection tells its program.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,58 @@ namespace udtx::proto {
 
 using udtx::CloseReason;
 
+/// Events of a connection.
 namespace event {
-struct Connected {};  ///< handshake finished, streams may carry data
+
+/// The handshake has finished: streams may carry data.
+struct Connected {};
+/// The peer has opened a stream.
 struct StreamOpened {
-    StreamId id;
-};  ///< by the peer
+    StreamId id;  ///< which stream
+};
+/// Ordered: read() will give bytes or the end.
 struct Readable {
-    StreamId id;
-};  ///< ordered: read() will give bytes or the end
+    StreamId id;  ///< which stream
+};
+/// write_capacity() was 0 and is not any more.
 struct Writable {
-    StreamId id;
-};  ///< write_capacity() grew after it had been 0
+    StreamId id;  ///< which stream
+};
+/// Placed: every byte has been handed over.
 struct StreamReceived {
-    StreamId id;
-    std::uint64_t size = 0;
-};  ///< placed: every byte has been handed over
+    StreamId id;             ///< which stream
+    std::uint64_t size = 0;  ///< its bytes
+};
+/// The peer has acknowledged all our bytes and the end.
 struct StreamDelivered {
-    StreamId id;
-};  ///< all our bytes and the end are acknowledged
+    StreamId id;  ///< which stream
+};
+/// The peer gave up sending.
 struct StreamReset {
-    StreamId id;
-    std::uint64_t code = 0;
-};  ///< the peer gave up sending
+    StreamId id;             ///< which stream
+    std::uint64_t code = 0;  ///< of the program at the other end
+};
+/// The peer gave up receiving.
 struct StreamStopped {
-    StreamId id;
-    std::uint64_t code = 0;
-};  ///< the peer gave up receiving
+    StreamId id;             ///< which stream
+    std::uint64_t code = 0;  ///< of the program at the other end
+};
+/// The address of the peer has changed (NAT), and the new one is validated.
 struct PeerMoved {
-    PathId path;
-    Address from;
-    Address to;
-};  ///< NAT rebinding, validated
+    PathId path;   ///< on which path
+    Address from;  ///< the old address
+    Address to;    ///< the new address
+};
+/// The state of a path has changed.
 using PathChanged = PathEvent;
+/// The connection has ended. The last event.
 struct Closed {
-    CloseReason reason;
-};  ///< the last event
+    CloseReason reason;  ///< why
+};
+
 }  // namespace event
 
+/// Any event.
 using Event = std::variant<event::Connected, event::StreamOpened, event::Readable, event::Writable,
                            event::StreamReceived, event::StreamDelivered, event::StreamReset, event::StreamStopped,
                            event::PeerMoved, event::PathChanged, event::Closed>;

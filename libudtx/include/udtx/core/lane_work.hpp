@@ -1,5 +1,5 @@
-// The cipher work of packets on its own: what threads beside the protocol thread, the lanes, may do for it. Free of
-// state. A worker is the protocol thread, 0, or a lane, 1 to EndpointDeps::lanes; one worker does one thing at a time.
+// The cipher work of packets, which lanes may do: threads beside the protocol thread. Worker 0 is the protocol thread,
+// workers 1 to EndpointDeps::lanes are the lanes. Each worker does one thing at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace udtx::proto {
 
-/// Seals every packet of a batch whose key is set.
+/// Seals every packet of a batch whose Transmit::key is set.
 UDTX_EXPORT void seal_batch(const Transmit& transmit, std::span<std::byte> batch, std::size_t worker);
 
-/// Opens the packet in place and notes what came of it; leaves one alone that `opening` is not for.
+/// Opens a packet in place, and sets RxDatagram::opened. A packet that `opening` is not for stays as it is.
 UDTX_EXPORT void open_packet(const Opening& opening, RxDatagram& datagram, std::size_t worker);
 
 }  // namespace udtx::proto

@@ -1,5 +1,5 @@
-// Randomness is handed in: the operating system's in a program, a seeded one in a simulator. Its bytes become packet
-// numbers that are left out, challenges and connection ids: outside of simulators they must not be guessed.
+// Random bytes for the core: those of the operating system in a program, seeded ones in a simulator. They become
+// connection ids, challenges and gaps of packet numbers. Except in simulators nobody may be able to guess them.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,14 @@
 
 namespace udtx {
 
+/// A source of random bytes.
 class UDTX_EXPORT Rng {
   public:
     virtual ~Rng() = default;
+    /// Fills `out`.
     virtual void fill(std::span<std::byte> out) = 0;
 
+    /// 64 random bits.
     [[nodiscard]] std::uint64_t next_u64() {
         std::uint64_t v = 0;
         fill(std::as_writable_bytes(std::span(&v, 1)));

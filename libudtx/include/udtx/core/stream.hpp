@@ -1,4 +1,4 @@
-// How the bytes of streams are handed over.
+// How a connection hands over the bytes of streams.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace udtx::proto {
 
-/// Of an ordered stream.
+/// What Connection::read() gives.
 struct ReadResult {
-    std::size_t bytes = 0;
-    bool end = false;  ///< the stream's end was reached
+    std::size_t bytes = 0;  ///< copied
+    bool end = false;       ///< the end of the stream was reached
 };
 
-/// Takes pieces of placed streams at the moment their packet is opened; the bytes are only valid during the call.
-/// Each byte of a stream is handed over once.
+/// Takes pieces of placed streams as soon as their packet is opened. Each byte of a stream is handed over once.
 class UDTX_EXPORT PlacedSink {
   public:
     virtual ~PlacedSink() = default;
+    /// A piece. `bytes` are valid during the call.
     virtual void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
 };
 

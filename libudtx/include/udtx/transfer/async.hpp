@@ -1,5 +1,5 @@
-// Transfers with Asio's completion tokens: a callback, boost::asio::use_future, boost::asio::use_awaitable. The only
-// one of the headers in this directory that needs Boost (Asio 1.18 or later).
+// Transfers with completion tokens of Boost.Asio: a callback, use_future, use_awaitable. No other header in this
+// directory needs Boost (1.74 or newer).
 //
 //     boost::asio::awaitable<void> backup(udtx::transfer::SendRequest request) {
 //         const auto executor = co_await boost::asio::this_coro::executor;
@@ -7,10 +7,10 @@
 //         ...
 //     }
 //
-// A handler is called once, with the outcome, through its associated executor, which is the one that was given where it
-// has none of its own; never from within the call that began, nor on a thread of the library's. A transfer that failed
-// is no exception: its outcome says so. Where that Asio has cancellation slots, a signal cancels the transfer in good
-// order, and the handler hears of its outcome.
+// The handler is called once, with the Outcome. It runs on its associated executor; a handler without one runs on the
+// executor that was given. It never runs within the call that starts the transfer, nor on a thread of the library. A
+// transfer that fails throws nothing: its outcome has the error. With Boost 1.77 or newer a cancellation slot of the
+// handler cancels the transfer in good order.
 #pragma once
 
 #include <atomic>
@@ -32,6 +32,7 @@
 #include "udtx/transfer/transfer.hpp"
 
 namespace udtx::transfer {
+/// For the library's own code.
 namespace detail {
 
 /// A transfer whose end a handler waits for. Shared by whoever may end it.
@@ -133,7 +134,7 @@ auto async_start(const Executor& executor, Start start, Token&& token) {
 
 }  // namespace detail
 
-/// send()
+/// send(), on `executor`. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_send(const Executor& executor, SendRequest request, Token&& token) {
     return detail::async_start(
@@ -141,7 +142,7 @@ auto async_send(const Executor& executor, SendRequest request, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// receive()
+/// receive(), on `executor`. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_receive(const Executor& executor, ReceiveRequest request, Token&& token) {
     return detail::async_start(
@@ -149,7 +150,8 @@ auto async_receive(const Executor& executor, ReceiveRequest request, Token&& tok
         std::forward<Token>(token));
 }
 
-/// Transfer::wait() of one that was started otherwise, and that lives until then.
+/// Transfer::wait() of a transfer that was started otherwise. It has to live until the handler runs. A cancellation
+/// slot has no effect. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_wait(Transfer& transfer, const Executor& executor, Token&& token) {
     const auto initiate = [executor](auto handler, Transfer* waited_for) {

@@ -1,4 +1,4 @@
-// Where things land that come to a destination as scp and cp take it.
+// Where a fetch puts files, by the rules of scp and cp.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace udtx::transfer {
 
-/// What sources that exist on this host amount to.
+/// Shape of sources that exist on this host.
 [[nodiscard]] UDTX_EXPORT SourceShape shape_of(const std::vector<std::string>& sources);
-/// What sources bring, at the top of what takes them; none if that is not known.
+/// Names that the sources get at the destination; none if that cannot be told, or there are more than 256.
 [[nodiscard]] UDTX_EXPORT std::vector<std::string> names_of(const std::vector<std::string>& sources);
 
+/// Where files go.
 struct LandingPlace {
-    std::string directory;  ///< exists, and can be written; empty: only a dry run would have it made
-    std::string rename;     ///< the one thing that comes gets this name; empty: it keeps its own
+    std::string directory;  ///< exists and can be written; empty: a dry run, and the directory does not exist
+    std::string rename;     ///< new name of the one source; empty: its own
 };
 
-/// An existing directory takes what comes; one that ends in '/' is made, with all above it; what does not exist becomes
-/// the new name of the one thing that comes. A run that continues `transfer` lands where that began, although the
-/// destination exists by now. file_io: nothing can land there.
+/// Finds the place, and makes directories where needed. An existing directory takes the sources. A destination that
+/// ends in '/' is made, with all directories above it. Any other one that does not exist is the new name of the one
+/// source. A run that continues `transfer` goes where that began. file_io: there is no such place.
 [[nodiscard]] UDTX_EXPORT Result<LandingPlace> find_landing(const std::string& destination, SourceShape shape,
                                                             std::uint64_t transfer, bool dry_run = false);
 
-/// Before find_landing(): nothing stands there by one of `names`, and no run of `transfer` has left anything. No names:
-/// what comes is not known.
+/// Whether the destination holds nothing under `names` and nothing that a run of `transfer` has left. Call it before
+/// find_landing(). Empty `names`: what comes is not known.
 [[nodiscard]] UDTX_EXPORT bool is_fresh(const std::string& destination, const std::vector<std::string>& names,
                                         std::uint64_t transfer);
 

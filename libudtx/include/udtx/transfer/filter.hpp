@@ -1,4 +1,4 @@
-// What of a tree is left out: rsync's --exclude and --include. Layout of a pattern and its meaning: docs/tools.md.
+// What of a tree is left out: the --exclude and --include of rsync. docs/tools.md says what a pattern means.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,35 @@
 
 namespace udtx::transfer {
 
+/// One --include or --exclude.
 struct FilterRule {
-    bool include = false;
-    std::string pattern;
+    bool include = false;  ///< else exclude
+    std::string pattern;   ///< as of rsync
 };
 
-/// What one sender may have in force; a receiver takes no more either.
-inline constexpr std::size_t kMaxFilterRules = 1024;
-inline constexpr std::size_t kMaxFilterBytes = 64U << 10U;
+inline constexpr std::size_t kMaxFilterRules = 1024;        ///< most rules of one transfer
+inline constexpr std::size_t kMaxFilterBytes = 64U << 10U;  ///< most bytes of all its patterns
 
 struct FilterPattern;
 
-/// A value. One thread at a time may change it; any number may ask.
+/// An ordered list of rules; a value. Any number of threads may ask while none changes it.
 class UDTX_EXPORT FilterRules {
   public:
-    FilterRules();
-    FilterRules(const FilterRules& other);
-    FilterRules(FilterRules&& other) noexcept;
-    FilterRules& operator=(const FilterRules& other);
-    FilterRules& operator=(FilterRules&& other) noexcept;
+    FilterRules();                                         ///< No rule: nothing is left out.
+    FilterRules(const FilterRules& other);                 ///< A copy.
+    FilterRules(FilterRules&& other) noexcept;             ///< Moves.
+    FilterRules& operator=(const FilterRules& other);      ///< A copy.
+    FilterRules& operator=(FilterRules&& other) noexcept;  ///< Moves.
     ~FilterRules();
 
-    /// invalid_argument: an empty pattern, one that is too long, or too many of them.
+    /// Appends a rule. invalid_argument: the pattern is empty or too long, or there are too many rules.
     [[nodiscard]] Result<void> add(FilterRule rule);
-    /// The first rule that matches decides. `path` counts from the destination; whoever walks asks for a directory
-    /// before what is in it.
+    /// Whether the first rule that matches `path` excludes it. `path` is relative to the destination. Ask for a
+    /// directory before what is in it: what is in an excluded one is not asked for.
     [[nodiscard]] bool excludes(std::string_view path, bool directory) const;
+    /// The rules in their order.
     [[nodiscard]] const std::vector<FilterRule>& list() const noexcept { return rules_; }
+    /// There is no rule.
     [[nodiscard]] bool empty() const noexcept { return rules_.empty(); }
 
   private:

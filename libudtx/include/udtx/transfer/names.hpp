@@ -1,4 +1,4 @@
-// Names of files on their way to people: they are bytes, and may be meant to steer a terminal.
+// Names of files for people to read. A name is bytes, and may hold some that steer a terminal.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace udtx::transfer {
 
-/// Control bytes, backslashes and quotes as \xNN, so that a name cannot steer a terminal or forge a log line.
+/// Writes control bytes, backslashes and quotes in hexadecimal (`\x1b`), so that a name cannot steer a terminal or
+/// forge a line of a log.
 [[nodiscard]] UDTX_EXPORT std::string escape_name(std::string_view name);
-/// The same for a whole line of the peer: it quotes names already, so that only control characters are dangerous.
+/// Writes control bytes in hexadecimal: for a whole line from the peer, in which names are escaped already.
 [[nodiscard]] UDTX_EXPORT std::string escape_line(std::string_view line);
-/// A temporary file or a journal of a transfer that is under way or ended early, by its name.
+/// Whether a name is that of a temporary file or of a journal, which a transfer under way or one that ended early has.
 [[nodiscard]] UDTX_EXPORT bool is_transfer_file(std::string_view name);
 
 }  // namespace udtx::transfer

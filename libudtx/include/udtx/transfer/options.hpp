@@ -1,4 +1,4 @@
-// What a transfer is told beforehand, for each of the ways in which it may come about.
+// What a transfer is told beforehand: to send, to fetch, to take what comes, to give what is asked for.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,42 @@
 
 namespace udtx::transfer {
 
-/// Of whoever sends files.
+/// What to send, and where to.
 struct SendOptions {
-    Selection what{};
-    /// Path below the receiver's directory; of a stream it names the file. Leading and trailing slashes are ignored.
+    Selection what{};  ///< the sources, and how they are sent
+    /// Path below the receiver's directory; of a stream it names the file. Slashes at both ends do not count.
     std::string destination{};
-    int stream_fd = 0;   ///< what the source "-" is read from; it is not closed
-    bool resume = true;  ///< continue what an earlier run of the same transfer left, and leave something for a later
-    /// Of which transfer this is a run (transfer_number()). 0: that of the sources as they stand and the destination.
+    int stream_fd = 0;   ///< what the source "-" is read from; stays open
+    bool resume = true;  ///< continue an earlier run of the same transfer, and let a later one continue this one
+    /// Number of the transfer that this is a run of. 0: transfer_number() of the sources and the destination.
     std::uint64_t transfer = 0;
-    std::optional<SentFiles> sent{};
-    std::optional<ReceiptFile> receipt{};
-    bool fresh = false;      ///< as Transfer::presume_fresh(), from the beginning
-    PlanCallback planned{};  ///< of a dry run, and what was deleted
+    std::optional<SentFiles> sent{};       ///< what earlier connections have sent, for a program that dials again
+    std::optional<ReceiptFile> receipt{};  ///< to be written
+    bool fresh = false;                    ///< as Transfer::presume_fresh(), from the start
+    PlanCallback planned{};                ///< told what a dry run would do, and what was deleted
 };
 
-/// Of whoever fetches files from a server: what is asked for, and where it goes.
+/// What to fetch, and where to.
 struct ReceiveOptions {
-    Selection what{};                ///< sources: paths below the server's directory
-    std::string destination = ".";   ///< as scp and cp take it (destination.hpp)
-    std::optional<int> stream_fd{};  ///< the one source is written there instead, and no file is touched; not closed
-    bool resume = true;
-    /// As in SendOptions; 0: that of host, port, sources and destination.
+    Selection what{};                ///< its sources are paths below the server's directory
+    std::string destination = ".";   ///< as scp and cp take it, see destination.hpp
+    std::optional<int> stream_fd{};  ///< write the one source there, and touch no file; stays open
+    bool resume = true;              ///< as SendOptions::resume
+    /// Number of the transfer that this is a run of. 0: transfer_number() of host, port, sources and destination.
     std::uint64_t transfer = 0;
-    /// The sender is no server: it was started for this transfer by other means, with pack(what), and understands
-    /// sources as patterns of a shell. Nobody there waits for the end of the connection.
+    /// The sender is no server: it was started for this transfer and was given pack(what), see await_receiver(). Its
+    /// sources are patterns of a shell.
     bool sender_started = false;
-    std::optional<ReceiptFile> receipt{};
-    PlanCallback planned{};
+    std::optional<ReceiptFile> receipt{};  ///< to be written
+    PlanCallback planned{};                ///< told what a dry run would do, and what was deleted
 };
 
 class DiskQuota;
 
-/// At most so many bytes on disk below one directory, whatever brings them: one account for all transfers that share
-/// it. Copies are the same account.
+/// A limit of bytes on disk below one directory, for all transfers that share it. Copies mean the same account.
 class UDTX_EXPORT Quota {
   public:
+    /// At most `bytes`, counted as `du` counts.
     explicit Quota(std::uint64_t bytes);
     /// For the library's own code.
     [[nodiscard]] const std::shared_ptr<DiskQuota>& account() const noexcept { return account_; }
@@ -58,31 +58,30 @@ class UDTX_EXPORT Quota {
     std::shared_ptr<DiskQuota> account_;
 };
 
-/// Of whoever takes what somebody else sends: where that goes, and what the sender may do there.
+/// Where to put what another end sends, and what that end may do.
 struct LandingOptions {
-    std::string
-        directory{};       ///< nothing is written outside of it; must exist, but for a dry run, where it may be empty
-    std::string below{};   ///< of it, what is really meant: a directory to which no link leads. Empty: all of it
-    std::string rename{};  ///< the one source that comes gets this name; empty: it keeps its own
-    std::optional<int> stream_fd{};  ///< the one incoming stream is written there, and no file is touched; not closed
-    bool resume = true;              ///< continue what an earlier run left, and leave something for a later one
-    bool dry_run = false;            ///< that is what was asked for
-    bool allow_erase = false;        ///< the sender may have deleted what it does not have
-    bool allow_set_id = false;       ///< the sender may have set-user-ID and set-group-ID bits set
-    bool keep_base = false;          ///< the sender may not set mode, owner and time of `directory` itself
-    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's
-    std::uint64_t min_free = 0;               ///< bytes of the disk that are to stay free
-    std::optional<Quota> quota{};
-    /// Transfer numbers are this sender's (Client::identity); 0: all have the one key.
-    std::uint64_t whose = 0;
-    std::optional<ReceiptFile> receipt{};
-    PlanCallback planned{};
+    /// Nothing is written outside of it. It has to exist; for a dry run it may be empty.
+    std::string directory{};
+    std::string below{};                      ///< a directory in it to use instead; no link may lead there
+    std::string rename{};                     ///< new name of the one source that comes; empty: its own
+    std::optional<int> stream_fd{};           ///< write the one stream that comes there, and touch no file; stays open
+    bool resume = true;                       ///< continue an earlier run, and let a later one continue this one
+    bool dry_run = false;                     ///< the sender asked for a dry run by other means
+    bool allow_erase = false;                 ///< let the sender delete what it does not have
+    bool allow_set_id = false;                ///< let the sender set set-user-ID and set-group-ID bits
+    bool keep_base = false;                   ///< keep mode, owner and time of `directory` itself
+    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's holds
+    std::uint64_t min_free = 0;               ///< bytes of the disk to keep free
+    std::optional<Quota> quota{};             ///< what may be used; nullopt: no limit
+    std::uint64_t whose = 0;                  ///< Client::identity, so that transfers of two keys are never one
+    std::optional<ReceiptFile> receipt{};     ///< to be written
+    PlanCallback planned{};                   ///< told what a dry run would do, and what was deleted
 };
 
-/// Of whoever gives what somebody else asks for.
+/// From where to give what another end asks for.
 struct OfferOptions {
-    std::string directory{};  ///< nothing is read outside of it; links in it are not followed
-    std::string below{};      ///< of it, what is really meant: a directory to which no link leads. Empty: all of it
+    std::string directory{};  ///< nothing is read outside of it, and links in it are not followed
+    std::string below{};      ///< a directory in it to use instead; no link may lead there
 };
 
 }  // namespace udtx::transfer

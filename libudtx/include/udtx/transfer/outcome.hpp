@@ -11,69 +11,71 @@
 
 namespace udtx::transfer {
 
+/// An entry that was not delivered.
 struct FailedFile {
-    std::string path;  ///< unescaped
-    ErrorCode code = ErrorCode::file_io;
-    std::string reason;
+    std::string path;                     ///< unescaped, see escape_name()
+    ErrorCode code = ErrorCode::file_io;  ///< what is wrong
+    std::string reason;                   ///< for people; may come from the peer, see escape_line()
 };
 
-/// What belongs to an entry beside its data. On the wire.
+/// What belongs to an entry beside its data. The values are those on the wire.
 enum class Belonging : std::uint8_t { owner = 0, mode = 1, time = 2, attributes = 3, hard_link = 4 };
-inline constexpr std::uint8_t kBelongings = 5;
+inline constexpr std::uint8_t kBelongings = 5;  ///< number of kinds
 
-/// Entries that arrived without one of these, which could not be set.
+/// Entries that were delivered although this could not be set.
 struct Unset {
-    Belonging what = Belonging::owner;
-    std::uint64_t files = 0;
-    std::uint64_t directories = 0;
-    std::uint64_t links = 0;
-    std::string first;   ///< path of the first one, unescaped
-    std::string reason;  ///< why not, of that one
+    Belonging what = Belonging::owner;  ///< what could not be set
+    std::uint64_t files = 0;            ///< number of files
+    std::uint64_t directories = 0;      ///< number of directories
+    std::uint64_t links = 0;            ///< number of symbolic links
+    std::string first;                  ///< path of the first entry, unescaped
+    std::string reason;                 ///< of the first entry
+    /// Entries of all kinds.
     [[nodiscard]] std::uint64_t count() const noexcept { return files + directories + links; }
 };
-/// "owner of 60 files could not be set, first 'x': Invalid argument"
+/// One line: "owner of 60 files could not be set, first 'x': Invalid argument".
 [[nodiscard]] UDTX_EXPORT std::string describe(const Unset& unset);
-/// Adds to the one of its kind.
+/// Adds `more` to the element of its kind, or appends it.
 UDTX_EXPORT void add(std::vector<Unset>& all, const Unset& more);
 
-/// Failures and warnings beyond so many are only counted.
+/// Most failures, and most warnings, that an Outcome lists.
 inline constexpr std::size_t kMaxListedFailures = 1000;
 
-/// Sender: regular files that an earlier connection of the same transfer had sent.
+/// Sender: regular files that earlier connections of the same transfer have sent (SentFiles).
 struct SentEarlier {
-    std::uint64_t files = 0;  ///< that this connection has come to
-    std::uint64_t bytes = 0;  ///< their apparent sizes
-    /// Of them, those that the receiver counts as `unchanged` or `skipped`, and not among `files`.
-    std::uint64_t stood_files = 0;
-    std::uint64_t stood_bytes = 0;
-    std::uint64_t stood_data = 0;  ///< what was sent of them
+    std::uint64_t files = 0;        ///< those that this connection has reached
+    std::uint64_t bytes = 0;        ///< their sizes, holes included
+    std::uint64_t stood_files = 0;  ///< of `files`: the receiver counts them as unchanged or skipped
+    std::uint64_t stood_bytes = 0;  ///< of `bytes`: sizes of `stood_files`
+    std::uint64_t stood_data = 0;   ///< bytes that were sent of `stood_files`
 };
 
+/// What came of a transfer. A file is delivered when its hash is verified, it is on disk, and it has its final name.
 struct Outcome {
-    /// ok: everything was delivered and confirmed. partial: some files were not (see failed). Otherwise what ended it.
+    /// ok: everything was delivered, and the receiver has confirmed that. partial: some entries were not delivered, see
+    /// `failed`. Another error: what ended the transfer.
     Result<void> status;
-    std::uint64_t files = 0;        ///< delivered: verified, synced, under their final name
-    std::uint64_t directories = 0;  ///< the same
-    std::uint64_t links = 0;        ///< the same
-    std::uint64_t bytes = 0;        ///< apparent sizes of the files delivered, holes included
-    std::uint64_t sent_bytes = 0;   ///< file bytes that crossed the transport and were written, each counted once
-    std::uint64_t kept_bytes = 0;   ///< of `bytes` and of files under construction: they were at the receiver
-    /// Of `files`: an earlier run or connection had delivered them, as its journal proves.
-    std::uint64_t kept_files = 0;
-    std::uint64_t kept_file_bytes = 0;  ///< of `bytes`: theirs
-    std::uint64_t unchanged = 0;        ///< files and links that were the same already; not among `files`
-    std::uint64_t skipped = 0;          ///< those that stood there and were not to be overwritten; not among `files`
-    SentEarlier sent_earlier{};
-    std::uint64_t erased = 0;  ///< entries that were deleted since the sources do not have them
-    bool continues = false;    ///< the same command, run again, sends only what is missing
-    bool dry_run = false;      ///< nothing was done: what is counted would have been
-    bool exact = false;        ///< the receiver's last word; before that the sender knows "at least"
-    std::vector<FailedFile> failed;
-    std::uint64_t failed_count = 0;
-    std::uint64_t missing = 0;          ///< of them: sources that were asked for and are not there; they come first
-    std::vector<Unset> unset;           ///< of what was delivered, one for each kind
-    std::vector<std::string> warnings;  ///< special files skipped and the like; at most kMaxListedFailures
-    Result<void> receipt{};             ///< what went wrong with the receipt that was asked for
+    std::uint64_t files = 0;            ///< delivered, hard links included
+    std::uint64_t directories = 0;      ///< delivered
+    std::uint64_t links = 0;            ///< symbolic links delivered
+    std::uint64_t bytes = 0;            ///< sizes of `files`, holes included
+    std::uint64_t sent_bytes = 0;       ///< file bytes that were sent and written, each counted once
+    std::uint64_t kept_bytes = 0;       ///< of `bytes` and of unfinished files: the receiver had them already
+    std::uint64_t kept_files = 0;       ///< of `files`: an earlier run or connection had delivered them
+    std::uint64_t kept_file_bytes = 0;  ///< of `bytes`: sizes of `kept_files`
+    std::uint64_t unchanged = 0;        ///< files and links that were there and the same; not among `files`
+    std::uint64_t skipped = 0;          ///< files and links that were not to be overwritten; not among `files`
+    SentEarlier sent_earlier{};         ///< sender that dialled again
+    std::uint64_t erased = 0;           ///< entries deleted because the sources do not have them
+    bool continues = false;             ///< the same transfer, started again, sends only what is missing
+    bool dry_run = false;               ///< nothing was done: the counts say what would have been
+    bool exact = false;                 ///< the counts are final; else there may be more at the receiver
+    std::vector<FailedFile> failed;     ///< the first kMaxListedFailures entries that were not delivered
+    std::uint64_t failed_count = 0;     ///< all entries that were not delivered
+    std::uint64_t missing = 0;          ///< of `failed`, its first ones: sources that do not exist
+    std::vector<Unset> unset;           ///< of what was delivered; one element for each kind
+    std::vector<std::string> warnings;  ///< such as special files that were skipped; at most kMaxListedFailures
+    Result<void> receipt{};             ///< what went wrong with the receipt
 };
 
 }  // namespace udtx::transfer

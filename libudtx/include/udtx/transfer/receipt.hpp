@@ -1,4 +1,4 @@
-// Receipts: what a transfer delivered, as hashes of every block under one root. Format: docs/receipts.md.
+// Receipts: hashes of every block that a transfer delivered, under one root. docs/receipts.md has the format.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace udtx::transfer {
 
 class ReceiptWriter;
 
-/// The receipt of one connection's transfer, written while that runs; given to it in its options. It gets its name when
-/// the transfer was confirmed, whole or in part (Outcome::receipt says how that went); otherwise nothing stays behind.
-/// Copies are the same receipt.
+/// The receipt of one transfer over one connection, which writes it while it runs. The file gets its name when the
+/// receiver has confirmed all or part of the transfer; otherwise nothing is left. Outcome::receipt says what went
+/// wrong. Copies mean the same receipt.
 class UDTX_EXPORT ReceiptFile {
   public:
-    /// file_io: `path` cannot be written. What stands there stays until the transfer was confirmed.
+    /// Makes a temporary file beside `path`. A file at `path` stays until then. file_io: it cannot be written.
     static Result<ReceiptFile> create(const std::string& path);
-    /// Nothing stays behind; for processes that end without destructors. Any thread.
+    /// Removes the temporary file, for a process that ends without destructors. Any thread.
     void discard() const noexcept;
 
     /// For the library's own code.
@@ -32,25 +32,26 @@ class UDTX_EXPORT ReceiptFile {
     std::shared_ptr<ReceiptWriter> writer_;
 };
 
+/// What a check has found.
 struct CheckCounts {
-    std::uint64_t entries = 0;
-    std::uint64_t files = 0;
-    std::uint64_t bytes = 0;      ///< of the files, holes included
-    std::uint64_t different = 0;  ///< entries that are not as the receipt says
-    std::uint64_t unreadable = 0;
+    std::uint64_t entries = 0;     ///< in the receipt
+    std::uint64_t files = 0;       ///< of `entries`
+    std::uint64_t bytes = 0;       ///< sizes of `files`, holes included
+    std::uint64_t different = 0;   ///< entries that are not as the receipt says
+    std::uint64_t unreadable = 0;  ///< entries that cannot be read
 };
 
-/// Called by the thread that checks.
+/// What the check tells, on the thread that checks.
 struct CheckCallbacks {
-    /// One line for each difference, names escaped.
+    /// One line for people for each difference. Names are escaped.
     std::function<void(const std::string& line)> tell = [](const std::string&) {};
-    /// The path of each entry that is not as the receipt says.
+    /// Path of each entry that is not as the receipt says. Unescaped.
     std::function<void(const std::string& path)> differs = [](const std::string&) {};
 };
 
-/// Compares what is below `directory` with the text of a receipt. Links on the way to a file are not followed. Reads
-/// all files: it takes as long as that does. integrity: the text is no receipt, is cut, or was changed; file_io: the
-/// directory cannot be opened.
+/// Compares the tree below `directory` with the text of a receipt. It reads all files, and blocks until then. Symbolic
+/// links are not followed. integrity: the text is no receipt, was cut, or was changed; file_io: the directory cannot be
+/// opened.
 [[nodiscard]] UDTX_EXPORT Result<CheckCounts> check_receipt(std::string_view receipt, const std::string& directory,
                                                             const CheckCallbacks& callbacks = {});
 

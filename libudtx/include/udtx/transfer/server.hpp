@@ -1,4 +1,4 @@
-// Serves many transfers at a time: takes what is pushed, gives what is asked for.
+// Serves many transfers at a time. A client that sends is said to push, one that fetches is said to pull.
 //
 //     auto server = udtx::transfer::Server::open({.credentials = *key, .push = [](const udtx::transfer::Client&) {
 //         return udtx::transfer::LandingOptions{.directory = "incoming"};
@@ -31,126 +31,144 @@
 
 namespace udtx::transfer {
 
-/// Who has connected, and has proved it in the handshake.
+/// Who has connected, as the handshake has proved.
 struct Client {
-    std::uint64_t number = 0;  ///< counts the connections of this server
-    Address address{};
-    std::optional<PublicKey> key{};  ///< none: all have the one pre-shared key
-    std::uint64_t identity = 0;      ///< the key in eight bytes, for LandingOptions::whose; 0 without a key
+    std::uint64_t number = 0;        ///< counts the connections of this server, from 1
+    Address address{};               ///< of the client
+    std::optional<PublicKey> key{};  ///< nullopt: all clients have the one pre-shared key
+    std::uint64_t identity = 0;      ///< of the key, for LandingOptions::whose; 0 without a key
 };
 
-/// What a client that is let in is given.
+/// What a client that is let in gets.
 struct Admission {
-    Rate max_rate = Rate::infinite();  ///< of this connection, in either direction
+    Rate max_rate = Rate::infinite();  ///< cap of this connection, in either direction
 };
 
 class ServedState;
 
-/// One connection being served. Copies are the same one; any thread.
+/// One connection that the server serves. Copies mean the same connection, and may outlive the server. Any thread may
+/// call any function.
 class UDTX_EXPORT ServedTransfer {
   public:
+    /// What the client wants.
     enum class Kind : std::uint8_t {
-        unknown,  ///< the client has not said yet what it wants
-        push,     ///< the client brings something
-        pull,     ///< the client asked for something, granted or not
-        measure,  ///< the client only measures the line
+        unknown,  ///< it has not said so yet
+        push,     ///< to send
+        pull,     ///< to fetch, whether that was granted or not
+        measure,  ///< to measure the line
     };
+    /// Who it is.
     [[nodiscard]] const Client& client() const noexcept;
+    /// What it wants.
     [[nodiscard]] Kind kind() const;
-    /// Something is sent to the client: what it asked for was granted.
+    /// It wanted to fetch, and that was granted.
     [[nodiscard]] bool sends() const;
-    /// What was asked for is not allowed: the outcome says why.
+    /// It wanted what it may not have: the outcome says why.
     [[nodiscard]] bool refused() const;
+    /// The outcome is final, and a receipt has its name.
     [[nodiscard]] bool done() const noexcept;
+    /// How far it is: one consistent snapshot.
     [[nodiscard]] Progress progress() const;
+    /// What came of it; before done() what is known so far.
     [[nodiscard]] Outcome outcome() const;
-    /// At most 100 ms old; none before the first of them.
+    /// Figures of the connection, at most 100 ms old; nullopt before the first of them.
     [[nodiscard]] std::optional<ConnectionStats> stats() const;
-    [[nodiscard]] Duration elapsed() const;       ///< until it was done
-    [[nodiscard]] Duration idle() const;          ///< so long nothing has moved
+    [[nodiscard]] Duration elapsed() const;       ///< from the handshake to now, or to the end
+    [[nodiscard]] Duration idle() const;          ///< for how long nothing has moved
     [[nodiscard]] std::uint64_t held() const;     ///< bytes of memory that the client makes this end hold
-    [[nodiscard]] Duration writing_time() const;  ///< for how long its writer was at work
-    /// From now on, or that of its admission where that is less.
+    [[nodiscard]] Duration writing_time() const;  ///< push: for how long the writer was at work
+    /// Changes the cap. That of its admission holds as well.
     void set_max_rate(Rate rate) const;
-    /// Ends it in good order; two seconds later at once.
+    /// Ends it in good order, as Transfer::cancel() does; after two seconds at once. Returns at once.
     void cancel(ErrorCode code, const std::string& reason) const;
 
     /// For the library's own code.
     explicit ServedTransfer(std::shared_ptr<ServedState> state) : state_(std::move(state)) {}
+    /// For the library's own code.
     [[nodiscard]] const std::shared_ptr<ServedState>& state() const noexcept { return state_; }
 
   private:
     std::shared_ptr<ServedState> state_;
 };
 
-/// What one client may take of a server, so that the others are served all the same. One client: one key; where all
-/// have the one pre-shared key one host, which is an address, with IPv6 a /64 unless it is link-local. Zero: as
-/// default_limits() says.
+/// What one client may take, so that the others are served as well. Clients with keys of their own count by key. With a
+/// pre-shared key they count by address: with IPv6 by /64, unless it is link-local. Zero: as default_limits() says.
 struct ServerLimits {
-    std::size_t connections = 0;         ///< of all together
+    std::size_t connections = 0;         ///< of all clients together, at most 1000
     std::size_t connections_of_one = 0;  ///< of one client
-    std::uint64_t held_by_one = 0;       ///< bytes of memory that one client makes this end hold, all its connections
+    std::uint64_t held_by_one = 0;       ///< bytes of memory that all connections of one client make this end hold
 };
-/// As this process's descriptors and memory allow: at most 1000 connections, a quarter of them of one client, which may
-/// hold a quarter of the memory.
+/// What the descriptors and the memory of this process allow: up to 1000 connections, a quarter of them of one client,
+/// and a quarter of the memory for one client (512 MiB at least).
 [[nodiscard]] UDTX_EXPORT ServerLimits default_limits();
 
+/// Where a server listens, whom it lets in, and what they may do.
 struct ServerOptions {
-    std::string listen = ":7000";  ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
-    AddressChoice choice = AddressChoice::any;
-    int socket = -1;  ///< a bound UDP socket instead, which is closed at the end
-    Credentials credentials;
-    LinkOptions link{};
-    ServerLimits limits{};
+    std::string listen = ":7000";               ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
+    AddressChoice choice = AddressChoice::any;  ///< which addresses of `listen` to try
+    int socket = -1;                            ///< a bound UDP socket to use instead, which the server closes
+    Credentials credentials;                    ///< of the server, and whom it trusts
+    LinkOptions link{};                         ///< of each connection
+    ServerLimits limits{};                      ///< of each client
 
-    // --- on the protocol thread: they return soon, throw nothing, and call nothing of the server but transfers()
-    /// Whether a client may come in, if there is room; an error is what it is told (network: as by a server that is
-    /// full). Empty: everybody may.
+    /// @name Called on the protocol thread
+    /// They return soon, throw nothing, and call nothing of the server but transfers().
+    ///@{
+
+    /// Whether a client may come in, if there is room; the client is told the error (network: as by a server that is
+    /// full). Empty: everybody who has a key may.
     std::function<Result<Admission>(const Client&)> admit{};
-    /// What a client that brings something is given; `refused`: nothing. Empty: nobody may bring anything.
+    /// Where a push goes, or why the client may not push. Empty: nobody may.
     std::function<Result<LandingOptions>(const Client&)> push{};
-    /// The same of a client that asks for what `wanted` says. Empty: nobody may.
+    /// Whence a pull of `wanted` comes, or why the client may not have it. Empty: nobody may pull.
     std::function<Result<OfferOptions>(const Client&, const Selection& wanted)> pull{};
-    /// A handshake that failed at our end, or a connection for which there was no memory (`internal`).
+    /// A handshake failed at this end, or there was no memory for a connection (`internal`).
     std::function<void(const Address& from, const Error& why)> connection_failed{};
-    /// A client that was not let in, by `admit` or since there is no room.
+    /// A client was not let in: by `admit`, or since there is no room.
     std::function<void(const Client&, const Error& why)> turned_away{};
+    ///@}
 
-    // --- on the server's own thread, one call at a time: they may block
-    /// The outcome of a transfer is final, and its receipt has its name. Where it throws std::bad_alloc, it is called
-    /// of the same transfer again; it throws nothing else.
+    /// Called on the server's own thread when the outcome of a transfer is final and its receipt has its name; one call
+    /// at a time. It may block; the next transfer to end waits for it. Where it throws std::bad_alloc it is called for
+    /// the same transfer again; it must throw nothing else.
     std::function<void(const ServedTransfer&)> ended{};
 };
 
 class ServerState;
 
-/// Order of calls: open(), which starts no thread, then start(). Any thread may call anything but the destructor.
+/// A server: first open(), then start(). Several threads may call its functions at once; the destructor and the
+/// assignment need it for themselves.
 class UDTX_EXPORT Server {
   public:
-    /// network: there is no such address here, or no socket; invalid_argument: the configuration.
+    /// Binds the socket; starts no thread. network: there is no such address here, or no socket; invalid_argument: the
+    /// configuration.
     static Result<Server> open(ServerOptions options);
-    Server(Server&&) noexcept;
-    Server& operator=(Server&&) noexcept;
-    /// Ends what is under way as a lost connection does, and waits for its disk calls.
+    Server(Server&&) noexcept;             ///< The source may then only be assigned to or destroyed.
+    Server& operator=(Server&&) noexcept;  ///< The destructor's rules hold for what was here before.
+    /// Ends what is under way at once: to the clients it looks like a lost connection. Waits for disk calls that are
+    /// under way. To end in good order call drain() or cancel(), and wait() first.
     ~Server();
 
+    /// Where it listens.
     [[nodiscard]] Address local_address() const;
+    /// As Transfer::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
-    /// network, internal: there are no threads or descriptors to be had.
+    /// Starts the threads, and serves. network, internal: there are not enough threads or descriptors.
     Result<void> start();
-    /// Those under way, and those that `ended` was not called of yet.
+    /// Those under way, and those of which `ended` has not been told yet.
     [[nodiscard]] std::vector<ServedTransfer> transfers() const;
-    /// Nobody is let in any more (code `interrupted`); who is in goes on to the end.
+    /// Lets nobody in any more: they are told `interrupted`. Transfers under way go on to their end.
     void drain();
-    /// The same, and ends what is under way in good order.
+    /// drain(), and ends all transfers in good order. Returns at once.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "the server is being stopped");
-    /// True: nobody is let in any more, all have ended, and no disk call is under way.
+    /// Waits until a server that was drained or cancelled has no transfer left, but no longer than `at_most`. True: it
+    /// has none.
     bool wait(std::chrono::milliseconds at_most) const;
-    /// The same, for as long as it takes.
+    /// Waits until the server was drained or cancelled and has no transfer left.
     void wait() const;
-    /// Lets closes reach the peers for at most `at_most`, then ends the protocol thread. May be repeated.
+    /// Ends the protocol thread, after at most `at_most` in which closes may still reach the clients. May be repeated.
     void stop(Duration at_most = std::chrono::milliseconds(300));
-    /// What the protocol thread has needed so far.
+    /// Processor time of the protocol thread.
     [[nodiscard]] Duration protocol_time() const;
 
   private:
@@ -158,8 +176,8 @@ class UDTX_EXPORT Server {
     std::unique_ptr<ServerState> state_;
 };
 
-/// Whether the directory can be served: file_io names what is wrong with it, or with `below`, to which no link may
-/// lead.
+/// Whether `below` in `directory` can be served, for writing too if `write`. file_io: what is wrong; a link leads to
+/// `below`, say.
 [[nodiscard]] UDTX_EXPORT Result<void> check_served(const std::string& directory, const std::string& below, bool write);
 
 }  // namespace udtx::transfer

@@ -1,12 +1,13 @@
-// Sends and fetches files over a connection of its own.
+// Sends and fetches trees of files over a connection of its own.
 //
 //     auto key = udtx::Credentials::from_psk_file("key");
 //     auto outcome = udtx::transfer::send({.host = "example.org", .port = 7000, .credentials = *key,
 //                                          .options = {.what = {.sources = {"photos"}}, .destination = "backup"}});
 //     if (!outcome.status) std::cerr << outcome.status.error().message << '\n';
 //
-// start_send() and start_receive() give a Transfer that can be watched, slowed down and cancelled meanwhile; async.hpp
-// has the same with Asio's completion tokens.
+// send() and receive() block until the transfer has ended. start_send() and start_receive() look the host up and return
+// a Transfer: the program can watch it, change its rate and cancel it. async.hpp has the same for Boost.Asio.
+// server.hpp serves many transfers; await_sender() and await_receiver() wait for one.
 #pragma once
 
 #include <chrono>
@@ -33,130 +34,141 @@
 #include "udtx/transfer/outcome.hpp"
 #include "udtx/transfer/progress.hpp"
 
+/// Transfers of trees of files.
 namespace udtx::transfer {
 
-/// What a program hears of a transfer while it runs. All on one thread of the transfer's own, one call at a time: they
-/// may block, and may call everything of the Transfer but its destructor. They throw nothing.
+/// What a program is told while a transfer runs. One thread of the transfer calls these functions, one at a time, so
+/// they may block. The first calls may come before start_send() has returned. They may call any function of the
+/// Transfer but wait() and the destructor. They must not throw.
 struct Events {
-    ProgressCallback progress{};                               ///< now and then, where there is any
-    Duration progress_every = std::chrono::milliseconds(500);  ///< at least so far apart; 100 ms at least
-    std::function<void(const Outcome&)> done{};                ///< once, the last: Transfer::done() is true by then
-    LogSink log{};                                             ///< on the protocol thread, as log.hpp says
+    ProgressCallback progress{};                               ///< while the transfer runs, and once at its end
+    Duration progress_every = std::chrono::milliseconds(500);  ///< least time between two calls; at least 100 ms
+    std::function<void(const Outcome&)> done{};                ///< once; Transfer::done() is true by then
+    LogSink log{};                                             ///< on the protocol thread, see log.hpp
 };
 
-/// See LinkOptions::threads.
+/// Most threads of LinkOptions::threads.
 inline constexpr std::size_t kMaxThreads = 16;
 
-/// How the connection is made and what bounds it, beside TransportConfig.
+/// A connection and its limits.
 struct LinkOptions {
-    TransportConfig transport{};
-    /// Threads that packets pass through, 1 to kMaxThreads (docs/streams.md).
+    TransportConfig transport{};  ///< of the connection
+    /// Threads that process packets, the protocol thread included: 1 to kMaxThreads (docs/streams.md).
     std::size_t threads = 1;
-    /// A transfer in which nothing moves for so long ends with `timeout`. Zero: it may rest for ever. Without a value:
-    /// ten minutes, and for ever for a stream. The handshake has a limit of its own
-    /// (TransportConfig::handshake_timeout).
+    /// The transfer ends with `timeout` when nothing has moved for this long. Zero: never. nullopt: ten minutes, and
+    /// never for a stream that no server takes. TransportConfig::handshake_timeout limits the handshake.
     std::optional<Duration> patience{};
 };
 
-/// Whom to dial beside host and port.
+/// How to reach a host.
 struct DialOptions {
-    LinkOptions link{};
-    AddressChoice choice = AddressChoice::any;
-    std::vector<Address> addresses{};  ///< tried in turn; empty: those of the host
-    std::vector<PathRequest> paths{};  ///< all together, the handshake over the first that answers; empty: one path
-    bool skip_absent_paths = false;    ///< paths that this host cannot have at the moment are left out
+    LinkOptions link{};                         ///< of the connection
+    AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
+    std::vector<Address> addresses{};           ///< to try in turn, in place of the host's; empty: look the host up
+    std::vector<PathRequest> paths{};           ///< to use together; empty: one path, as the routes say
+    bool skip_absent_paths = false;             ///< leave out paths that this host does not have at present
 };
 
+/// What to send, and to whom.
 struct SendRequest {
-    std::string host{};
-    std::uint16_t port = 0;
-    Credentials credentials;
-    SendOptions options{};
-    DialOptions dial{};
-    Events events{};
+    std::string host{};       ///< name or address of the receiver
+    std::uint16_t port = 0;   ///< its UDP port
+    Credentials credentials;  ///< that the receiver accepts
+    SendOptions options{};    ///< what to send
+    DialOptions dial{};       ///< how to reach the receiver
+    Events events{};          ///< what the program is told
 };
 
+/// What to fetch, and from whom.
 struct ReceiveRequest {
-    std::string host{};
-    std::uint16_t port = 0;
-    Credentials credentials;
-    ReceiveOptions options{};
-    DialOptions dial{};
-    Events events{};
+    std::string host{};        ///< name or address of the sender
+    std::uint16_t port = 0;    ///< its UDP port
+    Credentials credentials;   ///< that the sender accepts
+    ReceiveOptions options{};  ///< what to fetch
+    DialOptions dial{};        ///< how to reach the sender
+    Events events{};           ///< what the program is told
 };
 
-/// Where one connection is waited for.
+/// Where to wait for the one connection of a transfer.
 struct AwaitRequest {
-    std::string listen = ":0";  ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
-    int socket = -1;            ///< a bound UDP socket instead, which is closed at the end
-    Credentials credentials;
-    LinkOptions link{};
-    Duration peer_within = std::chrono::seconds(60);  ///< nobody came for so long: the transfer ends with `timeout`
-    Events events{};
+    std::string listen = ":0";                        ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
+    int socket = -1;                                  ///< a bound UDP socket to use instead, which the transfer closes
+    Credentials credentials;                          ///< that the other end accepts
+    LinkOptions link{};                               ///< of the connection
+    Duration peer_within = std::chrono::seconds(60);  ///< after this time without a peer it ends with `timeout`
+    Events events{};                                  ///< what the program is told
 };
 
 class TransferState;
 
-/// A transfer under way: one connection, one direction. Any thread may call anything but the destructor.
+/// A transfer under way: one connection, one direction. Several threads may call its functions at once; the destructor
+/// and the assignment need it for themselves.
 class UDTX_EXPORT Transfer {
   public:
-    Transfer(Transfer&&) noexcept;
-    Transfer& operator=(Transfer&&) noexcept;
-    /// Ends one that is under way as a lost connection does, and waits for the disk calls that it is in.
+    Transfer(Transfer&&) noexcept;             ///< The source may then only be assigned to or destroyed.
+    Transfer& operator=(Transfer&&) noexcept;  ///< The destructor's rules hold for what was here before.
+    /// Ends a transfer under way at once: to the other end it looks like a lost connection. Waits for disk calls that
+    /// are under way. To end in good order call cancel() and wait() first.
     ~Transfer();
 
+    /// How far it is: one consistent snapshot, cheap enough for ten calls a second.
     [[nodiscard]] Progress progress() const;
-    /// Final once it is done, before that what is known so far.
+    /// What came of it. Before done() it is what is known so far.
     [[nodiscard]] Outcome outcome() const;
-    /// The outcome is final, the connection has ended, and a receipt has its name.
+    /// The outcome is final, the connection has ended, and a receipt that was asked for has its name.
     [[nodiscard]] bool done() const noexcept;
-    /// True: it is done.
+    /// Waits until it is done, but no longer than `at_most`. Returns done().
     bool wait(std::chrono::milliseconds at_most) const;
-    /// Until it is done.
+    /// Waits until it is done.
     Outcome wait() const;
-    /// Calls `call` once when it is done, on the thread of the Events, or at once if it is. It must not destroy the
-    /// Transfer.
+    /// Calls `call` once when it is done: on the thread of the Events, or within this call if it is done already.
+    /// `call` must not destroy the Transfer.
     void when_done(std::function<void()> call);
 
-    /// The first call ends it in good order: the receiver commits what is complete, removes the rest and says what it
-    /// has. When that takes too long, or at the second call, the connection ends at once.
+    /// Ends the transfer in good order: the receiver keeps complete files and reports them, and with `resume` the same
+    /// transfer can be continued. Returns at once. When that takes longer than 1.5 s (of start_send() and
+    /// start_measure(), else 5 s), or at a second call, the connection ends at once. No effect after the end.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "cancelled");
-    /// Why it was cancelled, by us or for want of patience.
+    /// Why cancel() or LinkOptions::patience ended it; nullopt: neither did.
     [[nodiscard]] std::optional<Error> cancelled() const;
-    /// It was cancelled some seconds ago and a disk call does not come back, for which the destructor would wait.
+    /// The transfer was cancelled and a disk call does not return. The destructor would wait for that call.
     [[nodiscard]] bool stuck() const noexcept;
 
-    /// At most so much leaves from now on, IP and UDP headers included; also before there is a connection.
+    /// Changes the cap on what is sent, IP and UDP headers included. A receiver asks the sender to keep to it. May be
+    /// called before there is a connection.
     void set_max_rate(Rate rate);
-    /// Sender: nothing of this transfer stands at the receiver, so that nothing is asked and all of it sent. Were it
-    /// not so, that would cost bytes: what stands there is then replaced as by any other run.
+    /// Sender: says that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
+    /// Where the receiver has something, it is replaced as usual; only the bytes were sent in vain.
     void presume_fresh();
-    /// The program at the other end is said to have ended: unless it answers soon, the connection ends.
+    /// Says that the program at the other end has probably ended. The connection ends unless the peer answers soon.
     void suspect_peer();
 
-    /// Of the connection, with the state and figures of each path; none before the handshake. At most 100 ms old while
-    /// it runs, then those of its end.
+    /// Figures of the connection and of each path; nullopt before the handshake. They are at most 100 ms old, and after
+    /// the end those of the end.
     [[nodiscard]] std::optional<ConnectionStats> stats() const;
+    /// Age of stats(); zero after the end.
     [[nodiscard]] Duration stats_age() const;
-    /// Time since the handshake had finished; none before that.
+    /// Time since the end of the handshake; nullopt before that.
     [[nodiscard]] std::optional<Duration> connected_for() const;
-    /// From the first packet to the finished handshake, on the side that dials; none before that.
+    /// From the first packet to the end of the handshake; nullopt before that, and on the side that waits.
     [[nodiscard]] std::optional<Duration> handshake_time() const;
-    /// The connection was up and fell silent: dialling again may continue.
+    /// The connection was established and then fell silent. The same transfer, started again, continues.
     [[nodiscard]] bool lost() const;
-    /// So long nothing has moved.
+    /// For how long nothing has moved.
     [[nodiscard]] Duration idle() const;
-    /// Since it began, until it was done.
+    /// From the start to now, or to the end.
     [[nodiscard]] Duration elapsed() const;
 
-    /// What it is reached by, of one that waits for a connection.
+    /// Where await_sender() or await_receiver() listens.
     [[nodiscard]] Address local_address() const;
-    /// Any datagram has come.
+    /// A datagram has come, from whomever.
     [[nodiscard]] bool heard() const noexcept;
-    /// One line that names the setting and the value where the system grants smaller socket buffers than asked.
+    /// Names the setting to raise where the system grants smaller socket buffers than the library asks for: one line,
+    /// else empty.
     [[nodiscard]] std::string buffer_advice() const;
-    /// What the protocol thread has needed, and for how long the receiver's writer was at work.
+    /// Processor time of the protocol thread.
     [[nodiscard]] Duration protocol_time() const;
+    /// Receiver: for how long its writer was at work.
     [[nodiscard]] Duration writing_time() const;
 
   private:
@@ -165,28 +177,29 @@ class UDTX_EXPORT Transfer {
     std::unique_ptr<TransferState> state_;
 };
 
-/// Dials, and sends. Looks up the host's name before it returns. invalid_argument or file_io names the source or the
-/// path that cannot be had; network: the name is not known, or there is no socket.
+/// Looks the host up, then starts to dial and to send. invalid_argument, file_io: a source or a path cannot be had;
+/// network: the host's name is not known, or there is no socket. Later failures are in the Outcome.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> start_send(SendRequest request);
-/// Dials, and fetches. Errors as of start_send().
+/// Looks the host up, then starts to dial and to fetch. Errors as those of start_send().
 [[nodiscard]] UDTX_EXPORT Result<Transfer> start_receive(ReceiveRequest request);
-/// The same, until it is done; what kept it from being started is the outcome's status.
+/// start_send(), and waits for the end. An error of start_send() becomes the status of the outcome.
 [[nodiscard]] UDTX_EXPORT Outcome send(SendRequest request);
+/// start_receive(), and waits for the end.
 [[nodiscard]] UDTX_EXPORT Outcome receive(ReceiveRequest request);
 
-/// What of the sources a sender has found that was started for them by other means.
+/// What a sender has found of the sources that the receiver asked for, see await_receiver().
 struct FoundSources {
-    SourceShape shape = SourceShape::several;
-    std::vector<FailedFile> missing{};  ///< asked for and not there, while others are
+    SourceShape shape = SourceShape::several;  ///< by it the receiver chooses names
+    std::vector<FailedFile> missing{};         ///< sources that are not there, while others are
 };
-/// Waits for one connection, and sends over it. What the receiver wants it has said by other means, and so it has the
-/// number of the transfer: SendOptions::transfer and ReceiveOptions::transfer are the same.
+/// Waits for one connection, and sends over it. The receiver has said what it wants by other means (pack()), and
+/// SendOptions::transfer is the number in its ReceiveOptions.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> await_receiver(AwaitRequest request, SendOptions options,
                                                           FoundSources found = {});
 /// Waits for one connection, and takes what comes over it.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> await_sender(AwaitRequest request, LandingOptions options);
 
-/// What takes a few milliseconds and needs no key, once a process: for a program that waits for a key.
+/// Does beforehand what the first transfer of a process needs: a few milliseconds of work without a key.
 UDTX_EXPORT void prepare();
 
 }  // namespace udtx::transfer
