@@ -73,7 +73,7 @@ struct CongestionFeedback {
     std::optional<LineEstimate> line;        ///< if the receiver has reported
     std::uint64_t free_window = 0;           ///< bytes that flow control still allows
     bool application_limited = false;        ///< the sender had nothing to send for part of the interval
-    bool persistent_timeout = false;         ///< a probe timed out (UDT's EXP): consider all in flight lost
+    bool persistent_timeout = false;         ///< EXP event of UDT: consider all in flight lost
 };
 
 /// Limits of a path beside its congestion.

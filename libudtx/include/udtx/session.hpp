@@ -91,11 +91,11 @@ class UDTX_EXPORT Session {
     ~Session();
 
     // --- streams
-    /// Opens a stream. The peer sees it with its first byte. Does not block. refused: the peer takes no more streams.
+    /// Opens a stream. The peer sees it with its first byte. refused: the peer takes no more streams at present.
     Result<Stream> open_stream(StreamKind kind = StreamKind::ordered);
     /// The next stream of this kind that the peer has opened.
     Result<Stream> accept_stream(std::chrono::milliseconds timeout, StreamKind kind = StreamKind::ordered);
-    /// open_stream() with a callback.
+    /// open_stream() without blocking.
     CallId start_open_stream(StreamKind kind, Callback<Stream> done);
     /// accept_stream() without blocking.
     CallId start_accept_stream(StreamKind kind, Callback<Stream> done);

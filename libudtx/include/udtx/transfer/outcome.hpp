@@ -67,7 +67,7 @@ struct Outcome {
     std::uint64_t skipped = 0;          ///< files and links that were not to be overwritten; not among `files`
     SentEarlier sent_earlier{};         ///< sender that dialled again
     std::uint64_t erased = 0;           ///< entries deleted because the sources do not have them
-    bool continues = false;             ///< the same transfer, started again, sends only what is missing
+    bool continues = false;             ///< the receiver says that it keeps unfinished files for the same transfer
     bool dry_run = false;               ///< nothing was done: the counts say what would have been
     bool exact = false;                 ///< the counts are final; else there may be more at the receiver
     std::vector<FailedFile> failed;     ///< the first kMaxListedFailures entries that were not delivered
