@@ -65,7 +65,7 @@ struct PathPick {
     /// Send the first bytes from this offset on that no path has been given: StreamDemand::next, or more to leave a gap
     /// that a faster path will fill.
     std::uint64_t from = 0;
-    /// Probe the path: send the bytes again that another path was given last, or a PING if all have arrived.
+    /// Send no new bytes but a probe: the bytes again that another path was given last, or a PING if all have arrived.
     bool duplicate = false;
 };
 

@@ -26,9 +26,9 @@ struct EndpointDeps {
     crypto::Provider* provider = nullptr;            ///< of ciphers
     crypto::HandshakeFactory* handshakes = nullptr;  ///< of TLS
     Rng* rng = nullptr;                              ///< random bytes
-    double aes_gcm_speed =
-        1.0;  ///< bytes/s of AES-256-GCM here; the handshake picks the cipher whose slower end is faster
-    double chacha20_speed = 1.0;  ///< bytes/s of ChaCha20-Poly1305 here
+    /// Speeds of this host. The handshake picks the cipher whose slower end is faster.
+    double aes_gcm_speed = 1.0;   ///< bytes/s of AES-256-GCM
+    double chacha20_speed = 1.0;  ///< bytes/s of ChaCha20-Poly1305
     /// Derived from a pre-shared key. With it a client proves in its first packet that it has that key, and saves the
     /// round trip of the cookie. nullopt: there is always a cookie.
     std::optional<crypto::Secret> hello_key{};

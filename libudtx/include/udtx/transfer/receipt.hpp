@@ -19,7 +19,8 @@ class ReceiptWriter;
 /// wrong. Copies mean the same receipt.
 class UDTX_EXPORT ReceiptFile {
   public:
-    /// Makes a temporary file beside `path`. A file at `path` stays until then. file_io: it cannot be written.
+    /// Makes a temporary file beside `path`. A file at `path` stays until the receipt gets its name. file_io: it cannot
+    /// be written.
     static Result<ReceiptFile> create(const std::string& path);
     /// Removes the temporary file, for a process that ends without destructors. Any thread.
     void discard() const noexcept;
