@@ -61,7 +61,8 @@ class UDTX_EXPORT Connection {
     /// Ordered: copies the next bytes, up to out.size(). After event::Readable read until 0 bytes come: only then there
     /// will be another event.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    /// Placed: where pieces go. Those that came before are handed over at once. It outlives the connection.
+    /// Placed: where pieces go. Those that came before are handed over at once. `sink` lives as long as
+    /// the connection receives.
     void set_placed_sink(PlacedSink* sink);
     /// Placed: `bytes` that were handed over have left memory, to a disk for example: the peer gets credit for as many.
     void release_placed(StreamId id, std::uint64_t bytes);
