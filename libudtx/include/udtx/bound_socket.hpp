@@ -1,4 +1,4 @@
-// A UDP socket before there is anything to serve on it.
+// A UDP socket that is bound before something serves on it.
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@
 
 namespace udtx {
 
-/// What arrives waits in the socket until it is given to a listener, a server or a transfer (`socket` in their
-/// options).
+/// A bound socket. Datagrams wait in it until a listener, a server or a transfer takes it (`socket` in their options).
 struct BoundSocket {
-    UniqueFd fd;
-    Address local{};              ///< with the port that the system has picked
-    std::string buffer_advice{};  ///< names the setting where the system grants smaller buffers than asked; else empty
+    UniqueFd fd;                  ///< the socket
+    Address local{};              ///< its address, with the port that the system has picked
+    std::string buffer_advice{};  ///< names the setting to raise for larger buffers, see Transfer::buffer_advice()
 };
-/// Port 0 picks a free one. A socket of [::] takes IPv4 too. network: there is no such address here, or the port is
-/// taken.
+/// Binds a UDP socket. Port 0 picks a free one. A socket of [::] takes IPv4 too. network: there is no such address
+/// here, or the port is taken.
 [[nodiscard]] UDTX_EXPORT Result<BoundSocket> bind_udp(const Address& address);
 
 }  // namespace udtx

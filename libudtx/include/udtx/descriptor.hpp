@@ -1,4 +1,4 @@
-// An owner of a file descriptor, and calls that a signal may interrupt.
+// An owner of a file descriptor, and system calls that signals may interrupt.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,7 @@
 
 namespace udtx {
 
-/// Makes a call until no signal has interrupted it.
+/// Repeats a system call as long as a signal interrupts it (EINTR).
 template <typename Call>
 auto again(const Call& call) noexcept {
     for (;;) {
@@ -17,15 +17,15 @@ auto again(const Call& call) noexcept {
     }
 }
 
-/// open(2), made again after a signal.
+/// open(2), repeated as long as a signal interrupts it.
 [[nodiscard]] UDTX_EXPORT int open_file(const char* path, int flags, unsigned mode = 0) noexcept;
 
-/// Closes the descriptor that it owns, if any.
+/// Owns a file descriptor or none, and closes it.
 class UDTX_EXPORT UniqueFd {
   public:
     /// Owns none.
     UniqueFd() = default;
-    /// Owns `fd` from now on; below 0: none, as an open() that failed has it.
+    /// Owns `fd`; below 0, as of a failed open(): none.
     explicit UniqueFd(int fd) noexcept : fd_(fd) {}
     /// Leaves none behind.
     UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -36,15 +36,15 @@ class UDTX_EXPORT UniqueFd {
     }
     ~UniqueFd() { reset(); }
 
-    /// -1: none.
+    /// The descriptor; -1: none.
     [[nodiscard]] int get() const noexcept { return fd_; }
     /// There is one.
     explicit operator bool() const noexcept { return fd_ >= 0; }
-    /// Who asked closes it; -1: there was none.
+    /// Gives the descriptor away, which the caller has to close; -1: there was none.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-    /// For one that was written to: some file systems say only now what became of that. Gives 0 or an errno.
+    /// Closes it, and returns 0 or an errno: some file systems report failed writes only then.
     [[nodiscard]] int close() noexcept;
-    /// Closes what there is, and owns `fd` in its place.
+    /// Closes it, and owns `fd` instead.
     void reset(int fd = -1) noexcept;
 
   private:

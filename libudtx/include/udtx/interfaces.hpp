@@ -1,4 +1,4 @@
-// The network interfaces of this host and their addresses: what PathRequest::local may name.
+// Network interfaces of this host and their addresses, which PathRequest::local may name.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace udtx {
 
-/// One of them.
+/// A network interface.
 struct Interface {
     std::string name;                ///< "eth0"
-    std::uint32_t index = 0;         ///< by which the system knows it; a scope of Address
+    std::uint32_t index = 0;         ///< its number in the system; Address::scope of its link-local addresses
     std::vector<Address> addresses;  ///< without ports; link-local ones last
 };
 
-/// All of them, also those that are down. network: the system does not tell.
+/// All interfaces, those that are down too. network: the system does not list them.
 [[nodiscard]] UDTX_EXPORT Result<std::vector<Interface>> list_interfaces();
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// The clock by which the library's own threads tell an Instant.
+// The clock of the library's threads.
 #pragma once
 
 #include "udtx/export.hpp"
@@ -6,7 +6,7 @@
 
 namespace udtx {
 
-/// Time since an arbitrary start, on the same scale as std::chrono::steady_clock; never goes backwards.
+/// The present time by std::chrono::steady_clock. It never goes back.
 [[nodiscard]] UDTX_EXPORT Instant monotonic_now() noexcept;
 
 }  // namespace udtx

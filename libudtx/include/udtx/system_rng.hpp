@@ -1,4 +1,4 @@
-// The real source of randomness.
+// Random bytes of the operating system.
 #pragma once
 
 #include "udtx/core/rng.hpp"
@@ -6,10 +6,11 @@
 
 namespace udtx {
 
-/// OpenSSL's generator: seeded by the system, reseeded after a fork.
+/// The generator of OpenSSL, which the system seeds, after fork() again.
 class UDTX_EXPORT SystemRng final : public Rng {
   public:
-    /// Any thread. Throws std::bad_alloc where the system has no randomness: nothing that follows would be secret.
+    /// Fills `out`. Any thread. Throws std::bad_alloc if the system gives no random bytes, since nothing would be
+    /// secret.
     void fill(std::span<std::byte> out) override;
 };
 
