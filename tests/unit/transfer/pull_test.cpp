@@ -59,7 +59,7 @@ TEST_CASE("a request means the same at the other side, however many names it has
     CHECK(same.what.transfer == 77);
     CHECK((same.what.preserve && same.what.erase && same.what.attributes && same.what.dry_run));
     CHECK((!same.what.owner && !same.what.sparse && !same.what.by_digest && !same.stream));
-    CHECK(same.what.tell_plan);
+    CHECK(same.what.asked_for);
 }
 
 TEST_CASE("a request out of order or beyond its bounds is refused") {

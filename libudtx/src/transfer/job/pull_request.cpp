@@ -101,8 +101,7 @@ void choose_as(const PullWish& wish, SendJobOptions& what) {
     auto sources = std::exchange(what.sources, {});
     static_cast<Selection&>(what) = wish.what;
     what.sources = std::move(sources);
-    what.tell_plan = wish.what.tell_plan;
-    what.tell_warnings = true;
+    what.asked_for = true;
 }
 
 Result<std::vector<Message>> messages_of(const PullWish& wish) {
@@ -168,8 +167,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.overwrite = m.overwrite;
     what.transfer = m.transfer;
     what.sources = m.sources;
-    what.tell_plan = m.dry_run;
-    what.tell_warnings = true;
+    what.asked_for = true;
     return {};
 }
 

@@ -30,6 +30,9 @@ struct PullWish {
 /// What of it chooses and compares, for sources that were found in another way.
 void choose_as(const PullWish& wish, SendJobOptions& what);
 
+/// Patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
+[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
+
 /// invalid_argument: more sources or names than one request takes.
 [[nodiscard]] Result<std::vector<Message>> messages_of(const PullWish& wish);
 /// The same in one block.

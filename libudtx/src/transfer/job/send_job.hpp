@@ -3,22 +3,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "transfer/checksum.hpp"
-#include "transfer/disk_pool.hpp"
 #include "transfer/job/job.hpp"
+#include "transfer/job/reading_task.hpp"
+#include "transfer/job/replies.hpp"
 #include "transfer/message/message_reader.hpp"
 #include "transfer/names.hpp"
 #include "transfer/source/outgoing.hpp"
-#include "transfer/source/pipe_reader.hpp"
-#include "transfer/source/resume_answers.hpp"
-#include "transfer/source/scanner.hpp"
-#include "transfer/source/source_reader.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -36,13 +32,9 @@ struct SendJobOptions : Selection {
     SentNames* sent = nullptr;                ///< of all connections of this transfer; outlives the job
     ReceiptWriter* receipt = nullptr;         ///< notes what is sent; outlives the job
     bool only_finished = false;               ///< as in ScanOptions
-    bool tell_plan = false;                   ///< of a dry run that the receiver asked for: it lists what was planned
-    bool tell_warnings = false;               ///< the receiver asked for the transfer, and hears of what is left out
+    bool asked_for = false;                   ///< as in ReadOptions
     std::optional<message::Sources> found{};  ///< of a pull: the receiver is told first what there is
 };
-
-/// --delete's patterns as messages, at least one. `contents`: the destination itself takes a directory's contents.
-[[nodiscard]] std::vector<message::Rules> rule_messages(const FilterRules& rules, bool contents);
 
 /// When the receiver has confirmed, the job closes the connection with code 0.
 class SendJob final : public Job {
@@ -61,13 +53,13 @@ class SendJob final : public Job {
     void presume_fresh();
 
     /// When it is done: no disk call is under way for which its end would wait. Any thread.
-    [[nodiscard]] bool at_rest() const noexcept;
+    [[nodiscard]] bool at_rest() const noexcept { return reading_.at_rest(); }
 
     /// Any thread: memory that the receiver made us hold, but for what the connection holds.
-    [[nodiscard]] std::uint64_t held() const { return answers_.held() + outgoing_.held() + scanned_.cost(); }
+    [[nodiscard]] std::uint64_t held() const { return reading_.held(); }
 
     /// A source file by the path under which it was announced; none and errno if there is none.
-    [[nodiscard]] UniqueFd open_source(const std::string& path) const;
+    [[nodiscard]] UniqueFd open_source(const std::string& path) const { return reading_.open_source(path); }
 
     void abort(Instant now, proto::Connection& connection, ErrorCode code, const std::string& reason) override;
 
@@ -79,70 +71,34 @@ class SendJob final : public Job {
     SendJob(SendJobOptions options, std::vector<SourceRoot> roots, bool stream, DoneCallback done);
 
     void start(Instant now, proto::Connection& connection);
-    void start_tasks();
-    /// Calls `work` with the steps of a task, until one of them throws something: that ends the job.
-    void make_task(std::optional<DiskTask>& task, DiskTask::Work work);
-    /// No more is read; the tasks end soon.
-    void stop_reading();
-    [[nodiscard]] std::optional<Error> trouble() const;
     /// Moves what the disk tasks have ready into the streams, as far as they take it.
     void pump(Instant now, proto::Connection& connection);
     void read_control(Instant now, proto::Connection& connection);
-    Result<void> handle(proto::Connection& connection, const Message& message);
-    Result<void> handle(const message::Accept& m);
-    Result<void> handle(const message::FileFailed& m);
-    Result<void> handle(const message::Delivered& m);
-    Result<void> handle(const message::Confirm& m);
-    /// What it says it has is what was sent.
-    [[nodiscard]] Result<void> check_counts(const message::Totals& totals) const;
-    Result<void> handle(const message::Stopped& m);
-    Result<void> handle(const message::Resume& m);
-    Result<void> handle(const message::Answer& m);
-    Result<void> handle(const message::Erased& m);
+    Result<void> take(proto::Connection& connection, const Message& message);
     /// What the scanner has found, now and then.
     void tell_found(Instant now, proto::Connection& connection);
-    [[nodiscard]] message::Offer offer() const;
-    [[nodiscard]] std::vector<message::Rules> rules() const;
-    /// What the receiver has, by its own word.
-    void note(const message::Totals& totals);
+    void stop_reading();
     /// Ends the job (once) and closes the connection; an `error` without value is the orderly end.
     void end(Instant now, proto::Connection& connection, Result<void> status);
     void on_closed(const proto::CloseReason& reason);
     void settle(Result<void> status);
 
     SendJobOptions options_;
-    std::vector<SourceRoot> roots_;
-    bool stream_;
     DoneCallback done_;
     UniqueFd stream_file_;  // of a pull: what stream_fd is
 
-    ScanQueue scanned_{kMaxScanQueueBytes};
-    OutgoingQueue outgoing_{kMaxOutgoingBytes};
-    ResumeAnswers answers_;
-    std::optional<Scanner> scanner_;
-    std::optional<SourceReader> reader_;
-    std::optional<PipeReader> pipe_;
     std::optional<StreamId> control_;
     std::optional<StreamId> data_;
     MessageReader incoming_;
-    std::optional<Outgoing> held_;  // taken from the queue, waiting for room in a stream
-    std::optional<message::Finish> finish_;
-    std::optional<Error> giving_up_;         // we asked the receiver to stop, for this reason
-    std::optional<Result<void>> last_word_;  // the receiver's: it confirmed, or it stopped
-    bool confirmed_ = false;
+    std::optional<Outgoing> held_;    // taken from the queue, waiting for room in a stream
+    std::optional<Error> giving_up_;  // we asked the receiver to stop, for this reason
     std::uint64_t queued_bytes_ = 0;
-    std::uint64_t receiver_failures_ = 0;
-    std::uint64_t latest_failure_ = 0;  // the highest index of them
-    std::uint64_t damaged_ = 0;         // pieces that the receiver's disk has altered
     message::Found told_;
     Instant next_found_;
     bool settled_ = false;
 
-    mutable std::mutex trouble_mutex_;
-    std::optional<Error> trouble_;  // what a task has thrown
-
-    std::optional<DiskTask> scan_task_;  // last: they use what stands above
-    std::optional<DiskTask> read_task_;
+    ReadingTask reading_;  // its tasks use what stands above
+    Replies replies_;
 };
 
 }  // namespace udtx::transfer

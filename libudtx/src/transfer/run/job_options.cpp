@@ -66,8 +66,7 @@ SendJobOptions job_options(const SendOptions& options) {
 SendJobOptions job_options(const SendOptions& options, const FoundSources& found) {
     SendJobOptions job = job_options(options);
     job.role = Role::server;
-    job.tell_plan = job.dry_run;
-    job.tell_warnings = true;
+    job.asked_for = true;
     if (!found.missing.empty()) job.erase = false;
     job.found = message::Sources{found.shape, {}};
     for (const FailedFile& file : found.missing) {

@@ -26,7 +26,7 @@ void DryPlan::add(PlannedEntry::Kind kind, const ScannedEntry& entry, std::uint8
     PlannedEntry planned{kind, entry.type, changes, entry.path, entry.size, entry.target};
     report_.edit([&](Progress& progress, Outcome& outcome) { count_planned(planned, progress, outcome); });
     if (options_.planned) options_.planned(planned);
-    if (options_.tell_plan) packer_.message(message::Plan{std::move(planned)});
+    if (options_.asked_for) packer_.message(message::Plan{std::move(planned)});
 }
 
 void DryPlan::add_unread(const ScannedEntry& entry, const RemoteHolding& holding) {

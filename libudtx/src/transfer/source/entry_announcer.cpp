@@ -88,7 +88,7 @@ void EntryAnnouncer::tell_left_out() {
     warn_of(special_bits_, "set-user-ID, set-group-ID and sticky bits of files are kept only with --set-id");
     warn_of(capabilities_, "capabilities are never kept");
     warn_of(access_lists_, "access control lists are never kept");
-    if (options_.tell_warnings) tell_warnings();
+    if (options_.asked_for) tell_warnings();
 }
 
 void EntryAnnouncer::tell_warnings() {

@@ -19,13 +19,13 @@ struct ReadOptions {
     PlanCallback planned{};   ///< of a dry run
     /// Sent before the end.
     std::vector<message::Rules> rules{};
-    bool announce_all = false;   ///< also files that are the same at the receiver, for a receipt
-    bool tell_plan = false;      ///< the receiver asked for the dry run, and is told
-    SentNames* sent = nullptr;   ///< of all connections; outlives the reader
-    bool hard_links = false;     ///< other names of a file come as such
-    bool set_id = false;         ///< special bits of files are kept
-    bool tops = false;           ///< a source whose content goes has its mode, time and owner sent, too
-    bool tell_warnings = false;  ///< the receiver asked for the transfer: its user hears of what was left out
+    bool announce_all = false;  ///< also files that are the same at the receiver, for a receipt
+    SentNames* sent = nullptr;  ///< of all connections; outlives the reader
+    bool hard_links = false;    ///< other names of a file come as such
+    bool set_id = false;        ///< special bits of files are kept
+    bool tops = false;          ///< a source whose content goes has its mode, time and owner sent, too
+    /// The receiver asked for the transfer: it is told of a plan, and of what is left out.
+    bool asked_for = false;
 };
 
 }  // namespace udtx::transfer

@@ -1,0 +1,128 @@
+#include "transfer/job/reading_task.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transfer/job/pull_request.hpp"
+#include "transfer/job/send_job.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+/// What --delete must leave alone.
+std::vector<message::Rules> erase_rules(const SendJobOptions& options, const std::vector<SourceRoot>& roots) {
+    if (!options.erase) return {};
+    const auto contents = [](const SourceRoot& root) { return root.leaf.empty(); };
+    return rule_messages(options.rules, std::any_of(roots.begin(), roots.end(), contents));
+}
+
+}  // namespace
+
+ReadingTask::ReadingTask(std::vector<SourceRoot> roots, bool stream, SendJobOptions& options, LateWaker& waker,
+                         JobReport& report)
+    : roots_(std::move(roots)), stream_(stream), options_(options), waker_(waker), report_(report) {}
+
+ReadingTask::~ReadingTask() {
+    stop();
+    if (scan_task_) scan_task_->end();
+    if (read_task_) read_task_->end();
+}
+
+bool ReadingTask::at_rest() const noexcept {
+    return (!scan_task_ || scan_task_->over()) && (!read_task_ || read_task_->over());
+}
+
+UniqueFd ReadingTask::open_source(const std::string& path) const {
+    int error = ENOENT;
+    for (const SourceRoot& root : roots_) {
+        if (!root.leaf.empty() && path != root.leaf && !path.starts_with(root.leaf + "/")) continue;
+        UniqueFd fd = root.directory.open_at(path, O_RDONLY, 0, error);
+        if (fd) return fd;
+    }
+    errno = error;
+    return {};
+}
+
+void ReadingTask::start() {
+    if (stream_) return read_pipe();
+    read_tree();
+}
+
+void ReadingTask::read_pipe() {
+    pipe_.emplace(options_.stream_fd, options_.hash, outgoing_, waker_, report_);
+    make_task(read_task_, [this] { return pipe_->step(); });
+    outgoing_.call(nullptr, [this] { read_task_->wake(); });
+    read_task_->wake();
+}
+
+void ReadingTask::read_tree() {
+    if (options_.sent != nullptr) options_.sent->begin_connection();
+    ReadOptions read{.hash = options_.hash,
+                     .owner = options_.owner,
+                     .attributes = options_.attributes,
+                     .preserve = options_.preserve,
+                     .dry_run = options_.dry_run,
+                     .planned = options_.planned,
+                     .rules = erase_rules(options_, roots_),
+                     .announce_all = options_.receipt != nullptr && !options_.dry_run,
+                     .sent = options_.sent,
+                     .hard_links = options_.hard_links,
+                     .set_id = options_.set_id,
+                     .tops = options_.preserve && !options_.dry_run && !options_.names,
+                     .asked_for = options_.asked_for};
+    scanner_.emplace(roots_, scanned_, report_,
+                     ScanOptions{.rules = std::move(options_.rules),
+                                 .links = options_.links,
+                                 .hard_links = options_.hard_links,
+                                 .names = std::move(options_.names),
+                                 .into_named = options_.into_named,
+                                 .only_finished = options_.only_finished,
+                                 .name_unsent = options_.erase});
+    reader_.emplace(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_);
+    reader_->copy_to(options_.receipt);
+    make_task(scan_task_, [this] { return scanner_->step(); });
+    make_task(read_task_, [this] { return reader_->step(); });
+    const auto wake = [this] { read_task_->wake(); };
+    scanned_.call(wake, [this] { scan_task_->wake(); });
+    outgoing_.call(nullptr, wake);
+    answers_.call(wake);
+    scan_task_->wake();
+    read_task_->wake();
+}
+
+void ReadingTask::make_task(std::optional<DiskTask>& task, DiskTask::Work work) {
+    const auto step = [this, work = std::move(work)] {
+        if (!trouble()) return work();
+        waker_.wake();
+        return DiskStep::over();
+    };
+    const auto failed = [this](Error error) {
+        const std::lock_guard lock(trouble_mutex_);
+        if (trouble_) return DiskStep::rest_for(std::chrono::milliseconds(50));  // and then tried to tell again
+        trouble_ = std::move(error);
+        return DiskStep::again();
+    };
+    task.emplace(disk_pools().work, step, failed);
+}
+
+std::optional<Error> ReadingTask::trouble() const {
+    const std::lock_guard lock(trouble_mutex_);
+    return trouble_;
+}
+
+void ReadingTask::stop() {
+    scanned_.cancel();
+    outgoing_.end();
+    answers_.cancel();
+    if (pipe_) pipe_->stop();
+}
+
+void ReadingTask::skip(std::uint64_t index) {
+    if (reader_) reader_->skip(index);
+}
+
+}  // namespace udtx::transfer
