@@ -5,7 +5,7 @@
 
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
-#include "transfer/receipt/block_hasher.hpp"
+#include "transfer/pieces/piece_map.hpp"
 #include "transfer/receipt/receipt_check.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 

@@ -101,7 +101,6 @@ void BasisFiles::begin_hashing(const std::string& path, const message::Query& qu
     file.fd = root_.open_at(path, kReadOnly, 0, error);
     file.out = {query.number, Holding::pieces, 0, {}};
     file.whole = file.fd && ::fstat(file.fd.get(), &file.basis.st) == 0 && S_ISREG(file.basis.st.st_mode);
-    if (!block_) block_ = make_page_block(kPieceBytes);
 }
 
 bool BasisFiles::go_on(const Reply& reply) {
@@ -121,15 +120,10 @@ bool BasisFiles::hash_block(Hashing& file) {
     const auto size = static_cast<std::uint64_t>(basis.st.st_size);
     const std::uint64_t offset = basis.blocks.size() * kPieceBytes;
     const std::uint64_t length = offset < size ? piece_length(offset, size - offset) : 0;
-    const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
-    std::size_t got = 0;
-    const bool whole =
-        length > 0 && read_all_at(file.fd.get(), room, offset, got) == 0 && got == length && checked_(length);
-    if (!whole) return false;
-    hasher_.reset();
-    hasher_.update(room);
-    basis.blocks.push_back(hasher_.finish());
-    file.out.pieces.push_back({offset, length, basis.blocks.back()});
+    const auto digest = length > 0 ? hasher_.hash(file.fd.get(), offset, length) : std::nullopt;
+    if (!digest || !checked_(length)) return false;
+    basis.blocks.push_back(*digest);
+    file.out.pieces.push_back({offset, length, *digest});
     return true;
 }
 

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/page_block.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/landing/disk_times.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 
 namespace udtx::transfer {
 
@@ -98,9 +98,8 @@ class BasisFiles {
     BasisOptions options_;
     Checked checked_;
     ModeUnset mode_unset_ = [](const std::string&, int) {};
-    Hasher hasher_;
+    PieceHasher hasher_;
     DiskTimes times_;
-    PageBlock block_;
     std::optional<Hashing> hashing_;
     std::unordered_map<std::uint64_t, Basis> files_;  // by path key
     std::size_t blocks_ = 0;                          // in files_

@@ -27,13 +27,7 @@ bool is_file_of(const UniqueFd& fd, std::uint64_t size) {
 }  // namespace
 
 ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, Checked checked)
-    : root_(root),
-      hash_(hash),
-      journal_(journal),
-      checked_(std::move(checked)),
-      piece_hasher_(hash),
-      block_(make_page_block(kPieceBytes)),
-      syncer_(journal) {
+    : root_(root), hash_(hash), journal_(journal), checked_(std::move(checked)), hasher_(hash), syncer_(journal) {
     for (const auto& [key, partial] : journal.earlier().partials) partials_[key] = {partial.path, partial.pieces};
 }
 
@@ -102,14 +96,9 @@ void ReceiveResume::prove_piece(const Reply& reply) {
         return proving_pieces_.reset();
     }
     const ProvenPiece& piece = proving.claimed[proving.next++];
-    std::size_t count = 0;
-    const auto room = std::span(block_.get(), static_cast<std::size_t>(std::min(piece.length, kPieceBytes)));
-    const bool whole =
-        proving.fd && read_all_at(proving.fd.get(), room, piece.offset, count) == 0 && count == piece.length;
-    piece_hasher_.reset();
-    piece_hasher_.update(room.first(count));
-    if (!checked_(count)) return proving_pieces_.reset();
-    if (!whole || piece_hasher_.finish() != piece.digest) {
+    const auto there = proving.fd ? hasher_.hash(proving.fd.get(), piece.offset, piece.length) : std::nullopt;
+    if (!checked_(there ? piece.length : 0)) return proving_pieces_.reset();
+    if (there != piece.digest) {
         ++out.damaged;
         return;
     }
@@ -122,16 +111,10 @@ void ReceiveResume::prove_block(const Reply& reply) {
     ProvingFile& file = *proving_file_;
     if (file.whole && file.offset < file.done.size) {
         const std::uint64_t length = piece_length(file.offset, file.done.size - file.offset);
-        const auto room = std::span(block_.get(), static_cast<std::size_t>(length));
-        std::size_t count = 0;
-        file.whole = read_all_at(file.fd.get(), room, file.offset, count) == 0 && count == length;
-        if (file.whole) {
-            piece_hasher_.reset();
-            piece_hasher_.update(room);
-            file.digest.add(file.offset, length, piece_hasher_.finish());
-            file.whole = checked_(length);
-            file.offset += length;
-        }
+        const auto block = hasher_.hash(file.fd.get(), file.offset, length);
+        file.whole = block && checked_(length);
+        if (block) file.digest.add(file.offset, length, *block);
+        file.offset += length;
         if (file.whole && file.offset < file.done.size) return;
     }
     const bool there = file.whole && file.digest.finish() == file.done.digest;

@@ -9,12 +9,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/page_block.hpp"
 #include "transfer/file_digest.hpp"
 #include "transfer/landing/piece_syncer.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::transfer {
@@ -100,8 +100,7 @@ class ReceiveResume {
     HashAlgorithm hash_;
     ResumeJournal& journal_;
     Checked checked_;
-    Hasher piece_hasher_;
-    PageBlock block_;
+    PieceHasher hasher_;
     std::unordered_map<std::uint64_t, Partial> partials_;            // by path key
     std::unordered_map<std::uint64_t, std::uint64_t> proven_files_;  // size by path key
     std::optional<ProvingPieces> proving_pieces_;

@@ -15,7 +15,7 @@
 
 #include "transfer/file/occupant.hpp"
 #include "transfer/names.hpp"
-#include "transfer/receipt/block_hasher.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
 
 namespace udtx::transfer {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 class Checker {
   public:
     Checker(const Receipt& receipt, const ConfinedDir& base, const CheckCallbacks& callbacks)
-        : receipt_(receipt), base_(base), callbacks_(callbacks) {}
+        : receipt_(receipt), base_(base), callbacks_(callbacks), hasher_(receipt.hash) {}
 
     void check(const ReceiptEntry& entry) {
         ++counts_.entries;
@@ -123,23 +123,22 @@ class Checker {
 
     /// The blocks that are there, also of a file of another size: they need not be sent again.
     bool check_content(const ReceiptEntry& entry, int fd, std::uint64_t size) {
-        BlockHasher hasher(receipt_.hash, fd, size);
         bool same = true;
         std::uint64_t from = 0;
         for (const ProvenPiece& piece : entry.pieces) {
-            same = check_hole(entry, hasher, from, piece.offset) && same;
+            same = check_hole(entry, fd, from, piece.offset) && same;
             from = piece.offset + piece.length;
             if (from > size) return differs(entry, "nothing stands from byte " + std::to_string(piece.offset) + " on");
-            const auto digest = hasher.hash(piece.offset, piece.length);
-            if (!digest) return cannot(entry, hasher.error());
+            const auto digest = hasher_.hash(fd, piece.offset, piece.length);
+            if (!digest) return cannot(entry, hasher_.error());
             if (*digest != piece.digest) same = differs(entry, span_text(piece.offset, from) + " differ");
         }
-        return check_hole(entry, hasher, from, std::min(entry.size, size)) && same;
+        return check_hole(entry, fd, from, std::min(entry.size, size)) && same;
     }
-    bool check_hole(const ReceiptEntry& entry, BlockHasher& hasher, std::uint64_t from, std::uint64_t to) {
+    bool check_hole(const ReceiptEntry& entry, int fd, std::uint64_t from, std::uint64_t to) {
         if (to <= from) return true;
-        const auto zero = hasher.is_zero(from, to - from);
-        if (!zero) return cannot(entry, hasher.error());
+        const auto zero = hasher_.is_zero(fd, from, to - from);
+        if (!zero) return cannot(entry, hasher_.error());
         return *zero || differs(entry, span_text(from, to) + " differ");
     }
     static std::string span_text(std::uint64_t from, std::uint64_t to) {
@@ -149,6 +148,7 @@ class Checker {
     const Receipt& receipt_;
     const ConfinedDir& base_;
     const CheckCallbacks& callbacks_;
+    PieceHasher hasher_;
     CheckCounts counts_;
     std::unordered_map<std::string_view, const ReceiptEntry*> files_;  // of find_file(), once it was asked
 };

@@ -12,7 +12,8 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "transfer/receipt/block_hasher.hpp"
+#include "transfer/pieces/piece_hasher.hpp"
+#include "transfer/pieces/piece_map.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::transfer {
@@ -117,14 +118,17 @@ void ReceiptWriter::digest_line(std::uint64_t index, const Digest& digest) {
 }
 
 Result<void> ReceiptWriter::hash_kept(const Kept& kept, int fd) {
-    BlockHasher hasher(hashes_->hash, fd, kept.size);
+    PieceHasher hasher(hashes_->hash);
     FileDigest digest(hashes_->hash, kept.size);
     file_line(kept.index, kept.path, kept.size);
-    while (const auto piece = hasher.next()) {
-        digest.add(piece->offset, piece->length, piece->digest);
-        line(piece_text(*piece));
+    for (std::uint64_t offset = 0; offset < kept.size;) {
+        const std::uint64_t length = piece_length(offset, kept.size - offset);
+        const auto piece = hasher.hash(fd, offset, length);
+        if (!piece) return io_error("cannot read for the receipt", kept.path, hasher.error());
+        digest.add(offset, length, *piece);
+        line(piece_text({offset, length, *piece}));
+        offset += length;
     }
-    if (hasher.error() != 0) return io_error("cannot read for the receipt", kept.path, hasher.error());
     digest_line(kept.index, digest.finish());
     return {};
 }

@@ -1,12 +1,14 @@
 #include "transfer/source/entry_announcer.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "transfer/file/attributes.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/names.hpp"
 
@@ -36,6 +38,46 @@ void EntryAnnouncer::announce(const ScannedEntry& entry) {
     m.mtime = entry.mtime;
     m.target = entry.target;
     announce(std::move(m), entry.path);
+}
+
+void EntryAnnouncer::announce_unread(const ScannedEntry& entry) {
+    announce(entry);
+    if (entry.type != EntryType::directory || !tells_meta()) return;
+    int ignored = 0;
+    const UniqueFd fd = roots_[entry.root].directory.open_directory(entry.path, ignored);
+    if (fd) send_meta(entry, fd.get(), Others::go);
+}
+
+void EntryAnnouncer::announce_top() {
+    const auto source = std::ranges::find_if(roots_, [](const SourceRoot& root) { return root.leaf.empty(); });
+    struct stat st = {};
+    if (source == roots_.end() || ::fstat(source->directory.fd(), &st) != 0) return;
+    ScannedEntry entry;
+    entry.root = static_cast<std::size_t>(source - roots_.begin());
+    entry.type = EntryType::directory;
+    entry.mode = static_cast<std::uint32_t>(st.st_mode) & mode_bits::kAll;
+    entry.mtime = mtime_of(st);
+    entry.user = st.st_uid;
+    entry.group = st.st_gid;
+    announce_unread(entry);
+}
+
+void EntryAnnouncer::announce_kept(const ScannedEntry& entry) {
+    message::Entry m;
+    m.mode = entry.mode;
+    m.mtime = entry.mtime;
+    m.size = entry.size;
+    packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::kept, {}});
+    if (!tells_meta()) return;
+    int ignored = 0;
+    const UniqueFd fd = roots_[entry.root].directory.open_at(entry.path, O_RDONLY, 0, ignored);
+    if (fd) send_meta(entry, fd.get(), Others::go);
+}
+
+void EntryAnnouncer::announce_unreadable(const ScannedEntry& entry) {
+    message::Entry m;
+    m.whole = true;
+    packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::unreadable, {}});
 }
 
 void EntryAnnouncer::send_meta(const ScannedEntry& entry, int fd, Others others) {

@@ -28,6 +28,14 @@ class EntryAnnouncer {
     std::uint64_t announce(message::Entry m, const std::string& path);
     /// ENTRY of a directory or a link.
     void announce(const ScannedEntry& entry);
+    /// A directory or a link, with what belongs to it.
+    void announce_unread(const ScannedEntry& entry);
+    /// The first of the sources that have no name of their own gives the destination what belongs to it.
+    void announce_top();
+    /// A file whose content stands at the receiver, with what belongs to it.
+    void announce_kept(const ScannedEntry& entry);
+    /// So that the receiver knows of the file, and what became of it.
+    void announce_unreadable(const ScannedEntry& entry);
     /// META of the latest entry, where there is something to say.
     void send_meta(const ScannedEntry& entry, int fd, Others others);
     /// What belongs to the entry beside its data, for the question.

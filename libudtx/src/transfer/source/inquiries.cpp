@@ -76,6 +76,10 @@ bool Inquiries::knows_answer(std::optional<std::uint64_t> query) {
     return decided_ && (!active_ || !query || answers_.answered(*query));
 }
 
+RemoteHolding Inquiries::take_holding(std::optional<std::uint64_t> query) {
+    return active_ ? answers_.take(*query) : RemoteHolding{Holding::nothing, {}, change::kNew};
+}
+
 void Inquiries::take_decision() {
     const auto decision = answers_.decision();
     decided_ = decision.has_value();

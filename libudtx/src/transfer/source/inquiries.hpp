@@ -37,11 +37,15 @@ class Inquiries {
     /// Whether the receiver has said what it has, if anything, of what the query is about. Files are asked about
     /// meanwhile.
     [[nodiscard]] bool knows_answer(std::optional<std::uint64_t> query);
+    /// The answer, once for each. Where the receiver has nothing all is new to it.
+    [[nodiscard]] RemoteHolding take_holding(std::optional<std::uint64_t> query);
     void take_decision();
     /// The receiver has said whether it has something ...
     [[nodiscard]] bool decided() const noexcept { return decided_; }
     /// ... and it has.
     [[nodiscard]] bool active() const noexcept { return active_; }
+    /// Files that are the same are to be announced, too.
+    [[nodiscard]] bool announces_all() const { return options_.announce_all || answers_.announce_all(); }
     /// What is still to be told of names that are not sent.
     void flush_unsent();
 

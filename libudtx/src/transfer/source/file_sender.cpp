@@ -1,0 +1,265 @@
+#include "transfer/source/file_sender.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/mode_bits.hpp"
+#include "transfer/pieces/piece_map.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Enough digests for a message to be worth its header, few enough for the receiver to verify while data flows.
+constexpr std::size_t kDigestsPerMessage = 64;
+
+bool same_version(const struct stat& a, const struct stat& b) {
+    // Of one descriptor: an inode number that changes meanwhile, as FUSE may have it, says nothing.
+    return a.st_size == b.st_size && mtime_of(a) == mtime_of(b);
+}
+
+}  // namespace
+
+FileSender::FileSender(HashAlgorithm hash, OutgoingPacker& packer, EntryAnnouncer& announcer, Inquiries& inquiries,
+                       SourceCounts& counts, UnreplacedNames& unreplaced)
+    : hash_(hash),
+      packer_(packer),
+      announcer_(announcer),
+      inquiries_(inquiries),
+      counts_(counts),
+      unreplaced_(unreplaced),
+      piece_hasher_(hash),
+      root_(hash) {}
+
+void FileSender::begin(SourceFile file) {
+    const std::uint64_t size = file.size();
+    const bool sparse = may_have_holes(file.before);
+    const bool whole = !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
+    const int fd = file.fd.get();
+    file_.emplace(Open{std::move(file), FileDigest(hash_, size), ExtentCursor(fd, size, sparse), whole});
+    announce();
+    if (!sparse && size > kPieceBytes) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+void FileSender::announce() {
+    const SourceFile& source = file_->source;
+    message::Entry m;
+    m.mode = static_cast<std::uint32_t>(source.before.st_mode) & mode_bits::kAll;
+    m.mtime = mtime_of(source.before);
+    m.size = source.size();
+    m.sparse = may_have_holes(source.before);
+    m.whole = file_->whole;
+    file_->index = announcer_.announce(std::move(m), source.entry.path);
+    if (announcer_.tells_meta()) announcer_.send_meta(source.entry, source.fd.get(), EntryAnnouncer::Others::none);
+    counts_.begin(source.entry);
+}
+
+std::optional<DiskStep> FileSender::go_on() {
+    const Open& file = *file_;
+    if (file.comparing) {
+        compare();
+    } else if (file.fresh.length > 0) {
+        send_fresh();
+    } else if (file.range.length == 0) {
+        return begin_extent();
+    } else if (file.source.query && file.sent > 0) {
+        return await_holding();
+    } else {
+        send_range();
+    }
+    return std::nullopt;
+}
+
+std::optional<DiskStep> FileSender::begin_extent() {
+    Open& file = *file_;
+    const auto extent = file.cursor.next();
+    if (!extent) {
+        // A receiver that has it all says so, and must not be told that it came as well.
+        if (file.source.query) return await_holding();
+        end(check_read());
+    } else if (skip_.load(std::memory_order_relaxed) == file.index && !file.whole) {
+        end(FileStatus::skipped);
+    } else if (file.whole) {
+        will_send(*extent);
+    } else {
+        file.range = *extent;
+    }
+    return std::nullopt;
+}
+
+std::optional<DiskStep> FileSender::await_holding() {
+    if (!inquiries_.knows_answer(file_->source.query)) {
+        packer_.flush();
+        return DiskStep::rest();
+    }
+    learn_holding();
+    return std::nullopt;
+}
+
+void FileSender::learn_holding() {
+    SourceFile& source = file_->source;
+    source.kept.learn(inquiries_.take_holding(*std::exchange(source.query, std::nullopt)));
+    switch (source.kept.has()) {
+        case Holding::exists:
+        case Holding::blocked:
+            return end(FileStatus::skipped);
+        case Holding::same:
+        case Holding::file:
+            return end(FileStatus::kept);
+        default:
+            file_->comparing = source.may_be_same();
+    }
+}
+
+void FileSender::compare() {
+    Open& file = *file_;
+    const std::uint64_t before = file.source.kept.same_until();
+    const auto same = file.source.compare();
+    const std::uint64_t until = file.source.kept.same_until();
+    counts_.compared(until - before);
+    if (!same) return;
+    file.comparing = false;
+    if (*same) return end(FileStatus::kept);
+    counts_.sent_anyway(std::min(until, file.sent));
+}
+
+void FileSender::send_range() {
+    Open& file = *file_;
+    Extent& range = file.range;
+    const std::uint64_t kept = leave_out(range);
+    const std::uint64_t first = file.source.query ? piece_length(range.offset, range.length) : range.length;
+    const std::uint64_t fresh = kept > 0 ? 0 : file.source.kept.fresh_run({range.offset, first});
+    if (fresh > 0) {
+        packer_.message(message::Extents{file.index, {{range.offset, fresh}}});
+        will_send({range.offset, fresh});
+    }
+    range.offset += kept + fresh;
+    range.length -= kept + fresh;
+}
+
+std::uint64_t FileSender::leave_out(const Extent& range) {
+    KeptPieces& kept = file_->source.kept;
+    const auto run = kept.take_run(file_->source.fd.get(), range);
+    if (run.empty()) return 0;
+    const std::uint64_t done = run.back().offset + run.back().length - range.offset;
+    packer_.message(message::Kept{file_->index, {{range.offset, done}}});
+    for (const ProvenPiece& piece : run) add_digest(piece);
+    counts_.kept(done, std::min(done, kept.same_until() - std::min(kept.same_until(), range.offset)));
+    return done;
+}
+
+void FileSender::will_send(const Extent& extent) {
+    file_->sent += extent.length;
+    data_bytes_ += extent.length;
+    file_->fresh = extent;
+}
+
+void FileSender::send_fresh() {
+    Extent& rest = file_->fresh;
+    const std::uint64_t length = piece_length(rest.offset, rest.length);
+    const FileStatus status = send_piece(rest.offset, length);
+    rest.offset += length;
+    rest.length -= length;
+    if (status == FileStatus::ok) return;
+    send_zeros(rest.length);
+    end(status);
+}
+
+FileStatus FileSender::send_piece(std::uint64_t offset, std::uint64_t length) {
+    Open& file = *file_;
+    piece_hasher_.reset();
+    std::uint64_t done = 0;
+    while (done < length && !packer_.stopped()) {
+        std::span<std::byte> room = packer_.space();
+        room = room.first(static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), length - done)));
+        std::size_t count = 0;
+        file.error = read_all_at(file.source.fd.get(), room, offset + done, count);
+        piece_hasher_.update(room.first(count));
+        packer_.advance(count);
+        done += count;
+        if (count < room.size()) {
+            send_zeros(length - done);
+            return file.error != 0 ? FileStatus::unreadable : FileStatus::changed;
+        }
+    }
+    add_digest({offset, length, piece_hasher_.finish()});
+    return FileStatus::ok;
+}
+
+void FileSender::send_zeros(std::uint64_t length) {
+    while (length > 0 && !packer_.stopped()) {
+        const std::span<std::byte> room = packer_.space();
+        const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), length));
+        std::memset(room.data(), 0, n);
+        packer_.advance(n);
+        length -= n;
+    }
+}
+
+void FileSender::add_digest(const ProvenPiece& piece) {
+    file_->digest.add(piece.offset, piece.length, piece.digest);
+    file_->digests.push_back(piece.digest);
+    if (file_->digests.size() == kDigestsPerMessage) flush_digests();
+}
+
+void FileSender::flush_digests() {
+    Open& file = *file_;
+    if (file.digests.empty()) return;
+    const std::uint64_t first = std::exchange(file.first_unsent_digest, file.first_unsent_digest + file.digests.size());
+    packer_.message(message::Digests{file.index, first, std::exchange(file.digests, {})});
+}
+
+FileStatus FileSender::check_read() {
+    Open& file = *file_;
+    const int fd = file.source.fd.get();
+    struct stat after = {};
+    if (::fstat(fd, &after) != 0 || !same_version(file.source.before, after)) return FileStatus::changed;
+    // Some file systems (procfs, FUSE) give no true size: what lies behind it must not be dropped in silence.
+    std::array<std::byte, 1> beyond{};
+    std::size_t count = 0;
+    file.error = read_all_at(fd, beyond, file.source.size(), count);
+    if (file.error != 0) return FileStatus::unreadable;
+    return count == 0 ? FileStatus::ok : FileStatus::changed;
+}
+
+void FileSender::end(FileStatus status) {
+    flush_digests();
+    Open file = *std::exchange(file_, std::nullopt);
+    const ScannedEntry& entry = file.source.entry;
+    message::FileEnd end{file.index, status, {}};
+    if (status == FileStatus::ok) {
+        end.digest = file.digest.finish();
+        root_.add(file.index, end.digest);
+        counts_.sent_whole(entry, file.sent);
+    } else if (status == FileStatus::kept) {
+        if (file.source.kept.has() == Holding::file) {
+            counts_.kept(entry.size, 0);
+        } else {
+            counts_.stands(entry);
+        }
+    } else {
+        unreplaced_.add(entry);
+        if (status != FileStatus::skipped) {
+            counts_.fail(entry, status, file.error);
+        } else if (file.source.kept.has() == Holding::exists) {
+            counts_.stands(entry);
+        }
+    }
+    packer_.message(end);
+    if (status == FileStatus::kept && announcer_.tells_meta()) {
+        announcer_.send_meta(entry, file.source.fd.get(), EntryAnnouncer::Others::go);
+    }
+    if (packer_.stopped()) return;  // the rest still belongs to the whole
+    // One piece may have gone ahead of the word that the file is there: in vain. What the receiver gave up after more
+    // counts.
+    const bool in_vain = (status == FileStatus::kept || status == FileStatus::skipped) && file.sent <= kPieceBytes;
+    counts_.end(entry, in_vain ? 0 : file.sent);
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,72 @@
+#include "transfer/source/source_counts.hpp"
+
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/names.hpp"
+
+namespace udtx::transfer {
+
+void SourceCounts::meet(const ScannedEntry& entry) {
+    if (entry.type != EntryType::file || sent_ == nullptr || !sent_->earlier(entry.path)) return;
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.sent_earlier.files;
+        outcome.sent_earlier.bytes += entry.size;
+    });
+}
+
+void SourceCounts::begin(const ScannedEntry& entry) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.current_name = entry.path; });
+}
+
+void SourceCounts::end(const ScannedEntry& entry, std::uint64_t sent) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_total += sent - entry.data_bytes; });
+}
+
+void SourceCounts::sent_whole(const ScannedEntry& entry, std::uint64_t sent) {
+    if (sent_ != nullptr) sent_->add(entry.path, sent);
+}
+
+void SourceCounts::stands(const ScannedEntry& entry) {
+    const auto sent = sent_ != nullptr ? sent_->earlier(entry.path) : std::nullopt;
+    if (!sent) return;
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.sent_earlier.stood_files;
+        outcome.sent_earlier.stood_bytes += entry.size;
+        outcome.sent_earlier.stood_data += *sent;
+    });
+}
+
+void SourceCounts::kept_file(const ScannedEntry& entry) {
+    kept(entry.size, 0);
+    report_.edit([&](Progress&, Outcome& outcome) {
+        ++outcome.kept_files;
+        outcome.kept_file_bytes += entry.size;
+    });
+}
+
+void SourceCounts::kept(std::uint64_t bytes, std::uint64_t compared) {
+    report_.edit([&](Progress& progress, Outcome& outcome) {
+        progress.bytes_kept += bytes - compared;
+        outcome.kept_bytes += bytes;
+    });
+}
+
+void SourceCounts::compared(std::uint64_t same) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept += same; });
+}
+
+void SourceCounts::sent_anyway(std::uint64_t same) {
+    report_.edit([&](Progress& progress, Outcome&) { progress.bytes_kept -= same; });
+}
+
+void SourceCounts::fail(const ScannedEntry& entry, FileStatus status, int error_number) {
+    Error error = status == FileStatus::changed
+                      ? Error{ErrorCode::partial, "'" + escape_name(entry.path) +
+                                                      "' changed while it was read, or does not tell its true size "
+                                                      "(procfs): send it again or copy it first"}
+                      : io_error("cannot read", entry.path, error_number);
+    report_.fail({entry.path, error.code, std::move(error.message)});
+}
+
+}  // namespace udtx::transfer
