@@ -1,0 +1,174 @@
+#include "transfer/landing/incoming_files.hpp"
+
+#include <string>
+#include <vector>
+
+#include "target_tree_rig.hpp"
+#include "test/catch.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/pieces/piece_map.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+constexpr HashAlgorithm kIncomingHash = HashAlgorithm::xxh3_128;
+
+struct IncomingRig : TargetTreeRig {
+    explicit IncomingRig(const TreeWriterOptions& options = {})
+        : TargetTreeRig(options), holdings(*tree), files(*tree, holdings) {}
+
+    std::uint64_t begin(const std::string& path, std::uint64_t size) {
+        message::Entry m = entry(EntryType::file, path);
+        m.size = size;
+        files.begin(m, path);
+        return m.index;
+    }
+    static Digest hash(const std::string& text) {
+        Hasher hasher(kIncomingHash);
+        hasher.update(std::as_bytes(std::span(text)));
+        return hasher.finish();
+    }
+    void piece(std::uint64_t index, std::uint64_t ordinal, const std::string& content) {
+        files.write_piece({{index, ordinal, ordinal * kPieceBytes, content.size(), 0},
+                           Chunk::copy_of(std::as_bytes(std::span(content)))});
+    }
+    void end(std::uint64_t index, const std::vector<std::string>& pieces, FileStatus status = FileStatus::ok) {
+        std::uint64_t size = 0;
+        for (const std::string& content : pieces) size += content.size();
+        FileDigest digest(kIncomingHash, size);
+        std::uint64_t offset = 0;
+        for (const std::string& content : pieces) {
+            digest.add(offset, content.size(), hash(content));
+            offset += content.size();
+        }
+        files.end({index, status, digest.finish()}, pieces.size());
+        tree->flush();
+    }
+
+    Holdings holdings;
+    IncomingFiles files;
+};
+
+}  // namespace
+
+TEST_CASE("pieces, digests and the end of a file come in any order, and it has its name after the last of them") {
+    const std::string first = random_content(kPieceBytes, 1);
+    const std::string second = "tail";
+    IncomingRig rig;
+    const std::uint64_t f = rig.begin("f", first.size() + second.size());
+    CHECK(rig.files.path_of(f) == "f");
+    rig.piece(f, 1, second);
+    rig.end(f, {first, second});
+    rig.files.check_digests({f, 0, {rig.hash(first), rig.hash(second)}});
+    CHECK_FALSE(fs::exists(rig.temp / "f"));
+    CHECK(rig.files.held() > 0);
+    rig.piece(f, 0, first);
+    rig.tree->flush();
+    CHECK(rig.delivered == std::vector<std::string>{"f"});
+    CHECK(read_file(rig.temp / "f") == first + second);
+    CHECK(rig.files.path_of(f).empty());
+    CHECK(rig.files.held() == 0);
+    CHECK(rig.files.written() == first.size() + second.size());
+    CHECK_FALSE(rig.files.fail_next());
+}
+
+TEST_CASE("a file that is not what was sent fails, and what stood under its name stays") {
+    IncomingRig rig;
+    write_file(rig.temp / "f", "older");
+    const std::uint64_t f = rig.begin("f", 3);
+    rig.piece(f, 0, "new");
+    SECTION("a piece is altered") {
+        rig.files.check_digests({f, 0, {rig.hash("mew")}});
+        rig.end(f, {"new"});
+    }
+    SECTION("the file is another one") {
+        rig.files.check_digests({f, 0, {rig.hash("new")}});
+        rig.end(f, {"mew"});
+    }
+    REQUIRE(rig.failed == std::vector<std::string>{"f"});
+    CHECK(rig.codes.front() == ErrorCode::integrity);
+    CHECK(read_file(rig.temp / "f") == "older");
+    CHECK(count_files(rig.temp.path()) == 1);
+    CHECK(rig.files.held() == 0);
+}
+
+TEST_CASE("a file that the sender could not read to its end fails, and so does one whose rest does not come") {
+    IncomingRig rig;
+    const std::uint64_t changed = rig.begin("changed", 3);
+    rig.piece(changed, 0, "new");
+    rig.end(changed, {"new"}, FileStatus::changed);
+    rig.piece(rig.begin("cut", 3), 0, "new");
+    CHECK(rig.files.fail_next());
+    CHECK_FALSE(rig.files.fail_next());
+    CHECK(rig.failed == std::vector<std::string>{"changed", "cut"});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::partial, ErrorCode::protocol});
+    CHECK(count_files(rig.temp.path()) == 0);
+}
+
+TEST_CASE("what was left out has to be there") {
+    IncomingRig rig;
+    const std::uint64_t whole = rig.begin("whole", 3);
+    rig.end(whole, {}, FileStatus::kept);
+    const std::uint64_t piece = rig.begin("piece", kPieceBytes);
+    rig.files.keep_pieces(piece, {0, kPieceBytes}, 0);
+    CHECK(rig.failed == std::vector<std::string>{"whole", "piece"});
+    CHECK(rig.codes == std::vector<ErrorCode>{ErrorCode::protocol, ErrorCode::protocol});
+    write_file(rig.temp / "there", "content");
+    message::Entry m = rig.entry(EntryType::file, "there");
+    m.size = 7;
+    fs::last_write_time(rig.temp / "there", fs::file_time_type::clock::from_sys(
+                                                std::chrono::sys_seconds(std::chrono::seconds(m.mtime.seconds))));
+    rig.files.begin(m, "there");
+    CHECK(rig.files.end({m.index, FileStatus::kept, {}}, 0) == "there");
+    CHECK(rig.failed.size() == 2);
+}
+
+TEST_CASE("what the sender gives up is no failure where that was told before") {
+    IncomingRig rig;
+    fs::create_directories(rig.temp / "directory/full");
+    rig.end(rig.begin("directory", 3), {}, FileStatus::skipped);
+    CHECK(rig.failed.empty());
+    rig.end(rig.begin("free", 3), {}, FileStatus::skipped);
+    CHECK(rig.failed == std::vector<std::string>{"free"});
+}
+
+TEST_CASE("a name cannot be under way twice") {
+    IncomingRig rig;
+    const std::uint64_t f = rig.begin("f", 3);
+    rig.begin("f", 3);
+    CHECK(rig.failed == std::vector<std::string>{"f"});
+    rig.piece(f, 0, "new");
+    rig.files.check_digests({f, 0, {rig.hash("new")}});
+    rig.end(f, {"new"});
+    CHECK(rig.delivered == std::vector<std::string>{"f"});
+}
+
+TEST_CASE("a sender does not make us remember more than it finishes") {
+    IncomingRig rig;
+    const std::uint64_t f = rig.begin("f", 1ULL << 50U);
+    std::uint64_t digests = 0;
+    constexpr std::uint64_t kMost = 64ULL << 20U;
+    for (; rig.failed.empty() && digests < kMost; digests += 1000) {
+        CHECK(rig.files.held() <= kMost);
+        rig.files.check_digests({f, digests, std::vector<Digest>(1000, rig.hash("x"))});
+    }
+    CHECK(digests < kMost / 16);
+    REQUIRE(rig.failed == std::vector<std::string>{"f"});
+    CHECK(rig.codes.front() == ErrorCode::refused);
+    CHECK(rig.files.held() == 0);
+}
+
+TEST_CASE("files that are given up leave nothing where no run continues them") {
+    IncomingRig rig;
+    rig.piece(rig.begin("small", 3), 0, "new");
+    rig.piece(rig.begin("long", 2 * kPieceBytes), 0, random_content(kPieceBytes, 2));
+    CHECK(count_files(rig.temp.path()) >= 1);
+    rig.files.abandon();
+    rig.files.clear();
+    CHECK(count_files(rig.temp.path()) == 0);
+    CHECK(rig.files.held() == 0);
+    CHECK(rig.failed.empty());
+}
