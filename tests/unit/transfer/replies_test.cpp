@@ -123,6 +123,15 @@ TEST_CASE("with a failure at the receiver the transfer is partial, and the diges
     CHECK(rig.report.outcome().failed.front().reason == "receiver: no room");
 }
 
+TEST_CASE("with a failure of something that was not sent the digests may differ, too") {
+    RepliesRig rig;
+    rig.send_all();
+    const auto code = static_cast<std::uint64_t>(close_code_for(ErrorCode::file_io));
+    REQUIRE(rig.replies->take(message::FileFailed{kNoEntry, code, "tree/old", "not deleted"}));
+    REQUIRE(rig.replies->take(message::Confirm{rig.all(), {}}));
+    CHECK(rig.replies->last_word()->error().code == ErrorCode::partial);
+}
+
 TEST_CASE("only where --delete was asked for is anything deleted") {
     RepliesRig plain;
     CHECK_FALSE(plain.replies->take(message::Erased{{"tree/old"}}));
