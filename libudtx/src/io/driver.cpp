@@ -1,19 +1,29 @@
 #include "io/driver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "base/scarcity.hpp"
-#include "io/driver_impl.hpp"
+#include "io/handled_connections.hpp"
+#include "io/lanes.hpp"
+#include "io/no_way.hpp"
 #include "io/short_slice.hpp"
 #include "udtx/core/config_check.hpp"
+#include "udtx/core/lane_work.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::io {
@@ -32,13 +42,105 @@ proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
     return deps;
 }
 
+/// What one GSO call takes: UDP_MAX_SEGMENTS of older kernels. Bytes are bounded by the buffer.
+constexpr std::size_t kMaxSegments = 64;
+/// Deadlines that are already over lead to another turn no sooner than this, so that a connection that cannot move
+/// (nothing changed by the time-out) does not spin.
+constexpr Duration kShortestWait = std::chrono::microseconds(20);
+constexpr Duration kWaitWhileBlocked = std::chrono::milliseconds(1);
+
+std::chrono::steady_clock::time_point to_steady(Instant at) {
+    return std::chrono::steady_clock::time_point(
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(at.time_since_epoch()));
+}
+
 }  // namespace
+
+/// Order of a turn: receive, time, events, transmit, events, timer.
+class Driver::Impl {
+  public:
+    Impl(proto::EndpointDeps deps, TransportConfig config, Options options);
+    ~Impl();
+
+    Result<void> open(const Address& bind);
+    Result<void> open(std::unique_ptr<DatagramSocket> socket);
+    [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
+    std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
+                                               std::shared_ptr<proto::ConnectionHandler> handler);
+    void listen(std::size_t max_connections, AcceptCallback accept);
+    [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
+    void on_refused(RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
+    void run();
+    void stop();
+    void stop_when_drained(Duration at_most);
+    [[nodiscard]] proto::Waker waker_for(const proto::Connection& connection);
+    void post(std::function<void()> fn);
+
+  private:
+    /// The way in for other threads; outlives the driver in the hands of Wakers.
+    struct Mailbox {
+        std::mutex mutex;
+        Impl* driver = nullptr;
+    };
+
+    void wait_readable();
+    void wait_writable();
+    void schedule_turn();
+    void turn();
+    bool receive();
+    void run_context();
+    bool transmit();
+    bool transmit_by_lanes();
+    bool send_pending();
+    void on_not_sent(const proto::Transmit& refused, const SendResult& why);
+    void start_lanes();
+    void handle_due_timeout();
+    void arm_timer();
+    void stop_if_drained();
+    void begin_draining(Duration at_most);
+    void finish_run();
+    void take_missed();
+    [[nodiscard]] bool must_give_up_draining();
+
+    boost::asio::io_context context_{1};
+    boost::asio::steady_timer timer_{context_};
+    boost::asio::steady_timer drain_timer_{context_};
+    std::unique_ptr<DatagramSocket> socket_;
+    std::optional<boost::asio::posix::stream_descriptor> readiness_;
+    Result<void> config_status_;  // what open() says
+    proto::Endpoint endpoint_;
+    std::size_t lane_count_;
+    Options options_;
+    HandledConnections connections_;
+    std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+
+    std::vector<std::byte> send_buffer_;
+    std::optional<proto::Transmit> pending_;  // taken from the endpoint, not yet taken by the socket
+    std::size_t pending_sent_ = 0;            // bytes of it that were
+    bool waiting_room_ = false;               // in the lanes' ring
+    bool waiting_readable_ = false;
+    bool waiting_writable_ = false;
+    bool readable_ = false;
+    std::atomic<bool> heard_{false};
+    bool turn_scheduled_ = false;
+    bool stop_when_drained_ = false;
+    bool finished_ = false;
+    // What other threads had no memory to post. Stopping the context needs none, and brings the loop round to it.
+    std::atomic<bool> wakes_missed_{false};
+    std::atomic<bool> drain_wished_{false};
+    std::atomic<Duration> drain_at_most_{Duration::zero()};
+    std::atomic<bool> finish_wished_{false};
+    std::optional<Instant> armed_for_;
+    std::optional<Instant> drain_until_;  // set when draining lacks memory
+    std::unique_ptr<Lanes> lanes_;        // while there is a run(); null with one stream
+};
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
     : config_status_(proto::check(config)),
       endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
       lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
+      connections_(endpoint_, options_.refused_grace),
       send_buffer_(kMaxBatchBytes) {
     mailbox_->driver = this;
 }
@@ -48,7 +150,6 @@ Driver::Impl::~Impl() {
         const std::lock_guard lock(mailbox_->mutex);
         mailbox_->driver = nullptr;
     }
-    for (const auto& [key, entry] : entries_) entry->connection->set_placed_sink(nullptr);
     if (readiness_) readiness_->release();  // the descriptor is the socket's
 }
 
@@ -70,13 +171,13 @@ Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
 std::shared_ptr<proto::Connection> Driver::Impl::connect(std::vector<proto::PathAddresses> ways,
                                                          std::shared_ptr<proto::ConnectionHandler> handler) {
     auto connection = endpoint_.connect(monotonic_now(), std::move(ways));
-    adopt(connection, std::move(handler));
+    connections_.add(connection, std::move(handler));
     schedule_turn();
     return connection;
 }
 
 void Driver::Impl::listen(std::size_t max_connections, AcceptCallback accept) {
-    accept_ = std::move(accept);
+    connections_.on_accept(std::move(accept));
     endpoint_.listen(max_connections);
 }
 
@@ -128,15 +229,7 @@ bool Driver::Impl::must_give_up_draining() {
 /// May be called again after it threw.
 void Driver::Impl::take_missed() {
     if (finish_wished_.exchange(false)) return finish_run();
-    if (wakes_missed_.exchange(false)) {
-        const auto woken = [](const auto& entry) { return entry.second->woken->load(std::memory_order_acquire); };
-        // A wake may forget entries.
-        for (auto at = entries_.begin();
-             (at = std::find_if(entries_.begin(), entries_.end(), woken)) != entries_.end();) {
-            const EntryPtr entry = at->second;
-            wake(entry->connection.get(), *entry->woken);
-        }
-    }
+    if (wakes_missed_.exchange(false)) connections_.wake_missed();
     if (drain_wished_) begin_draining(drain_at_most_);
 }
 
@@ -208,7 +301,7 @@ void Driver::Impl::finish_run() {
     drain_timer_.cancel();
     transmit();
     if (lanes_) lanes_->send.flush();
-    deliver();
+    connections_.deliver();
     context_.stop();
 }
 
@@ -219,35 +312,18 @@ void Driver::Impl::post(std::function<void()> fn) {
     });
 }
 
-// --- connections and their handlers
-
-Driver::Impl::EntryPtr Driver::Impl::adopt(std::shared_ptr<proto::Connection> connection,
-                                           std::shared_ptr<proto::ConnectionHandler> handler) {
-    if (handler) connection->set_placed_sink(handler.get());
-    auto entry = std::make_shared<Entry>();
-    entry->connection = std::move(connection);
-    entry->handler = std::move(handler);
-    entry->woken = std::make_shared<std::atomic<bool>>(false);
-    entries_[entry->connection.get()] = entry;
-    return entry;
-}
-
-Driver::Impl::EntryPtr Driver::Impl::find(const proto::Connection* connection) const {
-    const auto found = entries_.find(connection);
-    return found == entries_.end() ? nullptr : found->second;
-}
-
 proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
-    const EntryPtr entry = find(&connection);
-    if (!entry) return [] {};
-    return [mailbox = mailbox_, woken = entry->woken, key = &connection] {
+    const auto flag = connections_.woken_flag(connection);
+    if (!flag) return [] {};
+    return [mailbox = mailbox_, woken = flag, key = &connection] {
         if (woken->exchange(true, std::memory_order_acq_rel)) return;  // one is on its way
         const std::lock_guard lock(mailbox->mutex);
         if (mailbox->driver == nullptr) return;
         // `woken` identifies the entry: another connection may live at the same place by then.
         try {
-            asio::post(mailbox->driver->context_,
-                       [driver = mailbox->driver, key, woken] { driver->wake(key, *woken); });
+            asio::post(mailbox->driver->context_, [driver = mailbox->driver, key, woken] {
+                if (driver->connections_.wake(key, *woken)) driver->schedule_turn();
+            });
         } catch (const std::exception&) {
             mailbox->driver->wakes_missed_ = true;
             mailbox->driver->context_.stop();
@@ -255,91 +331,154 @@ proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
     };
 }
 
-void Driver::Impl::wake(const proto::Connection* connection, std::atomic<bool>& woken) {
-    woken.store(false, std::memory_order_release);
-    const EntryPtr entry = find(connection);
-    if (!entry || entry->woken.get() != &woken) return;
-    try {
-        entry->handler->on_wake(monotonic_now(), *entry->connection);
-    } catch (const std::exception& failed) {
-        give_up(*entry->connection, failed);
-    }
-    deliver(entry);
-    schedule_turn();
+// --- one turn
+
+void Driver::Impl::wait_readable() {
+    if (std::exchange(waiting_readable_, true)) return;
+    readiness_->async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code error) {
+        waiting_readable_ = false;
+        if (error) return;
+        readable_ = true;
+        turn();
+    });
 }
 
-void Driver::Impl::take_new_connections() {
-    while (auto connection = endpoint_.accept()) {
-        EntryPtr entry;
-        try {
-            entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
-            entry->connected = true;
-            entry->handler = accept_ ? accept_(*connection) : nullptr;
-        } catch (const std::exception& failed) {
-            entries_.erase(connection.get());  // first: nobody may come to an entry without a handler
-            give_up(*connection, failed);
-            continue;
-        }
-        if (!entry->handler) {
-            entries_.erase(connection.get());
-            connection->close(monotonic_now(), 1, "not accepted");
-            continue;
-        }
-        connection->set_placed_sink(entry->handler.get());
-        deliver(entry);
-    }
+void Driver::Impl::wait_writable() {
+    if (std::exchange(waiting_writable_, true)) return;
+    readiness_->async_wait(asio::posix::stream_descriptor::wait_write, [this](error_code error) {
+        waiting_writable_ = false;
+        if (!error) turn();
+    });
 }
 
-/// What a handler needs and cannot have ends its connection only.
-void Driver::Impl::give_up(proto::Connection& connection, const std::exception& failed) {
-    connection.give_up(monotonic_now(), failed);
-    proto::CloseReason why;
-    why.code = ErrorCode::internal;
-    why.message = refusal_for_lack(failed);
-    if (refused_) refused_(connection.remote(), why);
+void Driver::Impl::schedule_turn() {
+    if (std::exchange(turn_scheduled_, true)) return;
+    asio::post(context_, [this] {
+        turn_scheduled_ = false;
+        turn();
+    });
 }
 
-/// Returns true when anything was touched.
-bool Driver::Impl::deliver() {
-    take_new_connections();
-    bool any = false;
-    while (const auto connection = endpoint_.poll_touched()) {
-        any = true;
-        if (const EntryPtr entry = find(connection.get())) {
-            deliver(entry);
-        } else if (!connection->connected()) {
-            tell_refused(*connection);
-        }
-    }
-    return any;
+void Driver::Impl::turn() {
+    if (!socket_) return;
+    bool more = readable_ && receive();
+    handle_due_timeout();
+    connections_.deliver();
+    more = transmit() || more;
+    more = connections_.deliver() || more;  // the endpoint reaps a drained connection at the next transmit()
+    if (more) schedule_turn();
+    arm_timer();
+    stop_if_drained();
 }
 
-void Driver::Impl::tell_refused(proto::Connection& connection) {
-    while (const auto event = connection.poll_event()) {
-        const auto* closed = std::get_if<proto::event::Closed>(&*event);
-        if (closed != nullptr && refused_) refused_(connection.remote(), closed->reason);
+/// Returns true when there may be more to receive at once.
+bool Driver::Impl::receive() {
+    for (std::size_t i = 0; i < options_.receive_batches; ++i) {
+        const std::span<proto::RxDatagram> batch = socket_->receive();
+        if (batch.empty()) {
+            readable_ = false;
+            break;
+        }
+        if (!heard()) heard_.store(true, std::memory_order_relaxed);
+        const Instant now = monotonic_now();
+        if (lanes_) lanes_->open.begin(batch);
+        for (std::size_t k = 0; k < batch.size(); ++k) {
+            if (lanes_) lanes_->open.reach(k);
+            endpoint_.handle_datagram(now, batch[k]);
+        }
+        if (lanes_) lanes_->open.end();
+        // A handler that drains its streams between batches keeps the windows open.
+        connections_.deliver();
     }
+    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    if (!readable_) wait_readable();
+    return readable_;
 }
 
-void Driver::Impl::deliver(const EntryPtr& entry) {
-    while (const auto event = entry->connection->poll_event()) {
-        if (std::holds_alternative<proto::event::Connected>(*event)) {
-            entry->connected = true;
-            if (std::exchange(entry->refused, std::nullopt)) --refused_entries_;
+/// Returns true when there may be more to send at once.
+bool Driver::Impl::transmit() {
+    if (!socket_ || waiting_writable_) return false;
+    if (lanes_) return transmit_by_lanes();
+    for (std::size_t i = 0; i < options_.send_batches; ++i) {
+        if (!pending_) {
+            pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
+            pending_sent_ = 0;
+            // Lanes need a socket to begin with; what was built before is sealed here.
+            if (pending_ && pending_->key) {
+                proto::seal_batch(*pending_, std::span(send_buffer_).first(pending_->size), 0);
+            }
         }
-        const bool closed = std::holds_alternative<proto::event::Closed>(*event);
-        if (closed) {
-            entry->connection->set_placed_sink(nullptr);
-            if (entry->refused) --refused_entries_;
-            entries_.erase(entry->connection.get());
-        }
-        try {
-            entry->handler->on_event(monotonic_now(), *entry->connection, *event);
-        } catch (const std::exception& failed) {
-            give_up(*entry->connection, failed);
-        }
-        if (closed) return;
+        if (!pending_) return false;
+        if (!send_pending()) return false;
     }
+    return true;
+}
+
+bool Driver::Impl::transmit_by_lanes() {
+    if (waiting_room_) return false;
+    bool more = true;
+    for (std::size_t i = 0; more && i < options_.send_batches; ++i) {
+        const std::span<std::byte> room = lanes_->send.room();
+        waiting_room_ = room.empty();
+        if (waiting_room_) return false;
+        auto transmit = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, room);
+        more = transmit.has_value();
+        if (more) lanes_->send.submit(std::move(*transmit));
+    }
+    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    return more;
+}
+
+/// Returns false when the socket is full.
+bool Driver::Impl::send_pending() {
+    const auto bytes = std::span<const std::byte>(send_buffer_).first(pending_->size).subspan(pending_sent_);
+    const SendResult result = socket_->send(*pending_, bytes);
+    if (result.status == SendResult::Status::would_block) {
+        pending_sent_ += result.bytes;
+        wait_writable();
+        return false;
+    }
+    // `dropped` is left to the loss recovery: the network could have done the same.
+    const proto::Transmit done = *std::exchange(pending_, std::nullopt);
+    on_not_sent(done, result);
+    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    return true;
+}
+
+void Driver::Impl::on_not_sent(const proto::Transmit& refused, const SendResult& why) {
+    if (why.status == SendResult::Status::too_large) endpoint_.on_datagram_too_large(monotonic_now(), refused);
+    if (why.status != SendResult::Status::no_way) return;
+    // EPERM is a packet filter's word, which may be about this packet only: a full table of connections, a rule that
+    // lets through so many.
+    endpoint_.on_no_way(monotonic_now(), refused, describe_no_way(refused.remote, why.error), why.error == EPERM);
+}
+
+void Driver::Impl::handle_due_timeout() {
+    const Instant now = monotonic_now();
+    const auto deadline = endpoint_.poll_timeout();
+    if (deadline && *deadline <= now) endpoint_.handle_timeout(now);
+    connections_.end_refused(now);
+}
+
+/// One timer for all. It is left alone when it would fire earlier than needed: deadlines mostly move away, and a turn
+/// too many costs less than setting the timer at every turn.
+void Driver::Impl::arm_timer() {
+    std::optional<Instant> deadline = endpoint_.poll_timeout();
+    const Instant now = monotonic_now();
+    if (connections_.any_refused()) {
+        const Instant look = now + options_.refused_grace / 4;
+        deadline = deadline ? std::min(*deadline, look) : look;
+    }
+    if (!deadline) return;
+    *deadline = std::max(*deadline, now + (waiting_writable_ || waiting_room_ ? kWaitWhileBlocked : kShortestWait));
+    if (armed_for_ && *armed_for_ <= *deadline) return;
+    armed_for_ = deadline;
+    timer_.expires_at(to_steady(*deadline));
+    timer_.async_wait([this](error_code error) {
+        if (error) return;  // set anew, earlier
+        armed_for_.reset();
+        turn();
+    });
 }
 
 // --- Driver

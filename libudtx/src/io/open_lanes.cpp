@@ -33,7 +33,6 @@ void OpenLanes::take(std::size_t index) {
         return;
     }
     done_.wait(lock, [&] { return pieces_[index].done; });
-    ++by_lanes_;
 }
 
 void OpenLanes::end() {

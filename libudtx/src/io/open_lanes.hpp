@@ -36,8 +36,6 @@ class OpenLanes {
     void end();
     /// Opens a piece on `lane`; false when there is none.
     bool work(std::size_t lane);
-    /// Pieces that lanes have opened so far; on the protocol thread.
-    [[nodiscard]] std::uint64_t opened_by_lanes() const noexcept { return by_lanes_; }
 
   private:
     static constexpr std::size_t kPiece = 32;
@@ -52,8 +50,7 @@ class OpenLanes {
     Plan plan_;
     std::function<void(std::size_t)> call_;
     std::vector<Piece> pieces_;  // written while no lane can claim one; a claimed one is its claimer's until done
-    std::uint64_t by_lanes_ = 0;
-    std::mutex mutex_;  // guards what follows, and Piece::done
+    std::mutex mutex_;           // guards what follows, and Piece::done
     std::condition_variable done_;
     std::size_t next_ = 0;       // to be claimed
     std::size_t claimable_ = 0;  // as far as that

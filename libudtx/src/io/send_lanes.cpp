@@ -79,7 +79,6 @@ bool SendLanes::seal_one(Lock& lock, const std::size_t* lane) {
     lock.unlock();
     const proto::Transmit& t = batch.transmit;
     proto::seal_batch(t, std::span(batch.bytes).first(t.size), lane != nullptr ? *lane + 1 : 0);
-    if (lane != nullptr) by_lanes_.fetch_add(1, std::memory_order_relaxed);
     lock.lock();
     batch.state = State::sealed;
     return true;

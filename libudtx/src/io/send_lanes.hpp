@@ -38,8 +38,6 @@ class SendLanes {
     bool flush();
     /// Lanes no longer wait for a socket that is full.
     void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
-    /// Batches that lanes have sealed so far.
-    [[nodiscard]] std::uint64_t sealed_by_lanes() const noexcept { return by_lanes_.load(std::memory_order_relaxed); }
 
   private:
     enum class State : std::uint8_t { free, built, sealing, sealed };
@@ -60,7 +58,6 @@ class SendLanes {
     DatagramSocket& socket_;
     Calls calls_;
     std::atomic<bool> stopped_{false};
-    std::atomic<std::uint64_t> by_lanes_{0};
     std::mutex mutex_;  // guards what follows; a batch that is being sealed or sent belongs to the thread that does it
     std::vector<Batch> ring_;
     std::uint64_t head_ = 0;   // to be built next

@@ -54,7 +54,6 @@ class HandshakeLayer {
     void discard();
 
     [[nodiscard]] bool complete() const { return discarded_ || tls_->complete(); }
-    [[nodiscard]] bool discarded() const noexcept { return discarded_; }
     [[nodiscard]] crypto::Handshake& tls() noexcept { return *tls_; }
     [[nodiscard]] ConnectionId remote_id() const noexcept { return ids_.remote; }
     /// The peer's CLOSE frame, once it came.

@@ -83,15 +83,13 @@ class ResumeJournal {
 /// for that, and nobody is to wait for them with a thread.
 class ResumeJournal::Opening {
   public:
-    static constexpr auto kBetweenAttempts = std::chrono::milliseconds(50);
-
     /// `displaced` is called when another job of this process wants the transfer, once or more often, on its thread.
     Opening(ConfinedDir root, std::uint64_t transfer, HashAlgorithm hash, std::function<void()> displaced);
     ~Opening();
     Opening(const Opening&) = delete;
     Opening& operator=(const Opening&) = delete;
 
-    /// nullopt: somebody has it, to be tried again after kBetweenAttempts. Gives up some seconds after the first one.
+    /// nullopt: somebody has it, to be tried again in a while. Gives up some seconds after the first one.
     [[nodiscard]] std::optional<Opened> attempt();
 
   private:

@@ -1,0 +1,184 @@
+#include "io/handled_connections.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/scarcity.hpp"
+#include "io/no_way.hpp"
+#include "udtx/monotonic_clock.hpp"
+
+namespace udtx::io {
+
+HandledConnections::~HandledConnections() {
+    for (const auto& [key, entry] : entries_) entry->connection->set_placed_sink(nullptr);
+}
+
+HandledConnections::EntryPtr HandledConnections::adopt(std::shared_ptr<proto::Connection> connection,
+                                                       std::shared_ptr<proto::ConnectionHandler> handler) {
+    if (handler) connection->set_placed_sink(handler.get());
+    auto entry = std::make_shared<Entry>();
+    entry->connection = std::move(connection);
+    entry->handler = std::move(handler);
+    entry->woken = std::make_shared<std::atomic<bool>>(false);
+    entries_[entry->connection.get()] = entry;
+    return entry;
+}
+
+HandledConnections::EntryPtr HandledConnections::find(const proto::Connection* connection) const {
+    const auto found = entries_.find(connection);
+    return found == entries_.end() ? nullptr : found->second;
+}
+
+HandledConnections::WokenFlag HandledConnections::woken_flag(const proto::Connection& connection) const {
+    const EntryPtr entry = find(&connection);
+    return entry ? entry->woken : nullptr;
+}
+
+bool HandledConnections::wake(const proto::Connection* connection, std::atomic<bool>& woken) {
+    woken.store(false, std::memory_order_release);
+    const EntryPtr entry = find(connection);
+    if (!entry || entry->woken.get() != &woken) return false;
+    try {
+        entry->handler->on_wake(monotonic_now(), *entry->connection);
+    } catch (const std::exception& failed) {
+        give_up(*entry->connection, failed);
+    }
+    deliver(entry);
+    return true;
+}
+
+void HandledConnections::wake_missed() {
+    const auto woken = [](const auto& entry) { return entry.second->woken->load(std::memory_order_acquire); };
+    // A wake may forget entries.
+    for (auto at = entries_.begin(); (at = std::find_if(entries_.begin(), entries_.end(), woken)) != entries_.end();) {
+        const EntryPtr entry = at->second;
+        wake(entry->connection.get(), *entry->woken);
+    }
+}
+
+void HandledConnections::take_new_connections() {
+    while (auto connection = endpoint_.accept()) {
+        EntryPtr entry;
+        try {
+            entry = adopt(connection, nullptr);  // so that the callback may ask for a Waker
+            entry->connected = true;
+            entry->handler = accept_ ? accept_(*connection) : nullptr;
+        } catch (const std::exception& failed) {
+            entries_.erase(connection.get());  // first: nobody may come to an entry without a handler
+            give_up(*connection, failed);
+            continue;
+        }
+        if (!entry->handler) {
+            entries_.erase(connection.get());
+            connection->close(monotonic_now(), 1, "not accepted");
+            continue;
+        }
+        connection->set_placed_sink(entry->handler.get());
+        deliver(entry);
+    }
+}
+
+/// What a handler needs and cannot have ends its connection only.
+void HandledConnections::give_up(proto::Connection& connection, const std::exception& failed) {
+    connection.give_up(monotonic_now(), failed);
+    proto::CloseReason why;
+    why.code = ErrorCode::internal;
+    why.message = refusal_for_lack(failed);
+    if (refused_) refused_(connection.remote(), why);
+}
+
+bool HandledConnections::deliver() {
+    take_new_connections();
+    bool any = false;
+    while (const auto connection = endpoint_.poll_touched()) {
+        any = true;
+        if (const EntryPtr entry = find(connection.get())) {
+            deliver(entry);
+        } else if (!connection->connected()) {
+            tell_refused(*connection);
+        }
+    }
+    return any;
+}
+
+void HandledConnections::tell_refused(proto::Connection& connection) {
+    while (const auto event = connection.poll_event()) {
+        const auto* closed = std::get_if<proto::event::Closed>(&*event);
+        if (closed != nullptr && refused_) refused_(connection.remote(), closed->reason);
+    }
+}
+
+void HandledConnections::deliver(const EntryPtr& entry) {
+    while (const auto event = entry->connection->poll_event()) {
+        if (std::holds_alternative<proto::event::Connected>(*event)) {
+            entry->connected = true;
+            if (std::exchange(entry->refused, std::nullopt)) --refused_entries_;
+        }
+        const bool closed = std::holds_alternative<proto::event::Closed>(*event);
+        if (closed) {
+            entry->connection->set_placed_sink(nullptr);
+            if (entry->refused) --refused_entries_;
+            entries_.erase(entry->connection.get());
+        }
+        try {
+            entry->handler->on_event(monotonic_now(), *entry->connection, *event);
+        } catch (const std::exception& failed) {
+            give_up(*entry->connection, failed);
+        }
+        if (closed) return;
+    }
+}
+
+void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& refusals) {
+    for (const Refusal& refusal : refusals) {
+        const Address& address = refusal.remote;
+        for (const auto& [key, entry] : entries_) {
+            // That the lines to a peer are down may pass; that its port is closed will not.
+            if (entry->connected && refusal.port_closed()) entry->connection->on_refused(now, address);
+            // Whoever answers is there, whatever somebody on the way says.
+            if (entry->connected || entry->refused || entry->connection->heard()) continue;
+            // All the ways are among the alternatives, unless there is but one.
+            const auto& ways = entry->connection->alternatives();
+            const auto leads_there = [&](const proto::PathAddresses& way) { return way.remote == address; };
+            const bool ours =
+                entry->connection->remote() == address || std::any_of(ways.begin(), ways.end(), leads_there);
+            if (!ours) continue;
+            std::vector<Refusal>& refusing = entry->refusing;
+            std::erase_if(refusing, [&](const Refusal& one) { return one.remote == address; });
+            refusing.push_back(refusal);
+            const auto open = [&refusing](const proto::PathAddresses& way) {
+                return std::ranges::none_of(refusing, [&](const Refusal& one) { return one.remote == way.remote; });
+            };
+            if (std::any_of(ways.begin(), ways.end(), open)) continue;
+            entry->refused = now;
+            ++refused_entries_;
+        }
+    }
+}
+
+void HandledConnections::end_refused(Instant now) {
+    if (refused_entries_ == 0) return;
+    std::vector<EntryPtr> over;
+    for (const auto& [key, entry] : entries_) {
+        if (entry->refused && entry->connection->heard()) {
+            entry->refused.reset();
+            --refused_entries_;
+        }
+        if (entry->refused && now - *entry->refused >= refused_grace_) over.push_back(entry);
+    }
+    for (const EntryPtr& entry : over) {
+        const Refusal last = entry->refusing.back();
+        --refused_entries_;
+        entries_.erase(entry->connection.get());
+        entry->connection->set_placed_sink(nullptr);
+        entry->connection->close(now, 0, "refused");
+        proto::CloseReason reason;
+        reason.code = last.port_closed() ? ErrorCode::network : ErrorCode::no_route;
+        reason.message = last.port_closed() ? "nobody listens on UDP " + to_string(last.remote) +
+                                                  " (start the receiver there, or check host and port)"
+                                            : describe_no_way(last.remote, last.error);
+        entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});
+    }
+}
+
+}  // namespace udtx::io
