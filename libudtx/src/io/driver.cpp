@@ -44,6 +44,9 @@ proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
 
 /// What one GSO call takes: UDP_MAX_SEGMENTS of older kernels. Bytes are bounded by the buffer.
 constexpr std::size_t kMaxSegments = 64;
+/// Bounds of one turn of the loop, so that neither direction starves the other.
+constexpr std::size_t kReceiveBatches = 8;
+constexpr std::size_t kSendBatches = 16;
 /// Deadlines that are already over lead to another turn no sooner than this, so that a connection that cannot move
 /// (nothing changed by the time-out) does not spin.
 constexpr Duration kShortestWait = std::chrono::microseconds(20);
@@ -140,7 +143,7 @@ Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options opt
       endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
       lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
-      connections_(endpoint_, options_.refused_grace),
+      connections_(endpoint_),
       send_buffer_(kMaxBatchBytes) {
     mailbox_->driver = this;
 }
@@ -373,7 +376,7 @@ void Driver::Impl::turn() {
 
 /// Returns true when there may be more to receive at once.
 bool Driver::Impl::receive() {
-    for (std::size_t i = 0; i < options_.receive_batches; ++i) {
+    for (std::size_t i = 0; i < kReceiveBatches; ++i) {
         const std::span<proto::RxDatagram> batch = socket_->receive();
         if (batch.empty()) {
             readable_ = false;
@@ -399,7 +402,7 @@ bool Driver::Impl::receive() {
 bool Driver::Impl::transmit() {
     if (!socket_ || waiting_writable_) return false;
     if (lanes_) return transmit_by_lanes();
-    for (std::size_t i = 0; i < options_.send_batches; ++i) {
+    for (std::size_t i = 0; i < kSendBatches; ++i) {
         if (!pending_) {
             pending_ = endpoint_.poll_transmit(monotonic_now(), kMaxSegments, send_buffer_);
             pending_sent_ = 0;
@@ -417,7 +420,7 @@ bool Driver::Impl::transmit() {
 bool Driver::Impl::transmit_by_lanes() {
     if (waiting_room_) return false;
     bool more = true;
-    for (std::size_t i = 0; more && i < options_.send_batches; ++i) {
+    for (std::size_t i = 0; more && i < kSendBatches; ++i) {
         const std::span<std::byte> room = lanes_->send.room();
         waiting_room_ = room.empty();
         if (waiting_room_) return false;
@@ -466,7 +469,7 @@ void Driver::Impl::arm_timer() {
     std::optional<Instant> deadline = endpoint_.poll_timeout();
     const Instant now = monotonic_now();
     if (connections_.any_refused()) {
-        const Instant look = now + options_.refused_grace / 4;
+        const Instant look = now + HandledConnections::kRefusedGrace / 4;
         deadline = deadline ? std::min(*deadline, look) : look;
     }
     if (!deadline) return;

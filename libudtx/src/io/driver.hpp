@@ -25,12 +25,6 @@ class Driver {
         SocketOptions socket;
         /// Threads that packets pass through, the protocol thread among them (io/lanes.hpp); 1 to kMaxThreads.
         std::size_t threads = 1;
-        /// Bounds of one turn of the loop, so that neither direction starves the other.
-        std::size_t receive_batches = 8;
-        std::size_t send_batches = 16;
-        /// A connection attempt whose datagrams come back as "port unreachable" ends after so long: long enough for a
-        /// listener that is just being started, and too long for one forged ICMP message to matter much.
-        Duration refused_grace = std::chrono::milliseconds(1500);
     };
     /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
     using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;

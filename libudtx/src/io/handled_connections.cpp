@@ -164,7 +164,7 @@ void HandledConnections::end_refused(Instant now) {
             entry->refused.reset();
             --refused_entries_;
         }
-        if (entry->refused && now - *entry->refused >= refused_grace_) over.push_back(entry);
+        if (entry->refused && now - *entry->refused >= kRefusedGrace) over.push_back(entry);
     }
     for (const EntryPtr& entry : over) {
         const Refusal last = entry->refusing.back();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -24,9 +25,12 @@ class HandledConnections {
     /// Set by whoever wants a connection's handler to have its on_wake(), any thread; shared with the Waker.
     using WokenFlag = std::shared_ptr<std::atomic<bool>>;
 
-    /// `endpoint` outlives it. `refused_grace` as in Driver::Options.
-    HandledConnections(proto::Endpoint& endpoint, Duration refused_grace)
-        : endpoint_(endpoint), refused_grace_(refused_grace) {}
+    /// A connection attempt whose datagrams come back as "port unreachable" ends after so long: long enough for a
+    /// listener that is just being started, and too long for one forged ICMP message to matter much.
+    static constexpr Duration kRefusedGrace = std::chrono::milliseconds(1500);
+
+    /// `endpoint` outlives it.
+    explicit HandledConnections(proto::Endpoint& endpoint) : endpoint_(endpoint) {}
     ~HandledConnections();
     HandledConnections(const HandledConnections&) = delete;
     HandledConnections& operator=(const HandledConnections&) = delete;
@@ -71,7 +75,6 @@ class HandledConnections {
     void tell_refused(proto::Connection& connection);
 
     proto::Endpoint& endpoint_;
-    const Duration refused_grace_;
     Driver::AcceptCallback accept_;
     Driver::RefusedCallback refused_;
     std::unordered_map<const proto::Connection*, EntryPtr> entries_;

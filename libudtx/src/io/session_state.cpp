@@ -1,14 +1,35 @@
-// The user threads' side: wishes and waits.
 #include "io/session_state.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/scarcity.hpp"
 #include "wire/cursor.hpp"
 
 namespace udtx::io {
 namespace {
+
+constexpr std::size_t kPathEvents = 256;  // a program that asks for none does not pay for a path that flaps
+
+Error to_error(const proto::CloseReason& reason) {
+    if (reason.orderly()) {
+        return {ErrorCode::interrupted, reason.by_peer ? "the peer closed the session" : "the session was closed"};
+    }
+    const std::string text = reason.message.empty() ? "the connection ended" : reason.message;
+    Error error{reason.code, reason.by_peer ? "the peer says: " + text : text};
+    if (reason.application) error.application_code = reason.wire_code;
+    return error;
+}
+
+/// It must be said whatever memory there is: somebody waits for it.
+Error end_for(const proto::CloseReason& reason) {
+    try {
+        return to_error(reason);
+    } catch (const std::exception& failed) {
+        return {reason.orderly() ? ErrorCode::interrupted : reason.code, describe_lack(failed)};
+    }
+}
 
 /// Also without memory: destructors close.
 Error closed_here() noexcept {
@@ -243,21 +264,16 @@ auto opening(StreamKind kind, Add add) {
 
 Result<SessionState::StreamPtr> SessionState::open_stream(StreamKind kind, Timeout timeout) {
     return block<StreamPtr>(nullptr, timeout, "the stream was not opened in time",
-                            asking<StreamPtr>(opening(kind, [this](StreamId id) { return add(id); })));
+                            asking<StreamPtr>(opening(kind, [this](StreamId id) { return streams_.add(id); })));
 }
 
 CallId SessionState::start_open_stream(StreamKind kind, Callback<StreamPtr> done) {
-    return begin<StreamPtr>(nullptr, asking<StreamPtr>(opening(kind, [this](StreamId id) { return add(id); })),
+    return begin<StreamPtr>(nullptr, asking<StreamPtr>(opening(kind, [this](StreamId id) { return streams_.add(id); })),
                             std::move(done));
 }
 
 std::optional<Result<SessionState::StreamPtr>> SessionState::try_accept(StreamKind kind) {
-    const auto fits = [kind](const StreamPtr& stream) { return stream->id.kind() == kind; };
-    const auto found = std::find_if(acceptable_.begin(), acceptable_.end(), fits);
-    if (!close_wanted_ && found != acceptable_.end()) {
-        StreamPtr stream = std::move(*found);
-        acceptable_.erase(found);
-        stream->accepted = true;
+    if (StreamPtr stream = close_wanted_ ? nullptr : streams_.accept(kind)) {
         wake_due_ = true;
         return Result<StreamPtr>(std::move(stream));
     }
@@ -414,6 +430,107 @@ void SessionState::abandon(SessionStream& stream) {
     if (more && !stream.read_error) stream.stop_due = 0;
     wake_due_ = true;
     flush(lock);
+}
+
+// --- protocol thread
+
+/// Calls that wait look again, also after something was thrown.
+struct SessionState::Settling {
+    Settling(SessionState& session, Lock& held) : state(session), lock(held) {}
+    ~Settling() { state.settle(lock); }
+    Settling(const Settling&) = delete;
+    Settling& operator=(const Settling&) = delete;
+
+    SessionState& state;
+    Lock& lock;
+};
+
+void SessionState::note_peer(const proto::Connection& connection) {
+    remote_ = connection.remote();
+    const auto key = connection.peer_key();
+    if (key.size() != sizeof(PublicKey::bytes)) return;
+    std::copy(key.begin(), key.end(), peer_key_.emplace().bytes.begin());
+}
+
+void SessionState::attach(proto::Waker waker, const proto::Connection& connection) {
+    auto shared = std::make_shared<const proto::Waker>(std::move(waker));
+    Lock lock(mutex_);
+    waker_ = std::move(shared);
+    note_peer(connection);
+    wake_due_ = true;  // for wishes that came before
+    flush(lock);
+}
+
+void SessionState::attach_dialling(proto::Waker waker) {
+    auto shared = std::make_shared<const proto::Waker>(std::move(waker));
+    const Lock lock(mutex_);
+    if (!waker_) waker_ = std::move(shared);
+}
+
+void SessionState::on_event(Instant, proto::Connection& connection, const proto::Event& event) {
+    Lock lock(mutex_);
+    const Settling settling(*this, lock);
+    std::visit([&](const auto& what) { handle(connection, what); }, event);
+}
+
+void SessionState::set_dialled(std::vector<Address> addresses) {
+    const Lock lock(mutex_);
+    dialled_ = std::move(addresses);
+}
+
+void SessionState::fail(Error why) {
+    Lock lock(mutex_);
+    const Settling settling(*this, lock);
+    if (!over()) end_ = std::move(why);
+    waker_ = nullptr;
+}
+
+void SessionState::on_wake(Instant now, proto::Connection& connection) {
+    Lock lock(mutex_);
+    const Settling settling(*this, lock);
+    if (close_wanted_) {
+        last_stats_ = connection.stats();
+        connection.close(now, close_reason_->wire_code, close_reason_->message);
+    } else if (!over()) {
+        for (const auto& request : std::exchange(requests_, {})) request(now, connection);
+        streams_.serve(connection);
+    }
+}
+
+void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    Lock lock(mutex_);
+    const Settling settling(*this, lock);
+    streams_.place(id, offset, bytes);
+}
+
+void SessionState::handle(proto::Connection& connection, const proto::event::Connected&) {
+    connected_ = true;
+    note_peer(connection);  // of several ways the one that answered
+}
+
+void SessionState::handle(proto::Connection&, const proto::event::StreamOpened& event) {
+    streams_.open(event.id, !close_wanted_);
+}
+
+void SessionState::handle(proto::Connection& connection, const proto::event::PeerMoved&) {
+    remote_ = connection.remote();
+}
+
+void SessionState::handle(proto::Connection& connection, const proto::event::PathChanged& event) {
+    if (path_events_.size() == kPathEvents) path_events_.pop_front();
+    path_events_.push_back(event);
+    remote_ = connection.remote();
+}
+
+void SessionState::handle(proto::Connection& connection, const proto::event::Closed& event) {
+    if (!over()) {
+        end_ = end_for(event.reason);
+        close_reason_ = event.reason;
+    }
+    waker_ = nullptr;
+    last_stats_ = connection.stats();
+    streams_.end(connection, !close_wanted_);
+    requests_.clear();
 }
 
 }  // namespace udtx::io

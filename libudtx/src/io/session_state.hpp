@@ -12,11 +12,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "io/fork_guard.hpp"
-#include "io/session_stream.hpp"
+#include "io/session_streams.hpp"
 #include "io/waiting_calls.hpp"
 #include "proto/application.hpp"
 #include "udtx/close_reason.hpp"
@@ -44,7 +43,7 @@ class SessionState final : public proto::ConnectionHandler {
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
 
     // --- user threads: calls that wait. Each is made by `run`, which blocks or calls back.
-    using StreamPtr = std::shared_ptr<SessionStream>;
+    using StreamPtr = SessionStreams::StreamPtr;
     using Timeout = std::chrono::milliseconds;
     Result<void> wait_connected(Timeout timeout);
     CallId start_wait_connected(Callback<void> done);
@@ -117,23 +116,14 @@ class SessionState final : public proto::ConnectionHandler {
 
     void handle(proto::Connection& connection, const proto::event::Connected& event);
     void handle(proto::Connection& connection, const proto::event::StreamOpened& event);
-    void handle(proto::Connection& connection, const proto::event::Readable& event);
-    void handle(proto::Connection& connection, const proto::event::Writable& event);
-    void handle(proto::Connection& connection, const proto::event::StreamReceived& event);
-    void handle(proto::Connection& connection, const proto::event::StreamDelivered& event);
-    void handle(proto::Connection& connection, const proto::event::StreamReset& event);
-    void handle(proto::Connection& connection, const proto::event::StreamStopped& event);
     void handle(proto::Connection& connection, const proto::event::PeerMoved& event);
     void handle(proto::Connection& connection, const proto::event::PathChanged& event);
     void handle(proto::Connection& connection, const proto::event::Closed& event);
+    template <class StreamEvent>
+    void handle(proto::Connection& connection, const StreamEvent& event) {
+        streams_.handle(connection, event);
+    }
     void note_peer(const proto::Connection& connection);
-    void serve(proto::Connection& connection, SessionStream& stream);
-    void pump_out(proto::Connection& connection, SessionStream& stream);
-    void pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most);
-    void give_up_reading(proto::Connection& connection, SessionStream& stream);
-    void forget_if_over(StreamId id);
-    [[nodiscard]] StreamPtr find(StreamId id) const;
-    StreamPtr add(StreamId id);
 
     ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;
@@ -147,12 +137,10 @@ class SessionState final : public proto::ConnectionHandler {
     bool close_wanted_ = false;
     std::optional<Error> end_;  // why nothing works any more
     std::optional<CloseReason> close_reason_;
-    std::unordered_map<StreamId, StreamPtr> streams_;
-    std::deque<StreamPtr> acceptable_;
+    SessionStreams streams_;
     std::deque<Request> requests_;
     std::deque<PathEvent> path_events_;
     std::optional<ConnectionStats> last_stats_;  // of a connection that is gone
-    std::vector<std::byte> scratch_;
 };
 
 /// What Stream holds; the last one to go abandons the stream.

@@ -184,7 +184,7 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
 
 Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options) {
     const char* kind = std::getenv("UDTX_IO");
-    const bool portable = options.portable || (kind != nullptr && std::string_view(kind) == "portable");
+    const bool portable = kind != nullptr && std::string_view(kind) == "portable";
 #ifdef __linux__
     if (!portable) return open_linux_socket(bind, options);
 #else

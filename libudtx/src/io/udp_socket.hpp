@@ -56,11 +56,11 @@ class DatagramSocket {
 
 struct SocketOptions {
     std::size_t buffer_bytes = 16U << 20U;  ///< asked of the kernel, each direction
-    bool portable = false;                  ///< one datagram a system call; also chosen by UDTX_IO=portable
     int inherited = -1;                     ///< a bound UDP socket to use instead of a new one; it is closed at the end
 };
 
-/// Binds a socket of the best kind for this system. A bind to [::] takes IPv4 too. Port 0 picks a free one.
+/// Binds a socket of the best kind for this system; UDTX_IO=portable: one datagram a system call. A bind to [::] takes
+/// IPv4 too. Port 0 picks a free one.
 [[nodiscard]] Result<std::unique_ptr<DatagramSocket>> open_socket(const Address& bind, const SocketOptions& options);
 
 /// The kinds by name, for tests. open_linux_socket gives an error on other systems.

@@ -92,8 +92,6 @@ void HardLinks::make(const message::Entry& entry) {
         });
     });
     if (!linked) return begin_copy(entry, path, st, linked.error().system_error);
-    const auto way = tree_.make_way_for_link(path, parent.get(), temporary);
-    if (!way) return tree_.fail(entry.index, path, way.error());
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::hard_link;
@@ -101,8 +99,7 @@ void HardLinks::make(const message::Entry& entry) {
     commit.directory = std::move(split.directory);
     commit.temporary = std::move(temporary);
     commit.name = std::move(split.leaf);
-    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
-    tree_.submit(std::move(commit), *way);
+    tree_.submit_link(std::move(commit), parent.get());
 }
 
 void HardLinks::begin_copy(const message::Entry& entry, const std::string& path, const struct stat& of,
@@ -155,7 +152,6 @@ void HardLinks::copy_more() {
     }
     tree_.callbacks.unset(EntryType::file, Belonging::hard_link, over.path, over.error_number);
     Commit commit = over.file.into_commit(over.index, over.size, true);
-    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
     tree_.submit(std::move(commit), *way);
 }
 

@@ -343,7 +343,6 @@ void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_direct
     Commit commit = file.file->into_commit(index, file.size, file.holes || is_sparse(file));
     commit.time = file.attributes.mtime;
     commit.had = file.had;
-    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
     // Where the holes of a file were, only the sender knows.
     if (tree_.resume && !file.holes) {
         commit.done = record::Done{path_key(file.path), file.size, file.attributes.mtime, file.end->digest};

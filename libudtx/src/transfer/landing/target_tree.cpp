@@ -109,16 +109,19 @@ Result<bool> TargetTree::make_way(const std::string& path, const std::function<R
     return cleared ? Result<bool>(true) : cleared.error();
 }
 
-Result<bool> TargetTree::make_way_for_link(const std::string& path, int parent, const std::string& temporary) {
-    auto way = make_way(path, [&]() -> Result<void> {
-        const int error = try_rename(parent, temporary, "." + temporary);
+void TargetTree::submit_link(Commit commit, int parent) {
+    const std::string path = commit.path();
+    const auto way = make_way(path, [&]() -> Result<void> {
+        const int error = try_rename(parent, commit.temporary, "." + commit.temporary);
         return error == 0 ? Result<void>() : io_error("cannot make link", path, error);
     });
-    if (!way) remove_from(parent, temporary);
-    return way;
+    if (way) return submit(std::move(commit), *way);
+    remove_from(parent, commit.temporary);
+    fail(commit.index, path, way.error());
 }
 
 void TargetTree::submit(Commit commit, bool replaces_directory) {
+    commit.keep_existing = options.overwrite == Overwrite::never;
     commit.replaces_directory = replaces_directory;
     committer_->submit(std::move(commit));
     if (replaces_directory) committer_->flush();

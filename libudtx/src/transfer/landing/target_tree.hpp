@@ -88,10 +88,10 @@ class TargetTree {
     /// For a file or a link that has come, before it is committed: a directory in its place is emptied if `ready` says
     /// that the rest will hardly fail. True: it is empty, and the commit is to replace it.
     Result<bool> make_way(const std::string& path, const std::function<Result<void>()>& ready);
-    /// The same, when the link has its temporary name, which goes if it fails.
-    Result<bool> make_way_for_link(const std::string& path, int parent, const std::string& temporary);
     /// What replaces a directory is so at once.
     void submit(Commit commit, bool replaces_directory = false);
+    /// A link that has its temporary name in `parent`, when the way is made.
+    void submit_link(Commit commit, int parent);
     /// All that was submitted has its name, or has failed.
     void flush() { committer_->flush(); }
 

@@ -76,16 +76,13 @@ void TreeWriter::make_symlink(const message::Entry& entry, const std::string& pa
     } else if (tree_.options.preserve && ::fstatat(parent.get(), temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
         tree_.lost_times.look(st, path, entry.mtime);
     }
-    const auto way = tree_.make_way_for_link(path, parent.get(), temporary);
-    if (!way) return tree_.fail(entry.index, path, way.error());
     Commit commit;
     commit.index = entry.index;
     commit.type = EntryType::symlink;
     commit.directory = std::move(split.directory);
     commit.temporary = temporary;
     commit.name = std::move(split.leaf);
-    commit.keep_existing = tree_.options.overwrite == Overwrite::never;
-    tree_.submit(std::move(commit), *way);
+    tree_.submit_link(std::move(commit), parent.get());
 }
 
 void TreeWriter::set_meta(const message::Meta& meta) {

@@ -104,17 +104,24 @@ OpenJournal open_journal(int directory, const std::string& name) {
     return out;
 }
 
-/// Of the journal and its temporary files, since one of them was last used.
-std::int64_t idle_for(const ConfinedDir& root, const OpenJournal& journal) {
-    std::int64_t least = age_of(journal.st);
+/// visit(parent, leaf, st) for each temporary file that is there.
+template <class Visit>
+void visit_temporaries(const ConfinedDir& root, const OpenJournal& journal, Visit visit) {
     for (const std::string& temporary : journal.temporaries) {
         const SplitName split = split_leaf(temporary);
         int error = 0;
         const UniqueFd parent = root.open_directory(split.directory, error);
         struct stat st = {};
         const bool there = parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
-        if (there) least = std::min(least, age_of(st));
+        if (there) visit(parent.get(), split.leaf, st);
     }
+}
+
+/// Of the journal and its temporary files, since one of them was last used.
+std::int64_t idle_for(const ConfinedDir& root, const OpenJournal& journal) {
+    std::int64_t least = age_of(journal.st);
+    visit_temporaries(root, journal,
+                      [&](int, const std::string&, const struct stat& st) { least = std::min(least, age_of(st)); });
     return least;
 }
 
@@ -267,14 +274,9 @@ std::size_t remove_old_journals(const ConfinedDir& root, const std::vector<std::
         const OpenJournal journal = open_journal(root.fd(), name);
         if (journal.state != OpenJournal::State::free) continue;
         if (journal.unlocked && idle_for(root, journal) < days * kDay) continue;
-        for (const std::string& temporary : journal.temporaries) {
-            const SplitName split = split_leaf(temporary);
-            int error = 0;
-            const UniqueFd parent = root.open_directory(split.directory, error);
-            if (parent && ::fstatat(parent.get(), split.leaf.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && is_ours(st)) {
-                ::unlinkat(parent.get(), split.leaf.c_str(), 0);
-            }
-        }
+        visit_temporaries(root, journal, [](int parent, const std::string& leaf, const struct stat& found) {
+            if (is_ours(found)) ::unlinkat(parent, leaf.c_str(), 0);
+        });
         give_back_rights(root, journal);
         if (::unlinkat(root.fd(), name.c_str(), 0) == 0) ++removed;
     }

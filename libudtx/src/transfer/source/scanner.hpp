@@ -77,7 +77,6 @@ class Scanner {
     struct CloseDir {
         void operator()(DIR* directory) const noexcept { ::closedir(directory); }
     };
-    /// What goes of a directory beside itself.
     /// What goes of a directory besides itself. way: nothing, and no rule counts for it.
     enum class Into { nothing, way, entries, all };
     struct Level {

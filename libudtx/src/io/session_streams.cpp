@@ -1,0 +1,177 @@
+#include "io/session_streams.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "udtx/core/connection.hpp"
+
+namespace udtx::io {
+namespace {
+
+constexpr std::size_t kReadBytes = 64U << 10U;
+
+}  // namespace
+
+SessionStreams::StreamPtr SessionStreams::find(StreamId id) const {
+    const auto found = streams_.find(id);
+    return found == streams_.end() ? nullptr : found->second;
+}
+
+SessionStreams::StreamPtr SessionStreams::add(StreamId id) {
+    auto stream = std::make_shared<SessionStream>(id);
+    streams_[id] = stream;
+    return stream;
+}
+
+SessionStreams::StreamPtr SessionStreams::accept(StreamKind kind) {
+    const auto fits = [kind](const StreamPtr& stream) { return stream->id.kind() == kind; };
+    const auto found = std::find_if(acceptable_.begin(), acceptable_.end(), fits);
+    if (found == acceptable_.end()) return nullptr;
+    StreamPtr stream = std::move(*found);
+    acceptable_.erase(found);
+    stream->accepted = true;
+    return stream;
+}
+
+void SessionStreams::open(StreamId id, bool acceptable) {
+    StreamPtr stream = find(id);
+    if (!stream) stream = add(id);
+    stream->accepted = false;
+    if (id.kind() == StreamKind::ordered) {
+        stream->readable = true;
+    } else {
+        stream->write_error = Error{ErrorCode::invalid_argument, "on a placed stream only its opener sends"};
+    }
+    if (acceptable) acceptable_.push_back(std::move(stream));
+}
+
+void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+    StreamPtr stream = find(id);
+    if (!stream) {
+        // Its first bytes come before the event that it was opened.
+        stream = add(id);
+        stream->accepted = false;
+    }
+    if (stream->abandoned || stream->read_error) return;
+    auto& pieces = stream->pieces;
+    const bool joins = !pieces.empty() && pieces.back().offset + pieces.back().bytes.size() == offset &&
+                       pieces.back().bytes.size() < kPieceBytes;
+    if (!joins) pieces.push_back({offset, {}});
+    pieces.back().bytes.insert(pieces.back().bytes.end(), bytes.begin(), bytes.end());
+}
+
+void SessionStreams::serve(proto::Connection& connection) {
+    // A stream may be forgotten: walk over a copy.
+    std::vector<StreamPtr> all;
+    all.reserve(streams_.size());
+    for (const auto& [id, stream] : streams_) all.push_back(stream);
+    for (const StreamPtr& stream : all) serve(connection, *stream);
+}
+
+void SessionStreams::end(proto::Connection& connection, bool wanted) {
+    // What arrived before the end stays readable; flow control bounds it.
+    if (wanted) {
+        for (const auto& [id, stream] : streams_) {
+            stream->accepted = true;
+            pump_in(connection, *stream, SIZE_MAX);
+        }
+    }
+    streams_.clear();
+}
+
+void SessionStreams::serve(proto::Connection& connection, SessionStream& stream) {
+    pump_out(connection, stream);
+    if (stream.stop_due) give_up_reading(connection, stream);
+    if (stream.release_due > 0) connection.release_placed(stream.id, std::exchange(stream.release_due, 0));
+    pump_in(connection, stream, kQueueBytes);
+    forget_if_over(stream.id);
+}
+
+void SessionStreams::give_up_reading(proto::Connection& connection, SessionStream& stream) {
+    connection.stop_receiving(stream.id, *std::exchange(stream.stop_due, std::nullopt));
+    stream.readable = false;
+    stream.ended = true;
+    stream.release_due = 0;
+    stream.pieces.clear();
+}
+
+void SessionStreams::pump_out(proto::Connection& connection, SessionStream& stream) {
+    if (stream.reset_due) connection.reset_stream(stream.id, *std::exchange(stream.reset_due, std::nullopt));
+    if (stream.write_error || stream.finish_passed) return;
+    while (!stream.outgoing.empty() && connection.write_capacity(stream.id) > 0) {
+        Chunk chunk = std::move(stream.outgoing.front());
+        stream.outgoing.pop_front();
+        stream.outgoing_bytes -= chunk.size();
+        if (const auto written = connection.write(stream.id, std::move(chunk)); !written) {
+            stream.write_error = written.error();
+            return;
+        }
+    }
+    if (!stream.finish_wanted || !stream.outgoing.empty()) return;
+    stream.finish_passed = true;
+    if (const auto finished = connection.finish(stream.id); !finished) stream.write_error = finished.error();
+}
+
+void SessionStreams::pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most) {
+    if (!stream.accepted || stream.id.kind() != StreamKind::ordered) return;
+    scratch_.resize(kReadBytes);
+    while (stream.readable && !stream.ended && stream.buffered() < most) {
+        const auto got = connection.read(stream.id, scratch_);
+        if (stream.incoming_at > 0 && stream.incoming_at >= stream.incoming.size() / 2) {
+            stream.incoming.erase(stream.incoming.begin(),
+                                  stream.incoming.begin() + static_cast<std::ptrdiff_t>(stream.incoming_at));
+            stream.incoming_at = 0;
+        }
+        stream.incoming.insert(stream.incoming.end(), scratch_.begin(),
+                               scratch_.begin() + static_cast<std::ptrdiff_t>(got.bytes));
+        stream.ended = got.end;
+        if (got.bytes == 0) stream.readable = false;
+    }
+}
+
+/// It lives on in the user's handles only.
+void SessionStreams::forget_if_over(StreamId id) {
+    const StreamPtr stream = find(id);
+    if (stream && stream->over()) streams_.erase(id);
+}
+
+void SessionStreams::handle(proto::Connection& connection, const proto::event::Readable& event) {
+    const StreamPtr stream = find(event.id);
+    if (!stream) return;
+    stream->readable = true;
+    pump_in(connection, *stream, kQueueBytes);
+    forget_if_over(event.id);
+}
+
+void SessionStreams::handle(proto::Connection& connection, const proto::event::Writable& event) {
+    if (const StreamPtr stream = find(event.id)) pump_out(connection, *stream);
+}
+
+void SessionStreams::handle(proto::Connection&, const proto::event::StreamReceived& event) {
+    if (const StreamPtr stream = find(event.id)) stream->ended = true;
+    forget_if_over(event.id);
+}
+
+void SessionStreams::handle(proto::Connection&, const proto::event::StreamDelivered& event) {
+    if (const StreamPtr stream = find(event.id)) stream->delivered = true;
+    forget_if_over(event.id);
+}
+
+void SessionStreams::handle(proto::Connection&, const proto::event::StreamReset& event) {
+    const StreamPtr stream = find(event.id);
+    if (!stream) return;
+    stream->read_error = Error{ErrorCode::interrupted, "the peer gave up sending this stream", 0, event.code};
+    stream->pieces.clear();
+    stream->release_due = 0;
+    forget_if_over(event.id);
+}
+
+void SessionStreams::handle(proto::Connection&, const proto::event::StreamStopped& event) {
+    const StreamPtr stream = find(event.id);
+    if (!stream) return;
+    stream->write_error = Error{ErrorCode::interrupted, "the peer does not want more of this stream", 0, event.code};
+    stream->drop_outgoing();
+    forget_if_over(event.id);
+}
+
+}  // namespace udtx::io
