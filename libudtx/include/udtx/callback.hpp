@@ -10,8 +10,9 @@
 
 namespace udtx {
 
-/// Called once with the result: on the protocol thread, or within the call that took it, or within cancel(). It returns
-/// soon, does not block and throws nothing; typically it hands the result to another thread.
+/// Called once with the result: on the protocol thread, or within the call that took it, or within cancel() or close().
+/// It returns soon and throws nothing; typically it hands the result to another thread. It may begin and end calls, and
+/// destroy what it was begun on. A call that would block on the protocol thread fails with invalid_argument.
 template <class T>
 using Callback = std::function<void(Result<T>)>;
 

@@ -7,8 +7,8 @@
 //
 // Nothing throws. Any thread may call any function, several at a time; only destructors and assignments need their
 // object for themselves. Calls that block take a time-out, after which they fail with `timeout`. cancel() in another
-// thread ends them with `cancelled`. After both the call may be repeated. Calls whose names begin with `start_` do not
-// block, see Callback.
+// thread ends them with `cancelled`. After both the call may be repeated; a stream or path is no longer opened for the
+// first one. Calls whose names begin with `start_` do not block, see Callback.
 //
 // After close(), or when the connection has ended, all calls fail at once, those that wait in other threads as well.
 // Only reads first give what had arrived before the peer ended the session.

@@ -37,7 +37,8 @@ struct Piece {
 /// default-constructed or moved from. After the end of the session calls fail with its error.
 ///
 /// Calls that block take a time-out; after `timeout` and `cancelled` they may be repeated. Calls that begin with
-/// `start_` do not block, see Callback; the caller keeps their buffers until they call back.
+/// `start_` do not block, see Callback; the caller keeps their buffers until they call back, and they keep the stream
+/// open so long.
 class UDTX_EXPORT Stream {
   public:
     Stream() noexcept = default;  ///< No stream.

@@ -7,6 +7,13 @@
 #include "io/path_plan.hpp"
 
 namespace udtx::io {
+namespace {
+
+thread_local bool is_protocol_thread = false;
+
+}  // namespace
+
+bool ProtocolThread::on_one() noexcept { return is_protocol_thread; }
 
 void ProtocolThread::prepare() { EndpointDeps::prepare(); }
 
@@ -48,6 +55,7 @@ ProtocolThread::~ProtocolThread() { stop(Duration::zero()); }
 
 void ProtocolThread::start() {
     const auto run = [this] {
+        is_protocol_thread = true;
         try {
             const std::lock_guard lock(mutex_);
             thread_time_.emplace();

@@ -43,6 +43,8 @@ class ProtocolThread {
     ProtocolThread(const ProtocolThread&) = delete;
     ProtocolThread& operator=(const ProtocolThread&) = delete;
 
+    /// This thread is one.
+    [[nodiscard]] static bool on_one() noexcept;
     [[nodiscard]] Driver& driver() noexcept { return driver_; }
     /// Runs the driver on a thread of its own. Throws std::system_error where the process has no thread left.
     void start();

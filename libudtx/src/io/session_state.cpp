@@ -56,10 +56,7 @@ bool SessionState::flush(Lock& lock) {
 }
 
 void SessionState::settle(Lock& lock) noexcept {
-    calls_.settle(lock);
-    lock.lock();
-    flush(lock);
-    lock.unlock();
+    calls_.settle(lock, [this](Lock& held) { return flush(held); });
 }
 
 template <class T, class Attempt>
@@ -76,9 +73,8 @@ CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> don
         return {};
     }
     Lock lock(mutex_);
-    const CallId id = calls_.begin<T>(lock, subject, std::move(attempt), std::move(done));
-    flush(lock);
-    return id;
+    return calls_.begin<T>(lock, subject, std::move(attempt), std::move(done),
+                           [this](Lock& held) { return flush(held); });
 }
 
 template <class T, class What>
@@ -87,8 +83,9 @@ auto SessionState::asking(What what) {
     return [this, what = std::move(what), answer = std::shared_ptr<Answer>()]() mutable -> Answer {
         if (!answer && !over()) {
             answer = std::make_shared<Answer>();
-            requests_.push_back(
-                [answer, what](Instant now, proto::Connection& connection) { answer->emplace(what(now, connection)); });
+            requests_.push_back([asked = std::weak_ptr(answer), what](Instant now, proto::Connection& connection) {
+                if (const auto wanted = asked.lock()) wanted->emplace(what(now, connection));
+            });
             wake_due_ = true;
         }
         if (answer && answer->has_value()) return std::move(*answer);
@@ -110,13 +107,13 @@ Result<void> SessionState::ask_for(Request request) {
 void SessionState::cancel(const SessionStream* stream) {
     if (fork_guard_.forked()) return;
     Lock lock(mutex_);
-    calls_.cancel(lock, stream);
+    calls_.cancel(lock, stream, [this](Lock& held) { return flush(held); });
 }
 
 void SessionState::cancel(CallId call) {
     if (fork_guard_.forked()) return;
     Lock lock(mutex_);
-    calls_.cancel(lock, call);
+    calls_.cancel(lock, call, [this](Lock& held) { return flush(held); });
 }
 
 // --- the session
@@ -339,7 +336,7 @@ std::optional<Result<std::size_t>> SessionState::try_read(SessionStream& stream,
     }
     std::memcpy(out.data(), stream.incoming.data() + stream.incoming_at, count);
     stream.incoming_at += count;
-    wake_due_ = stream.readable && !over();
+    if (stream.readable && !over()) wake_due_ = true;
     return Result<std::size_t>(count);
 }
 

@@ -1,5 +1,7 @@
 #include "udtx/stream.hpp"
 
+#include <utility>
+
 #include "io/guarded.hpp"
 #include "io/session_state.hpp"
 
@@ -15,6 +17,12 @@ Error other_kind(StreamKind kind) {
     return {ErrorCode::invalid_argument, kind == StreamKind::ordered
                                              ? "an ordered stream is read by read(), not by pieces"
                                              : "a placed stream is read by pieces, not by read()"};
+}
+
+/// The stream is open for as long as somebody waits for it.
+template <class T>
+Callback<T> holding(const std::shared_ptr<io::StreamHandle>& handle, const Callback<T>& done) {
+    return [handle, done](Result<T> result) { done(std::move(result)); };
 }
 
 }  // namespace
@@ -79,21 +87,21 @@ void Stream::stop_receiving(std::uint64_t code) {
 CallId Stream::start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done) {
     return begun<std::size_t>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
-        return handle_->session().start_write(handle_->stream(), bytes, false, done);
+        return handle_->session().start_write(handle_->stream(), bytes, false, holding(handle_, done));
     });
 }
 
 CallId Stream::start_write(std::span<const std::byte> bytes, Callback<std::size_t> done) {
     return begun<std::size_t>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
-        return handle_->session().start_write(handle_->stream(), bytes, true, done);
+        return handle_->session().start_write(handle_->stream(), bytes, true, holding(handle_, done));
     });
 }
 
 CallId Stream::start_finish(Callback<void> done) {
     return begun<void>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
-        return handle_->session().start_finish(handle_->stream(), done);
+        return handle_->session().start_finish(handle_->stream(), holding(handle_, done));
     });
 }
 
@@ -101,7 +109,7 @@ CallId Stream::start_read(std::span<std::byte> out, Callback<std::size_t> done) 
     return begun<std::size_t>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
         if (kind() != StreamKind::ordered) return other_kind(kind());
-        return handle_->session().start_read(handle_->stream(), out, done);
+        return handle_->session().start_read(handle_->stream(), out, holding(handle_, done));
     });
 }
 
@@ -109,7 +117,7 @@ CallId Stream::start_read_piece(Callback<std::optional<Piece>> done) {
     return begun<std::optional<Piece>>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
         if (kind() != StreamKind::placed) return other_kind(kind());
-        return handle_->session().start_read_piece(handle_->stream(), done);
+        return handle_->session().start_read_piece(handle_->stream(), holding(handle_, done));
     });
 }
 

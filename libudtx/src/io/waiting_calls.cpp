@@ -1,6 +1,10 @@
 #include "io/waiting_calls.hpp"
 
+#include "io/protocol_thread.hpp"
+
 namespace udtx::io {
+
+bool WaitingCalls::may_block() noexcept { return !ProtocolThread::on_one(); }
 
 WaitingCalls::Deadline WaitingCalls::deadline(std::chrono::milliseconds timeout) {
     const auto now = std::chrono::steady_clock::now();
@@ -18,39 +22,42 @@ bool WaitingCalls::wait_for_change(Lock& lock, const Deadline& until) {
     return changed_.wait_until(lock, *until) == std::cv_status::no_timeout;
 }
 
-/// Takes out the calls that are chosen, and finishes them without the lock.
 template <class Chosen>
-void WaitingCalls::end(Lock& lock, const Chosen& chosen) noexcept {
-    Calls ended;
+WaitingCalls::Calls WaitingCalls::take(const Chosen& chosen) noexcept {
+    Calls taken;
     for (auto at = begun_.begin(); at != begun_.end();) {
         const auto call = at++;
-        if (chosen(**call)) ended.splice(ended.end(), begun_, call);
+        if (chosen(**call)) taken.splice(taken.end(), begun_, call);
     }
     changed_.notify_all();
-    lock.unlock();
-    for (const auto& call : ended) call->finish();
+    return taken;
 }
 
-void WaitingCalls::settle(Lock& lock) noexcept {
-    end(lock, [](Call& call) { return call.try_once(); });
+WaitingCalls::Calls WaitingCalls::take_settled() noexcept {
+    return take([](Call& call) { return call.try_once(); });
 }
 
-void WaitingCalls::cancel(Lock& lock, const void* subject) noexcept {
+WaitingCalls::Calls WaitingCalls::take_cancelled(const void* subject) noexcept {
     const auto meant = [subject](const auto& call) { return subject == nullptr || call.subject == subject; };
     for (Blocked* at = blocked_; at != nullptr; at = at->next) at->cancelled = at->cancelled || meant(*at);
-    end(lock, [&](Call& call) {
+    return take([&](Call& call) {
         if (!meant(call)) return false;
         if (!call.try_once()) call.cancel();
         return true;
     });
 }
 
-void WaitingCalls::cancel(Lock& lock, CallId id) noexcept {
-    end(lock, [id](Call& call) {
+WaitingCalls::Calls WaitingCalls::take_cancelled(CallId id) noexcept {
+    return take([id](Call& call) {
         if (call.id != id) return false;
         if (!call.try_once()) call.cancel();
         return true;
     });
+}
+
+void WaitingCalls::call_back(Lock& lock, const Calls& ended) noexcept {
+    lock.unlock();
+    for (const auto& call : ended) call->finish();
 }
 
 }  // namespace udtx::io

@@ -24,17 +24,25 @@ namespace udtx::io {
 ///
 /// `subject`: what cancel() may be asked to end; null: only cancel of all.
 class WaitingCalls {
+    class Call;
+    using Calls = std::list<std::unique_ptr<Call>>;
+
   public:
     using Lock = std::unique_lock<std::mutex>;
 
+    /// A flush is called under the lock after attempts, and may release it for a while: true if it did.
+    struct NoFlush {
+        bool operator()(Lock&) const noexcept { return false; }
+    };
+
     /// Blocks until the attempt has a result, the time is over, or it is cancelled. `late`: the message of a time-out.
-    /// `flush` is called under the lock after each attempt, and may release it for a while: true if it did.
-    template <class T, class Attempt, class Flush>
+    template <class T, class Attempt, class Flush = NoFlush>
     Result<T> wait(Lock& lock, const void* subject, std::chrono::milliseconds timeout, const char* late,
-                   Attempt attempt, const Flush& flush) {
-        const auto until = deadline(timeout);
+                   Attempt attempt, const Flush& flush = {}) {
+        bool over = timeout <= std::chrono::milliseconds::zero();
+        const auto until = over ? Deadline() : deadline(timeout);
         const Blocked self(*this, subject);
-        for (bool over = false;;) {
+        for (;;) {
             if (auto result = attempt()) {
                 flush(lock);
                 return std::move(*result);
@@ -42,32 +50,48 @@ class WaitingCalls {
             if (self.cancelled) return cancelled();
             if (flush(lock)) continue;
             if (over) return Error{ErrorCode::timeout, late};
+            if (!may_block()) return never();
             over = !wait_for_change(lock, until);
         }
     }
 
-    /// `done` is called once, without the lock: within this call, or by whoever settles or cancels it.
-    template <class T, class Attempt>
-    CallId begin(Lock& lock, const void* subject, Attempt attempt, Callback<T> done) {
+    /// `done` is called once: within this call, or by whoever settles or cancels it. It may destroy the owner, so that
+    /// it is the last that these calls do; they release the lock.
+    template <class T, class Attempt, class Flush = NoFlush>
+    CallId begin(Lock& lock, const void* subject, Attempt attempt, Callback<T> done, const Flush& flush = {}) {
         auto call = std::make_unique<Begun<T, Attempt>>(std::move(attempt), std::move(done));
         call->subject = subject;
         call->id = CallId{++last_id_};
         const CallId id = call->id;
-        if (call->try_once()) {
-            lock.unlock();
-            call->finish();
-            lock.lock();
-        } else {
-            begun_.push_back(std::move(call));
-        }
+        Calls ended;
+        (call->try_once() ? ended : begun_).push_back(std::move(call));
+        flush(lock);
+        call_back(lock, ended);
         return id;
     }
 
-    /// Something has changed: all look again. Releases the lock.
-    void settle(Lock& lock) noexcept;
-    /// These end with `cancelled`, except who has a result by now; null: all of them. Releases the lock.
-    void cancel(Lock& lock, const void* subject) noexcept;
-    void cancel(Lock& lock, CallId id) noexcept;
+    /// Something has changed: all look again.
+    template <class Flush = NoFlush>
+    void settle(Lock& lock, const Flush& flush = {}) noexcept {
+        const Calls ended = take_settled();
+        flush(lock);
+        call_back(lock, ended);
+    }
+    /// These end with `cancelled`, except who has a result by now; null: all of them.
+    template <class Flush = NoFlush>
+    void cancel(Lock& lock, const void* subject, const Flush& flush = {}) noexcept {
+        const Calls ended = take_cancelled(subject);
+        flush(lock);
+        call_back(lock, ended);
+    }
+    template <class Flush = NoFlush>
+    void cancel(Lock& lock, CallId id, const Flush& flush = {}) noexcept {
+        const Calls ended = take_cancelled(id);
+        flush(lock);
+        call_back(lock, ended);
+    }
+
+    static Error cancelled() { return {ErrorCode::cancelled, "cancelled"}; }
 
   private:
     class Call {
@@ -86,17 +110,20 @@ class WaitingCalls {
         Begun(Attempt attempt, Callback<T> done) : attempt_(std::move(attempt)), done_(std::move(done)) {}
         bool try_once() noexcept override {
             try {
-                result_ = attempt_();
+                result_ = (*attempt_)();
             } catch (const std::exception& lack) {
                 result_ = Error{ErrorCode::internal, describe_lack(lack)};
             }
             return result_.has_value();
         }
-        void cancel() noexcept override { result_ = cancelled(); }
+        void cancel() noexcept override {
+            result_ = cancelled();
+            attempt_.reset();  // what it asked for is not wanted from here on
+        }
         void finish() noexcept override { done_(std::move(*result_)); }
 
       private:
-        Attempt attempt_;
+        std::optional<Attempt> attempt_;
         Callback<T> done_;
         std::optional<Result<T>> result_;
     };
@@ -120,15 +147,23 @@ class WaitingCalls {
         bool cancelled = false;
     };
 
-    using Calls = std::list<std::unique_ptr<Call>>;
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
-    static Error cancelled() { return {ErrorCode::cancelled, "cancelled"}; }
+    /// The thread that brings the changes must not wait for one.
+    static bool may_block() noexcept;
+    static Error never() {
+        return {ErrorCode::invalid_argument, "a callback on the protocol thread must not wait for that thread"};
+    }
     static Deadline deadline(std::chrono::milliseconds timeout);
     /// False: it is time.
     bool wait_for_change(Lock& lock, const Deadline& until);
+    /// They are no longer among the begun ones.
     template <class Chosen>
-    void end(Lock& lock, const Chosen& chosen) noexcept;
+    Calls take(const Chosen& chosen) noexcept;
+    Calls take_settled() noexcept;
+    Calls take_cancelled(const void* subject) noexcept;
+    Calls take_cancelled(CallId id) noexcept;
+    static void call_back(Lock& lock, const Calls& ended) noexcept;
 
     std::condition_variable changed_;
     Calls begun_;

@@ -1,0 +1,216 @@
+// Callbacks that do what a callback may: destroy and close what they were begun on, begin the next call, cancel.
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+
+#include "session_fixture.hpp"
+
+using namespace udtx;
+using namespace udtx::test;
+
+namespace {
+
+template <class T>
+ErrorCode code_of(const Result<T>& result) {
+    return result ? ErrorCode{} : result.error().code;
+}
+
+template <class T>
+T soon(std::promise<T>& promise) {
+    auto future = promise.get_future();
+    REQUIRE(future.wait_for(60s) == std::future_status::ready);
+    return future.get();
+}
+
+struct Opened {
+    Stream ours;
+    Stream theirs;
+};
+
+/// One byte was sent, and read.
+Opened opened_stream(Session& from, Session& to) {
+    auto ours = from.open_stream();
+    REQUIRE(ours);
+    std::vector<std::byte> byte(1);
+    REQUIRE(ours->write(byte));
+    auto theirs = to.accept_stream(60s);
+    REQUIRE(theirs);
+    REQUIRE(theirs->read(byte));
+    return {std::move(*ours), std::move(*theirs)};
+}
+
+}  // namespace
+
+TEST_CASE("a callback may destroy its session: on the protocol thread, within close, within the call") {
+    auto pair = connected_pair();
+    auto client = std::make_unique<Session>(std::move(pair.client));
+    std::promise<ErrorCode> told;
+    const auto destroy = [&](const Result<void>& closed) {
+        client.reset();
+        told.set_value(code_of(closed));
+    };
+    SECTION("the peer closes") {
+        client->start_wait_closed(destroy);
+        pair.server.close(3, "enough");
+    }
+    SECTION("this side closes") {
+        client->start_wait_closed(destroy);
+        Session& session = *client;
+        session.close();
+    }
+    SECTION("it had closed before") {
+        client->close();
+        Session& session = *client;
+        session.start_wait_closed(destroy);
+    }
+    soon(told);
+    CHECK_FALSE(client);
+}
+
+TEST_CASE("a callback may destroy its listener and the session it is given") {
+    auto pair = connected_pair();
+    auto listener = std::make_unique<Listener>(std::move(pair.listener));
+    std::promise<ErrorCode> told;
+    const auto destroy = [&](const Result<Session>& session) {
+        listener.reset();
+        told.set_value(code_of(session));
+    };
+    SECTION("somebody comes") {
+        listener->start_accept(destroy);
+        const auto port = listener->local_address().port;
+        (void)Session::connect("127.0.0.1", port, psk(1));
+        CHECK(soon(told) == ErrorCode{});
+    }
+    SECTION("somebody had come") {
+        auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1));
+        REQUIRE(client);
+        pair.server = Session();
+        Listener& waiting = *listener;
+        waiting.start_accept(destroy);
+        CHECK(soon(told) == ErrorCode{});
+    }
+    SECTION("it is closed") {
+        listener->start_accept(destroy);
+        Listener& waiting = *listener;
+        pair.server = Session();
+        waiting.close();
+        CHECK(soon(told) == ErrorCode::interrupted);
+    }
+    CHECK_FALSE(listener);
+}
+
+TEST_CASE("a callback may drop the last copy of its stream") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = opened_stream(pair.client, pair.server);
+    auto held = std::make_unique<Stream>(std::move(theirs));
+    std::vector<std::byte> out(10);
+    std::promise<ErrorCode> told;
+    held->start_read(out, [&](const Result<std::size_t>& read) {
+        held.reset();
+        told.set_value(code_of(read));
+    });
+    SECTION("bytes come") { REQUIRE(ours.write(out)); }
+    SECTION("it is cancelled") { Stream(*held).cancel(); }
+    SECTION("its session goes") { pair.server = Session(); }
+    soon(told);
+    CHECK_FALSE(held);
+}
+
+TEST_CASE("a call that was started keeps its stream open") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = opened_stream(pair.client, pair.server);
+    std::vector<std::byte> out(10);
+    std::promise<Result<std::size_t>> told;
+    theirs.start_read(out, [&](Result<std::size_t> read) { told.set_value(std::move(read)); });
+    theirs = Stream();
+    std::this_thread::sleep_for(50ms);
+    REQUIRE(ours.write(bytes_of(1, 4)));
+    const auto read = soon(told);
+    REQUIRE(read);
+    CHECK(*read > 0);
+    CHECK(out[0] == bytes_of(1, 4)[0]);
+}
+
+TEST_CASE("a callback may cancel, and begin the same call again") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = opened_stream(pair.client, pair.server);
+    std::vector<std::byte> out(10);
+    std::promise<std::pair<ErrorCode, ErrorCode>> told;
+    theirs.start_read(out, [&, stream = theirs](const Result<std::size_t>& first) mutable {
+        const auto second = stream.start_read(out, [&, code = code_of(first)](const Result<std::size_t>& again) {
+            told.set_value({code, code_of(again)});
+        });
+        stream.cancel(second);
+    });
+    pair.server.cancel();
+    CHECK(soon(told) == std::pair{ErrorCode::cancelled, ErrorCode::cancelled});
+}
+
+TEST_CASE("a call that would wait for the protocol thread on that thread fails instead") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = opened_stream(pair.client, pair.server);
+    std::vector<std::byte> out(10);
+    std::promise<std::vector<ErrorCode>> told;
+    theirs.start_read(out, [&, stream = theirs](const Result<std::size_t>&) mutable {
+        std::vector<std::byte> more(10);
+        told.set_value({code_of(stream.read(more)), code_of(stream.read(more, 0ms)), code_of(pair.server.stats()),
+                        code_of(pair.server.wait_closed()), code_of(pair.listener.accept(60s))});
+    });
+    REQUIRE(ours.write(bytes_of(1, 1)));
+    const auto never = ErrorCode::invalid_argument;
+    CHECK(soon(told) == std::vector{never, ErrorCode::timeout, never, never, never});
+}
+
+TEST_CASE("reads and writes of one session that wait at once do not forget each other") {
+    TransportConfig config;
+    config.stream_window = 1U << 20U;
+    config.send_buffer = 1U << 20U;
+    auto pair = connected_pair(config);
+    const auto bytes = bytes_of(5, 30'000'000);
+    auto [up, up_there] = opened_stream(pair.client, pair.server);
+    // The server sends back what comes, with one buffer of each kind always under way.
+    std::vector<std::byte> buffer(300'000);
+    std::promise<ErrorCode> served;
+    std::function<void()> next;
+    next = [&, stream = up_there]() mutable {
+        stream.start_read(buffer, [&, stream](const Result<std::size_t>& count) mutable {
+            if (!count) return served.set_value(code_of(count));
+            if (*count == 0) {
+                return stream.start_finish([&](const Result<void>& end) { served.set_value(code_of(end)); }), void();
+            }
+            stream.start_write(std::span(buffer).first(*count), [&](const Result<std::size_t>& taken) {
+                if (taken) return next();
+                served.set_value(code_of(taken));
+            });
+        });
+    };
+    next();
+    auto sent = std::async(std::launch::async, [&, stream = up]() mutable {
+        const auto written = stream.write(bytes);
+        return written ? stream.finish() : written;
+    });
+    CHECK(read_all(up) == bytes);
+    CHECK(sent.get());
+    CHECK(soon(served) == ErrorCode{});
+}
+
+TEST_CASE("close and cancel from several threads: each call that waits calls back once") {
+    for (int run = 0; run < 20; ++run) {
+        auto pair = connected_pair();
+        auto [ours, theirs] = opened_stream(pair.client, pair.server);
+        std::vector<std::byte> out(10);
+        std::atomic<int> calls = 0;
+        theirs.start_read(out, [&](const Result<std::size_t>&) { ++calls; });
+        pair.server.start_accept_stream(StreamKind::ordered, [&](const Result<Stream>&) { ++calls; });
+        pair.server.start_wait_closed([&](const Result<void>&) { ++calls; });
+        pair.server.start_wait_path_event([&](const Result<PathEvent>&) { ++calls; });
+        std::vector<std::thread> threads;
+        threads.emplace_back([&] { pair.server.close(1, "one"); });
+        threads.emplace_back([&] { pair.server.close(2, "two"); });
+        threads.emplace_back([&] { pair.client.close(3, "three"); });
+        threads.emplace_back([&] { pair.server.cancel(); });
+        for (auto& thread : threads) thread.join();
+        CHECK(calls == 4);
+    }
+}
