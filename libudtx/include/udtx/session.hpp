@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,16 @@ struct ConnectOptions {
     TransportConfig config{};          ///< of the connection
     std::vector<PathRequest> paths{};  ///< at most TransportConfig::max_paths; empty: one path, as the routes say
     LogSink log{};                     ///< is told which addresses are tried, and which paths come and go
+    /// A stop that is requested before there is a session ends the call with `cancelled`; a call that blocks gives the
+    /// peer up to 0.3 s to hear of that. The look-up of a name cannot be stopped: it goes on in a thread of its own,
+    /// and nothing is sent after it.
+    std::stop_token stop{};
 };
 
 /// A session that Session::start_connect() has begun to dial.
 class UDTX_EXPORT Connecting {
   public:
-    /// Ends it with `cancelled`; a look-up of the host that is under way ends first. No effect if it has called back.
+    /// Ends it with `cancelled`, as ConnectOptions::stop does. No effect if it has called back.
     void cancel();
 
   private:

@@ -1,6 +1,8 @@
 #include "udtx/session.hpp"
 
 #include <exception>
+#include <functional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -53,10 +55,10 @@ Result<std::vector<proto::PathAddresses>> ways_to(const Destination& to, const s
 Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
     const auto addresses = resolve(to.host.empty() ? "localhost" : to.host, to.port);
     if (!addresses) return addresses.error();
+    if (!state->set_dialled(*addresses)) return {};
     auto ways = ways_to(to, *addresses);
     if (!ways) return ways.error();
     if (const auto opened = io::open_socket_for(driver, *ways); !opened) return opened.error();
-    state->set_dialled(*addresses);
     const auto dial = std::make_shared<io::Dial>(
         io::Dial::Setup{.driver = driver,
                         .ways = std::move(*ways),
@@ -98,7 +100,7 @@ Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Creden
 }  // namespace
 
 void Connecting::cancel() {
-    if (state_) state_->cancel(nullptr);
+    if (state_) state_->stop_connecting();
 }
 
 Session::Session(ThreadPtr thread, StatePtr state) : thread_(std::move(thread)), state_(std::move(state)) {}
@@ -135,6 +137,8 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
 
 namespace {
 
+using OnStop = std::stop_callback<std::function<void()>>;
+
 Result<void> check(const ConnectOptions& options) {
     if (options.paths.size() <= options.config.max_paths) return {};
     return Error{ErrorCode::invalid_argument, std::to_string(options.paths.size()) +
@@ -160,8 +164,14 @@ Result<Session> Session::connect(const std::string& host, std::uint16_t port, co
         if (const auto good = check(options); !good) return good.error();
         auto dialled = begin_to_dial(host, port, credentials, options);
         if (!dialled) return dialled.error();
-        if (const auto connected = dialled->state->wait_connected(kForever); !connected) return connected.error();
-        return Session(std::move(dialled->thread), std::move(dialled->state));
+        const StatePtr state = dialled->state;
+        Session session(std::move(dialled->thread), std::move(dialled->state));
+        const std::stop_callback on_stop(options.stop, [&] { state->stop_connecting(); });
+        const auto connected = state->wait_connected(kForever);
+        if (connected) return session;
+        const bool looks_up = state->dialled().empty();
+        if (connected.error().code == ErrorCode::cancelled && looks_up) let_go(std::move(session));
+        return connected.error();
     });
 }
 
@@ -169,11 +179,13 @@ Result<Connecting> Session::start_connect(std::string host, std::uint16_t port, 
                                           ConnectOptions options, Callback<Session> done) {
     return guarded([&]() -> Result<Connecting> {
         if (const auto good = check(options); !good) return good.error();
+        const std::stop_token stop = options.stop;
         auto dialled = begin_to_dial(std::move(host), port, credentials, std::move(options));
         if (!dialled) return dialled.error();
         StatePtr state = dialled->state;
+        const auto on_stop = std::make_shared<OnStop>(stop, [state] { state->stop_connecting(); });
         state->start_wait_connected(
-            [dialled = std::move(*dialled), done = std::move(done)](const Result<void>& connected) mutable {
+            [dialled = std::move(*dialled), on_stop, done = std::move(done)](const Result<void>& connected) mutable {
                 Session session(std::move(dialled.thread), std::move(dialled.state));
                 if (connected) return done(std::move(session));
                 let_go(std::move(session));

@@ -133,6 +133,15 @@ CallId SessionState::start_wait_connected(Callback<void> done) {
         nullptr, [this] { return try_connected(); }, std::move(done));
 }
 
+void SessionState::stop_connecting() {
+    if (fork_guard_.forked()) return;
+    Lock lock(mutex_);
+    if (connected_ || over()) return;
+    end_ = WaitingCalls::cancelled();
+    close_reason_ = CloseReason{.code = end_->code, .application = true, .wire_code = 0, .message = {}};
+    settle(lock);
+}
+
 std::optional<Result<void>> SessionState::try_closed() {
     if (!over()) return std::nullopt;
     const auto& why = close_reason_;
@@ -470,9 +479,10 @@ void SessionState::on_event(Instant, proto::Connection& connection, const proto:
     std::visit([&](const auto& what) { handle(connection, what); }, event);
 }
 
-void SessionState::set_dialled(std::vector<Address> addresses) {
+bool SessionState::set_dialled(std::vector<Address> addresses) {
     const Lock lock(mutex_);
     dialled_ = std::move(addresses);
+    return !over();
 }
 
 void SessionState::fail(Error why) {

@@ -34,8 +34,8 @@ class SessionState final : public proto::ConnectionHandler {
     void attach(proto::Waker waker, const proto::Connection& connection);
     /// Until then: leads to on_wake() of a connection that is being dialled.
     void attach_dialling(proto::Waker waker);
-    /// The addresses of the host, in order of preference.
-    void set_dialled(std::vector<Address> addresses);
+    /// The addresses of the host, in order of preference. False: nobody wants a connection any more.
+    [[nodiscard]] bool set_dialled(std::vector<Address> addresses);
     /// There will be no connection.
     void fail(Error why);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -72,6 +72,8 @@ class SessionState final : public proto::ConnectionHandler {
     void reset(SessionStream& stream, std::uint64_t code);
     void stop_receiving(SessionStream& stream, std::uint64_t code);
     void abandon(SessionStream& stream);
+    /// A connection that is being dialled ends with `cancelled`; nothing once it is there.
+    void stop_connecting();
     void close(std::uint64_t code, std::string reason);
     Result<void> set_max_rate(Rate rate);
     Result<void> set_peer_rate(Rate rate);
