@@ -11,9 +11,11 @@
 // the coroutine or of boost::asio::bind_executor(), else the system executor of Asio. It never runs within the call
 // that starts the operation, nor on the protocol thread. Until then work is outstanding on the executor.
 //
-// The caller keeps buffers until the handler runs. An operation keeps its stream open. A session or listener that is
-// destroyed ends its operations. cancel() of the object ends them with boost::asio::error::operation_aborted; so does a
-// cancellation slot of the handler, with Boost 1.77 or newer.
+// The caller keeps buffers until the handler runs. An operation keeps its stream open. A session or listener is not
+// moved during its operations; when it is destroyed they end. The context of an executor must outlive them. cancel() of
+// the object ends them with boost::asio::error::operation_aborted; so does a cancellation slot of the handler, with
+// Boost 1.77 or newer: `async_read_some(stream, out, use_awaitable) || timer.async_wait(use_awaitable)` is a read with
+// a time-out.
 //
 // GCC 12 destroys a temporary twice that braces make within co_await: give options a name there.
 #pragma once
@@ -117,12 +119,12 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
 #endif
     }
     /// ... and after that: how it is cancelled.
-    void cancel_by([[maybe_unused]] std::function<void()> what) {
+    void cancel_by([[maybe_unused]] const std::function<void()>& what) {
 #if BOOST_VERSION >= 107700
         {
             const std::lock_guard lock(mutex_);
             if (finished_) return;
-            cancel_ = std::move(what);
+            cancel_ = what;
             if (!cancelled_) return;
         }
         cancel();
@@ -282,7 +284,7 @@ template <class Token>
 auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
     return async_detail::begin<std::size_t>(
         [stream = std::move(stream), out](auto done) mutable {
-            const CallId call = stream.start_read(out, [stream, out, done](Result<std::size_t> read) {
+            const CallId call = stream.start_read(out, [out, done](Result<std::size_t> read) {
                 const bool end = read && *read == 0 && !out.empty();
                 const boost::system::error_code good =
                     end ? make_error_code(boost::asio::error::eof) : boost::system::error_code();
@@ -298,8 +300,7 @@ template <class Token>
 auto async_read_piece(Stream stream, Token&& token) {
     return async_detail::begin<std::optional<Piece>>(
         [stream = std::move(stream)](Callback<std::optional<Piece>> done) mutable {
-            const CallId call = stream.start_read_piece(
-                [stream, done = std::move(done)](Result<std::optional<Piece>> piece) { done(std::move(piece)); });
+            const CallId call = stream.start_read_piece(std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
         },
         std::forward<Token>(token));
@@ -310,8 +311,7 @@ template <class Token>
 auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token) {
     return async_detail::begin<std::size_t>(
         [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
-            const CallId call = stream.start_write(
-                bytes, [stream, done = std::move(done)](Result<std::size_t> taken) { done(std::move(taken)); });
+            const CallId call = stream.start_write(bytes, std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
         },
         std::forward<Token>(token));
@@ -322,8 +322,7 @@ template <class Token>
 auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& token) {
     return async_detail::begin<std::size_t>(
         [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
-            const CallId call = stream.start_write_some(
-                bytes, [stream, done = std::move(done)](Result<std::size_t> taken) { done(std::move(taken)); });
+            const CallId call = stream.start_write_some(bytes, std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
         },
         std::forward<Token>(token));
@@ -334,8 +333,7 @@ template <class Token>
 auto async_finish(Stream stream, Token&& token) {
     return async_detail::begin<void>(
         [stream = std::move(stream)](Callback<void> done) mutable {
-            const CallId call = stream.start_finish(
-                [stream, done = std::move(done)](Result<void> finished) { done(std::move(finished)); });
+            const CallId call = stream.start_finish(std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
         },
         std::forward<Token>(token));

@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "io/udp_socket.hpp"
 #include "session_fixture.hpp"
 
 using namespace udtx;
@@ -168,18 +169,155 @@ TEST_CASE("pieces of a placed stream by coroutine") {
 
 #if BOOST_VERSION >= 107700
 #include <boost/asio/bind_cancellation_slot.hpp>
-TEST_CASE("a cancellation slot ends one call") {
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+
+asio::awaitable<void> rest(std::chrono::milliseconds time) {
+    asio::steady_timer timer(co_await asio::this_coro::executor, time);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+struct AsyncStreams {
+    explicit AsyncStreams(Pair& pair) {
+        auto opened = pair.client.open_stream();
+        REQUIRE(opened);
+        ours = std::move(*opened);
+        REQUIRE(ours.write(bytes_of(1, 1)));
+        auto accepted = pair.server.accept_stream(60s);
+        REQUIRE(accepted);
+        theirs = std::move(*accepted);
+        std::vector<std::byte> byte(1);
+        REQUIRE(theirs.read(byte));
+    }
+    Stream ours;
+    Stream theirs;
+};
+
+/// What `begin` is told whose signal is emitted while it waits; its handler runs in `context`.
+template <class... Values, class Begin>
+error_code told_after_signal(asio::io_context& context, const Begin& begin) {
+    asio::cancellation_signal signal;
+    std::optional<error_code> told;
+    begin(asio::bind_cancellation_slot(
+        signal.slot(), asio::bind_executor(context, [&](error_code error, const Values&...) { told = error; })));
+    std::this_thread::sleep_for(50ms);
+    context.poll();
+    REQUIRE_FALSE(told);
+    signal.emit(asio::cancellation_type::all);
+    context.restart();
+    context.run();
+    REQUIRE(told);
+    signal.emit(asio::cancellation_type::all);
+    return *told;
+}
+
+}  // namespace
+
+TEST_CASE("a cancellation slot ends one call, and the object goes on") {
+    asio::io_context context;
+    auto pair = connected_pair();
+    AsyncStreams streams(pair);
+    std::vector<std::byte> out(10);
+    const error_code aborted = asio::error::operation_aborted;
+    auto other = async_wait_closed(pair.server, asio::use_future);
+    CHECK(told_after_signal<Session>(context, [&](auto token) { async_accept(pair.listener, token); }) == aborted);
+    CHECK(told_after_signal<Stream>(context, [&](auto token) { async_accept_stream(pair.server, token); }) == aborted);
+    CHECK(told_after_signal<>(context, [&](auto token) { async_wait_closed(pair.server, token); }) == aborted);
+    CHECK(told_after_signal<PathEvent>(context, [&](auto token) { async_wait_path_event(pair.server, token); }) ==
+          aborted);
+    CHECK(told_after_signal<std::size_t>(context, [&](auto token) { async_read_some(streams.theirs, out, token); }) ==
+          aborted);
+    CHECK(other.wait_for(0s) == std::future_status::timeout);
+    REQUIRE(streams.ours.write(bytes_of(2, 5)));
+    CHECK(async_read_some(streams.theirs, out, asio::use_future).get() > 0);
+    pair.client.close();
+    CHECK_NOTHROW(other.get());
+}
+
+TEST_CASE("a cancellation slot ends a write and a finish whose peer reads nothing") {
+    TransportConfig config;
+    config.stream_window = 1U << 20U;
+    config.send_buffer = 1U << 20U;
+    asio::io_context context;
+    auto pair = connected_pair(config);
+    AsyncStreams streams(pair);
+    const auto bytes = bytes_of(3, 16U << 20U);
+    const error_code aborted = asio::error::operation_aborted;
+    CHECK(told_after_signal<std::size_t>(context, [&](auto token) { async_write(streams.ours, bytes, token); }) ==
+          aborted);
+    CHECK(told_after_signal<>(context, [&](auto token) { async_finish(streams.ours, token); }) == aborted);
+    auto placed = pair.server.open_stream(StreamKind::placed);
+    REQUIRE(placed);
+    REQUIRE(placed->write(bytes_of(4, 1)));
+    auto there = pair.client.accept_stream(60s, StreamKind::placed);
+    REQUIRE(there);
+    REQUIRE(there->read_piece(60s));
+    CHECK(told_after_signal<std::optional<Piece>>(context, [&](auto token) { async_read_piece(*there, token); }) ==
+          aborted);
+}
+
+TEST_CASE("a cancellation slot ends a connect to whom nobody answers for") {
+    Address place;
+    place.family = Address::Family::v4;
+    place.ip = {127, 0, 0, 1};
+    const auto silent = io::open_portable_socket(place, {});
+    REQUIRE(silent);
+    asio::io_context context;
+    CHECK(told_after_signal<Session>(context, [&](auto token) {
+              async_connect("127.0.0.1", (*silent)->local_address().port, psk(1), token);
+          }) == asio::error::operation_aborted);
+}
+
+TEST_CASE("a signal before the call begins to wait, or after it has ended, is harmless") {
     asio::io_context context;
     auto pair = connected_pair();
     asio::cancellation_signal signal;
+    signal.emit(asio::cancellation_type::all);
     std::optional<error_code> told;
-    async_accept_stream(
-        pair.server,
+    async_open_stream(
+        pair.client,
         asio::bind_cancellation_slot(
             signal.slot(), asio::bind_executor(context, [&](error_code error, const Stream&) { told = error; })));
+    std::this_thread::sleep_for(50ms);
     signal.emit(asio::cancellation_type::all);
     context.run();
-    REQUIRE(told);
-    CHECK(*told == asio::error::operation_aborted);
+    CHECK(told == error_code());
+}
+
+TEST_CASE("operators of awaitables make time-outs of calls, after which the objects go on") {
+    asio::io_context context;
+    auto pair = connected_pair();
+    AsyncStreams streams(pair);
+    Address place;
+    place.family = Address::Family::v4;
+    place.ip = {127, 0, 0, 1};
+    const auto silent = io::open_portable_socket(place, {});
+    REQUIRE(silent);
+    const std::uint16_t nowhere = (*silent)->local_address().port;
+    const auto user = [&]() -> asio::awaitable<void> {
+        std::vector<std::byte> out(10);
+        const auto read = co_await (async_read_some(streams.theirs, out, asio::use_awaitable) || rest(30ms));
+        CHECK(read.index() == 1);
+        const auto accepted = co_await (async_accept_stream(pair.server, asio::use_awaitable) || rest(30ms));
+        CHECK(accepted.index() == 1);
+        const auto connected =
+            co_await (async_connect("127.0.0.1", nowhere, psk(1), asio::use_awaitable) || rest(30ms));
+        CHECK(connected.index() == 1);
+        co_await async_write(streams.ours, out, asio::use_awaitable);
+        const auto again = co_await (async_read_some(streams.theirs, out, asio::use_awaitable) || rest(60s));
+        REQUIRE(again.index() == 0);
+        CHECK(std::get<0>(again) > 0);
+        const auto both =
+            co_await (async_connect("127.0.0.1", pair.listener.local_address().port, psk(1), asio::use_awaitable) &&
+                      async_accept(pair.listener, asio::use_awaitable));
+        CHECK(std::get<0>(both).remote() == pair.listener.local_address());
+    };
+    auto done = asio::co_spawn(context, user, asio::use_future);
+    context.run();
+    CHECK_NOTHROW(done.get());
 }
 #endif

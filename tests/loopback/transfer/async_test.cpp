@@ -95,3 +95,71 @@ TEST_CASE("a handler's own executor has precedence") {
     context.run();
     CHECK(on_strand);
 }
+
+#if BOOST_ASIO_VERSION >= 101900
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace {
+
+/// Takes some minutes.
+transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
+    make_tree(home / "tree", 30'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(1e6);
+    return request;
+}
+
+}  // namespace
+
+TEST_CASE("a cancellation signal ends a transfer in good order") {
+    const Served served;
+    const TemporaryDirectory home;
+    asio::io_context context;
+    asio::cancellation_signal signal;
+    std::optional<Outcome> outcome;
+    const auto token = [&] {
+        return asio::bind_cancellation_slot(signal.slot(), [&](Outcome ended) { outcome = std::move(ended); });
+    };
+    std::optional<transfer::Transfer> started;
+    SECTION("that it began, at once") {
+        transfer::async_send(context.get_executor(), slow_push(served, home), token());
+    }
+    SECTION("that it began, while it runs") {
+        transfer::async_send(context.get_executor(), slow_push(served, home), token());
+        context.run_for(500ms);
+        CHECK_FALSE(outcome);
+    }
+    SECTION("that was started otherwise") {
+        auto begun = transfer::start_send(slow_push(served, home));
+        REQUIRE(begun);
+        started = std::move(*begun);
+        transfer::async_wait(*started, context.get_executor(), token());
+    }
+    signal.emit(asio::cancellation_type::all);
+    context.run();
+    REQUIRE(outcome);
+    CHECK(outcome->status.error().code == ErrorCode::interrupted);
+    signal.emit(asio::cancellation_type::all);
+}
+
+TEST_CASE("an operator of awaitables makes a time-out of a transfer") {
+    using namespace asio::experimental::awaitable_operators;
+    const Served served;
+    const TemporaryDirectory home;
+    asio::io_context context;
+    std::size_t first = 0;
+    const auto user = [&]() -> asio::awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        auto request = slow_push(served, home);
+        asio::steady_timer timer(executor, 300ms);
+        const auto ended = co_await (transfer::async_send(executor, std::move(request), asio::use_awaitable) ||
+                                     timer.async_wait(asio::use_awaitable));
+        first = ended.index();
+    };
+    asio::co_spawn(context, user, asio::detached);
+    context.run();
+    CHECK(first == 1);
+}
+#endif

@@ -10,7 +10,7 @@
 // The handler is called once, with the Outcome. It runs on its associated executor; a handler without one runs on the
 // executor that was given. It never runs within the call that starts the transfer, nor on a thread of the library. A
 // transfer that fails throws nothing: its outcome has the error. With Boost 1.77 or newer a cancellation slot of the
-// handler cancels the transfer in good order.
+// handler cancels the transfer in good order. The context of an executor must outlive the calls.
 #pragma once
 
 #include <atomic>
@@ -63,7 +63,15 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
                           [self = this->shared_from_this(), start = std::move(start)]() mutable { self->run(start); });
     }
 
+    /// The transfer lives until it is done.
     void wait_for(Transfer& transfer) {
+        bool cancelled = false;
+        {
+            const std::lock_guard lock(mutex_);
+            transfer_ = &transfer;
+            cancelled = cancelled_;
+        }
+        if (cancelled) transfer.cancel();
         transfer.when_done([self = this->shared_from_this(), &transfer] { self->complete(transfer.outcome()); });
     }
 
@@ -77,14 +85,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
             outcome.exact = true;
             return complete(std::move(outcome));
         }
-        bool cancelled = false;
-        {
-            const std::lock_guard lock(mutex_);
-            transfer_.emplace(std::move(*started));
-            cancelled = cancelled_;
-        }
-        if (cancelled) transfer_->cancel();
-        wait_for(*transfer_);
+        wait_for(own_.emplace(std::move(*started)));
     }
 
     void cancel() {
@@ -102,8 +103,9 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     void finish(Outcome outcome) {
         {
             const std::lock_guard lock(mutex_);
-            transfer_.reset();
+            transfer_ = nullptr;
         }
+        own_.reset();
 #if BOOST_ASIO_VERSION >= 101900
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
 #endif
@@ -116,9 +118,10 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     HandlerExecutor executor_;
     boost::asio::executor_work_guard<HandlerExecutor> work_;
     Handler handler_;
+    std::optional<Transfer> own_;
     std::mutex mutex_;  // guards what follows
     bool cancelled_ = false;
-    std::optional<Transfer> transfer_;
+    Transfer* transfer_ = nullptr;  // while it is waited for
 };
 
 template <class Executor, class Token, class Start>
@@ -156,7 +159,9 @@ template <class Executor, class Token>
 auto async_wait(Transfer& transfer, const Executor& executor, Token&& token) {
     const auto initiate = [executor](auto handler, Transfer* waited_for) {
         using Handler = decltype(handler);
-        std::make_shared<detail::Operation<Handler, Executor>>(std::move(handler), executor)->wait_for(*waited_for);
+        const auto operation = std::make_shared<detail::Operation<Handler, Executor>>(std::move(handler), executor);
+        operation->connect_cancellation();
+        operation->wait_for(*waited_for);
     };
     return boost::asio::async_initiate<Token, void(Outcome)>(initiate, token, &transfer);
 }
