@@ -25,7 +25,7 @@ class ProtocolThread;
 /// Settings of a listener.
 struct ListenOptions {
     TransportConfig config{};          ///< of each session
-    std::size_t max_connections = 64;  ///< at once; further clients are refused
+    std::size_t max_connections = 64;  ///< at once; further clients are refused (`network`)
     LogSink log{};                     ///< is told of handshakes that failed
 };
 
