@@ -10,6 +10,7 @@
 #include "test/catch.hpp"
 #include "test/temporary_directory.hpp"
 #include "transfer/pieces/piece_map.hpp"
+#include "udtx/descriptor.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
