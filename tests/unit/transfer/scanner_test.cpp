@@ -242,7 +242,7 @@ TEST_CASE("what is left out is named where the receiver is to leave it alone") {
     options.links = LinkChoice::skip;
     REQUIRE(options.rules.add({false, "no"}).ok());
     CHECK(Scan({(temp / "t/.").string()}, options).entries.size() == 1);
-    options.name_unsent = true;
+    options.erase = true;
     const Scan scan({(temp / "t/.").string()}, options);
     CHECK(scan.entries.size() == 4);
     for (const char* name : {"link", "fifo", "no"}) CHECK(scan.entries.at(name).unsent);

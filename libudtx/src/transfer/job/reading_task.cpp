@@ -61,27 +61,17 @@ void ReadingTask::read_pipe() {
 
 void ReadingTask::read_tree() {
     if (options_.sent != nullptr) options_.sent->begin_connection();
-    ReadOptions read{.hash = options_.hash,
-                     .owner = options_.owner,
-                     .attributes = options_.attributes,
-                     .preserve = options_.preserve,
-                     .dry_run = options_.dry_run,
-                     .planned = options_.planned,
-                     .rules = erase_rules(options_, roots_),
-                     .announce_all = options_.receipt != nullptr && !options_.dry_run,
-                     .sent = options_.sent,
-                     .hard_links = options_.hard_links,
-                     .set_id = options_.set_id,
-                     .tops = options_.preserve && !options_.dry_run && !options_.names,
-                     .asked_for = options_.asked_for};
-    scanner_.emplace(roots_, scanned_, report_,
-                     ScanOptions{.rules = std::move(options_.rules),
-                                 .links = options_.links,
-                                 .hard_links = options_.hard_links,
-                                 .names = std::move(options_.names),
-                                 .into_named = options_.into_named,
-                                 .only_finished = options_.only_finished,
-                                 .name_unsent = options_.erase});
+    ReadOptions read;
+    read.planned = options_.planned;
+    read.erase_rules = erase_rules(options_, roots_);
+    read.announce_all = options_.receipt != nullptr && !options_.dry_run;
+    read.sent = options_.sent;
+    read.tops = options_.preserve && !options_.dry_run && !options_.names;
+    read.asked_for = options_.asked_for;
+    // The lists may be long, and only the scanner needs them.
+    ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished};
+    static_cast<Selection&>(read) = options_;
+    scanner_.emplace(roots_, scanned_, report_, std::move(scan));
     reader_.emplace(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
     make_task(scan_task_, [this] { return scanner_->step(); });

@@ -230,7 +230,7 @@ bool Scanner::came_before(const std::string& path) {
 }
 
 void Scanner::leave_out(const std::string& path) {
-    if (!options_.name_unsent || !check_path(split_path(path))) return;
+    if (!options_.erase || !check_path(split_path(path))) return;
     ScannedEntry entry;
     entry.path = path;
     entry.unsent = true;

@@ -23,7 +23,7 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/source/source_tree.hpp"
 #include "transfer/source/taken_names.hpp"
-#include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/selection.hpp"
 
 struct stat;
 
@@ -44,14 +44,8 @@ struct ScannedEntry {
     bool unsent = false;  ///< only its name goes
 };
 
-struct ScanOptions {
-    FilterRules rules{};  ///< this and the next four: as in Selection
-    LinkChoice links = LinkChoice::keep;
-    bool hard_links = false;
-    std::optional<std::vector<std::string>> names{};
-    bool into_named = false;
+struct ScanOptions : Selection {
     bool only_finished = false;  ///< nothing is said of the journals and parts of transfers, which never go
-    bool name_unsent = false;    ///< what is left out is named: --delete leaves it alone
 };
 
 /// Bytes of memory that queued entries may take.

@@ -35,7 +35,7 @@ SourceReader::SourceReader(const std::vector<SourceRoot>& roots, ReadOptions opt
 DiskStep SourceReader::step() {
     const DiskSlice slice;
     if (!std::exchange(begun_, true)) {
-        for (message::Rules& rules : options_.rules) packer_.message(std::move(rules));
+        for (message::Rules& rules : options_.erase_rules) packer_.message(std::move(rules));
         inquiries_.take_decision();
         if (options_.tops) announcer_.announce_top();
     }
