@@ -13,7 +13,7 @@ sockets='boost/|asio::|openssl/|sys/|netinet/|arpa/|unistd\.h|poll\.h|<netdb'
 files='<fstream>|<cstdio>|<iostream>|<stdio\.h>|fcntl\.h|\bfopen\(|getenv\('
 paths='<filesystem>'
 loggers='spdlog|<fmt/|syslog|std::cout|std::cerr|std::clog|\bf?printf\('
-threads='<thread>|<condition_variable>|<future>|<stop_token>|<semaphore>|std::j?thread|sleep_for|sleep_until|thread_local'
+threads='<thread>|<condition_variable>|<future>|<semaphore>|std::j?thread|sleep_for|sleep_until|thread_local'
 locks='<mutex>|<shared_mutex>|std::(recursive_|shared_)?mutex'
 
 work=$(mktemp -d)
@@ -43,6 +43,8 @@ search "$files" file
 search "$paths" file libudtx/include/
 search "$loggers" log
 search "$threads" thread
+# By a stop token a program ends the making of a session.
+search '<stop_token>|std::stop_' thread 'libudtx/include/udtx/session\.hpp'
 # The chunk pool is the one structure that disk threads share with the core. Asio's handlers come from any thread.
 search "$locks" lock 'libudtx/src/base/chunk\.|libudtx/include/udtx/(transfer/)?async\.hpp'
 
