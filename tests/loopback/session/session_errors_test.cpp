@@ -206,9 +206,9 @@ TEST_CASE("no time-out, not even the longest or one that was over before it bega
 
 TEST_CASE("a call that was started is cancelled by its name, the others wait on") {
     auto pair = connected_pair();
-    auto [opener, acceptor] = ends_of_stream(pair);
+    auto ends = ends_of_stream(pair);
     std::vector<std::byte> out(10);
-    REQUIRE(acceptor.read(out));
+    REQUIRE(ends.acceptor.read(out));
     std::promise<ErrorCode> other;
     pair.server.start_wait_closed([&](const Result<void>& closed) { other.set_value(what(closed)); });
     const auto by = [](auto& object, const auto& start) {
@@ -220,9 +220,9 @@ TEST_CASE("a call that was started is cancelled by its name, the others wait on"
     CHECK(by(pair.server, [&](auto done) { return pair.server.start_accept_stream(StreamKind::ordered, done); }) ==
           ErrorCode::cancelled);
     CHECK(by(pair.server, [&](auto done) { return pair.server.start_wait_path_event(done); }) == ErrorCode::cancelled);
-    CHECK(by(acceptor, [&](auto done) { return acceptor.start_read(out, done); }) == ErrorCode::cancelled);
-    REQUIRE(opener.write(out));
-    CHECK(acceptor.read(out, 60s));
+    CHECK(by(ends.acceptor, [&](auto done) { return ends.acceptor.start_read(out, done); }) == ErrorCode::cancelled);
+    REQUIRE(ends.opener.write(out));
+    CHECK(ends.acceptor.read(out, 60s));
     pair.client.close();
     CHECK(other.get_future().get() == kFine);
 }
