@@ -42,7 +42,8 @@ search "$files" file
 # An application names its key files and directories by std::filesystem::path.
 search "$paths" file libudtx/include/
 search "$loggers" log
-search "$threads" thread
+# A transfer of Asio's is looked up and dialled beside its executor.
+search "$threads" thread 'libudtx/include/udtx/transfer/async\.hpp'
 # By a stop token a program ends the making of a session.
 search '<stop_token>|std::stop_' thread 'libudtx/include/udtx/session\.hpp'
 # The chunk pool is the one structure that disk threads share with the core. Asio's handlers come from any thread.

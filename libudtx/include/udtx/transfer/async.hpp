@@ -18,11 +18,12 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/system_executor.hpp>
 #include <boost/asio/version.hpp>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #if BOOST_ASIO_VERSION >= 101900
@@ -43,6 +44,11 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
         : executor_(boost::asio::get_associated_executor(handler, executor)),
           work_(executor_),
           handler_(std::move(handler)) {}
+    ~Operation() {
+        if (starter_.joinable()) starter_.detach();  // the executor was destroyed: this may be that thread
+    }
+    Operation(const Operation&) = delete;
+    Operation& operator=(const Operation&) = delete;
 
     /// Before it begins.
     void connect_cancellation() {
@@ -56,11 +62,16 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
 #endif
     }
 
-    /// Makes the transfer by `start`, which may block, on a thread that nobody waits for.
+    /// Makes the transfer by `start`, which may block, on a thread of its own.
     template <class Start>
     void begin(Start start) {
-        boost::asio::post(boost::asio::system_executor(),
-                          [self = this->shared_from_this(), start = std::move(start)]() mutable { self->run(start); });
+        try {
+            const std::lock_guard lock(mutex_);
+            starter_ = std::thread(
+                [self = this->shared_from_this(), start = std::move(start)]() mutable { self->run(start); });
+        } catch (const std::system_error& lack) {
+            fail({ErrorCode::network, lack.what()});
+        }
     }
 
     /// The transfer lives until it is done.
@@ -79,13 +90,15 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     template <class Start>
     void run(Start& start) {
         auto started = start();
-        if (!started) {
-            Outcome outcome;
-            outcome.status = started.error();
-            outcome.exact = true;
-            return complete(std::move(outcome));
-        }
+        if (!started) return fail(started.error());
         wait_for(own_.emplace(std::move(*started)));
+    }
+
+    void fail(Error error) {
+        Outcome outcome;
+        outcome.status = std::move(error);
+        outcome.exact = true;
+        complete(std::move(outcome));
     }
 
     void cancel() {
@@ -101,10 +114,13 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     }
 
     void finish(Outcome outcome) {
+        std::thread starter;
         {
             const std::lock_guard lock(mutex_);
             transfer_ = nullptr;
+            starter = std::move(starter_);
         }
+        if (starter.joinable()) starter.join();  // it has done its work
         own_.reset();
 #if BOOST_ASIO_VERSION >= 101900
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
@@ -120,6 +136,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     Handler handler_;
     std::optional<Transfer> own_;
     std::mutex mutex_;  // guards what follows
+    std::thread starter_;
     bool cancelled_ = false;
     Transfer* transfer_ = nullptr;  // while it is waited for
 };
