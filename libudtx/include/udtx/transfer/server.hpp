@@ -94,7 +94,7 @@ class UDTX_EXPORT ServedTransfer {
 /// What one client may take, so that the others are served as well. Clients with keys of their own count by key. With a
 /// pre-shared key they count by address: with IPv6 by /64, unless it is link-local. Zero: as default_limits() says.
 struct ServerLimits {
-    std::size_t connections = 0;         ///< of all clients together, at most 1000
+    std::size_t connections = 0;         ///< of all clients together
     std::size_t connections_of_one = 0;  ///< of one client
     std::uint64_t held_by_one = 0;       ///< bytes of memory that all connections of one client make this end hold
 };

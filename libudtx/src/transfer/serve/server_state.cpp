@@ -43,7 +43,7 @@ Result<void> ServerState::open() {
 
 Result<void> ServerState::start() {
     io::Driver& driver = protocol_->driver();
-    driver.listen(ClientBudget::kConnections + kSpareConnections,
+    driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
                   [this](proto::Connection& connection) { return accept(connection); });
     driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
         if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
