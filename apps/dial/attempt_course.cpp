@@ -34,8 +34,11 @@ Attempt run_attempt(const AttemptCourse& course, transfer::Transfer& transfer) {
                           .log = course.log,
                           .remote = course.remote},
                          transfer);
-    if (!waiter.wait()) leave(course, course.report(waiter));
-    if (const auto why = refusal(course.remote, transfer)) return not_begun(course.options, *course.observers, *why);
+    do {
+        if (!waiter.wait()) leave(course, course.report(waiter));
+        const auto why = refusal(course.remote, transfer);
+        if (why) return not_begun(course.options, *course.observers, *why);
+    } while (!transfer.done());
     waiter.look_back();
     FinalReport report = course.report(waiter);
     // A disk thread may sit in a call that nobody can end: a read of standard input, a file server that hangs.

@@ -94,7 +94,7 @@ FinalReport attempt_report(AttemptFacts facts, const TransferObservers& observer
                            const transfer::Transfer& transfer) {
     const Account& account = observers.account();
     FinalReport report;
-    report.elapsed = waiter.elapsed();
+    report.elapsed = transfer.elapsed();
     report.outcome = transfer.outcome();
     std::vector<transfer::FailedFile> missing = take_missing(report.outcome);
     add_new(missing, std::move(facts.missing));

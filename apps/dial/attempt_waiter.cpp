@@ -21,7 +21,6 @@ bool AttemptWaiter::wait() {
         if (transfer_.stuck()) return false;
         show(now);
     }
-    end_ = monotonic_now();
     setup_.observers.clear_screen();
     return true;
 }
@@ -34,8 +33,6 @@ bool AttemptWaiter::listen() {
     if (gone) transfer_.suspect_peer();
     return transfer_.connected_for() || (answer && !gone);
 }
-
-Duration AttemptWaiter::elapsed() const { return end_.value_or(monotonic_now()) - start_; }
 
 void AttemptWaiter::show(Instant now) {
     const auto cap = setup_.observers.new_cap(now);
@@ -56,7 +53,7 @@ void AttemptWaiter::look(Instant now) {
                                 .writing = transfer_.writing_time()});
 }
 
-void AttemptWaiter::look_back() { look(end_.value_or(monotonic_now())); }
+void AttemptWaiter::look_back() { look(start_ + transfer_.elapsed()); }
 
 bool AttemptWaiter::interrupt(int signal, Instant now) {
     const auto wish = interruption_.on_signal(signal, now);

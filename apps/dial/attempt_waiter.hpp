@@ -24,13 +24,11 @@ class AttemptWaiter {
     /// All outlive it. Its end wakes the signal waiter.
     AttemptWaiter(const Setup& setup, transfer::Transfer& transfer);
 
-    /// False when the transfer had to be left behind unfinished.
+    /// Until it is done, or nothing will come of it. False when it had to be left behind unfinished.
     [[nodiscard]] bool wait();
     /// When all is over: what the last turn has missed.
     void look_back();
     [[nodiscard]] int signal() const noexcept { return interruption_.signal(); }
-    [[nodiscard]] bool ended() const noexcept { return end_.has_value(); }
-    [[nodiscard]] Duration elapsed() const;
     /// When something moved for the last time.
     [[nodiscard]] Instant last_moved() const noexcept { return last_moved_; }
 
@@ -46,7 +44,6 @@ class AttemptWaiter {
     transfer::Transfer& transfer_;
     Instant start_;
     Instant last_moved_;
-    std::optional<Instant> end_;
     Interruption interruption_;
 };
 

@@ -188,7 +188,7 @@ std::vector<std::string> CommonOptions::for_other_side() const {
     if (!timeout_text.empty()) words.insert(words.end(), {"--timeout", timeout_text});
     words.insert(words.end(), {"--mtu", mtu_text});
     // By the name that every version on the other side understands.
-    if (threads != 1) words.insert(words.end(), {"--threads", threads_text});
+    if (threads != 1) words.insert(words.end(), {"--streams", threads_text});
     return words;
 }
 

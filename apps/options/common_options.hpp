@@ -25,9 +25,6 @@ class App;
 
 namespace udtx::apps {
 
-/// Without --timeout: long enough for the slowest disk to flush, short enough for nobody to wait until next morning.
-inline constexpr Duration kDefaultPatience = std::chrono::minutes(10);
-
 struct CommonOptions {
     // As typed; check() turns them into what follows.
     std::string psk_file_text;

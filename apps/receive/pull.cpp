@@ -48,7 +48,7 @@ FinalReport make_report(const Fetching& fetching, const PullRoute& route, const 
     facts.streaming = command.to_stdout;
     facts.dry_run = command.tree.dry_run;
     facts.congestion = command.common.congestion;
-    if (waiter.ended() && !transfer.cancelled()) facts.missing = missing_over_ssh(route);
+    if (transfer.done() && !transfer.cancelled()) facts.missing = missing_over_ssh(route);
     facts.context = [&] { return context_of(command, route, transfer.connected_for().has_value()); };
     const bool spared = command.tree.erase && (!facts.missing.empty() || transfer.outcome().missing > 0);
     FinalReport report = attempt_report(std::move(facts), *fetching.observers, waiter, transfer);
@@ -105,8 +105,10 @@ Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const Pull
     request.dial.addresses = route.addresses;
     request.dial.choice = command.common.addresses;
     request.events.log = fetching.run.log.sink();
-    if (const auto applied = command.paths.apply(request.dial, route.left.has_value()); !applied) {
-        return applied.error();
+    // Over ssh the addresses are what ssh found; paths of a file of settings are for servers.
+    if (command.server) {
+        const auto applied = command.paths.apply(request.dial, route.left.has_value());
+        if (!applied) return applied.error();
     }
     auto receipt = open_receipt(command.common);
     if (!receipt) return receipt.error();
@@ -151,7 +153,7 @@ Attempt attempt(const Fetching& fetching, std::optional<Duration> left) {
 
 FinalReport run_pull(const RecvRun& run, LeaveReceiver leave) {
     const CommonOptions& options = run.command.common;
-    const Duration patience = options.timeout.value_or(kDefaultPatience);
+    const Duration patience = options.timeout.value_or(transfer::kPatience);
     auto observers = observe_pull(run, patience);
     if (!observers) return never_began(options, observers.error());
     const Fetching fetching{run, *observers, leave};

@@ -190,7 +190,7 @@ FinalReport run_sender(const SendRun& run, LeaveSender leave) {
         report.outcome.failed = std::move(sources.failed);
         return report;
     }
-    const Duration patience = command.common.timeout.value_or(kDefaultPatience);
+    const Duration patience = command.common.timeout.value_or(transfer::kPatience);
     auto observers = observe_push(run, patience);
     if (!observers) return never_began(command.common, observers.error());
     const transfer::SentFiles sent;

@@ -32,7 +32,7 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     const RecvCommand& command = run_.command;
     transfer::ServerOptions options{.listen = command.listen_text,
                                     .choice = command.common.addresses,
-                                    .socket = command.inherited_socket,
+                                    .socket = UniqueFd(command.inherited_socket),
                                     .credentials = credentials};
     options.link = command.common.link(command.common.transport());
     // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.

@@ -21,7 +21,8 @@ constexpr Duration kPatienceWithoutSsh = std::chrono::seconds(4);
 
 transfer::AwaitRequest await_request(const BootstrapRequest& request, BoundSocket socket, const CommonOptions& options,
                                      TransportConfig config) {
-    return {.socket = socket.fd.release(), .credentials = request.credentials, .link = options.link(std::move(config))};
+    return {
+        .socket = std::move(socket.fd), .credentials = request.credentials, .link = options.link(std::move(config))};
 }
 
 OneTransfer::OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapChannel& channel, SignalWaiter& signals)
@@ -32,11 +33,12 @@ OneTransfer::OneTransfer(transfer::Transfer& transfer, DataEnd end, BootstrapCha
 ExitCode OneTransfer::serve(TransferCard card) {
     card.port = transfer_.local_address().port;
     // Without one it can only not be listed.
-    const auto control =
+    auto control =
         ControlSocket::open(control_handler(nullptr, {[&] { return status_json(card, observer_.latest()); },
                                                       [&] { return status_lines(card, observer_.latest()); }}));
     const bool wound_up = wait();
     const ExitCode code = this->code();
+    if (control) (*control).reset();  // the process may end here
     if (!wound_up || code == ExitCode::interrupted) _exit(static_cast<int>(code));
     return code;
 }

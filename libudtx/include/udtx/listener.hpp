@@ -10,6 +10,7 @@
 #include "udtx/callback.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
 #include "udtx/log.hpp"
 #include "udtx/result.hpp"
@@ -40,9 +41,8 @@ class UDTX_EXPORT Listener {
     /// The same with all settings.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const ListenOptions& options);
-    /// Listens on a bound UDP socket, such as one of a service manager, and closes it at the end. network: the
-    /// descriptor is no UDP socket.
-    static Result<Listener> adopt(int descriptor, const Credentials& credentials, const ListenOptions& options = {});
+    /// Listens on a bound UDP socket, such as one of a service manager or of bind_udp(). network: it is no UDP socket.
+    static Result<Listener> adopt(UniqueFd socket, const Credentials& credentials, const ListenOptions& options = {});
     Listener() noexcept;                       ///< No listener, as after a move: calls fail with invalid_argument.
     Listener(Listener&&) noexcept;             ///< Leaves no listener behind.
     Listener& operator=(Listener&&) noexcept;  ///< Closes what was here; leaves no listener behind.

@@ -66,6 +66,7 @@ class Driver::Impl {
     ~Impl();
 
     Result<void> open(const Address& bind);
+    Result<void> open(UniqueFd socket);
     Result<void> open(std::unique_ptr<DatagramSocket> socket);
     [[nodiscard]] const DatagramSocket* socket() const noexcept { return socket_.get(); }
     std::shared_ptr<proto::Connection> connect(std::vector<proto::PathAddresses> ways,
@@ -161,6 +162,15 @@ Result<void> Driver::Impl::open(const Address& bind) {
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
     return open(std::move(*socket));
+}
+
+Result<void> Driver::Impl::open(UniqueFd socket) {
+    if (!config_status_) return config_status_;
+    SocketOptions options = options_.socket;
+    options.inherited = socket.release();
+    auto opened = open_socket(Address{}, options);
+    if (!opened) return opened.error();
+    return open(std::move(*opened));
 }
 
 Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
@@ -492,6 +502,7 @@ Driver::~Driver() = default;
 
 Result<void> Driver::open(const Address& bind) { return impl_->open(bind); }
 Result<void> Driver::open(std::unique_ptr<DatagramSocket> socket) { return impl_->open(std::move(socket)); }
+Result<void> Driver::open(UniqueFd socket) { return impl_->open(std::move(socket)); }
 
 Result<Address> Driver::local_address() const {
     if (impl_->socket() == nullptr) return Error{ErrorCode::internal, "the socket is not open"};

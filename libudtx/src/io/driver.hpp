@@ -12,6 +12,7 @@
 #include "proto/application.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/endpoint.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
@@ -39,6 +40,7 @@ class Driver {
     Result<void> open(const Address& bind);
     /// The same with a socket that somebody has bound.
     Result<void> open(std::unique_ptr<DatagramSocket> socket);
+    Result<void> open(UniqueFd socket);
     [[nodiscard]] Result<Address> local_address() const;
     /// Any datagram has come; any thread.
     [[nodiscard]] bool heard() const noexcept;

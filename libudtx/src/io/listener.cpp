@@ -17,16 +17,15 @@ Error no_listener() { return {ErrorCode::invalid_argument, "the listener object 
 
 using Made = std::pair<std::shared_ptr<io::ProtocolThread>, std::shared_ptr<io::AcceptQueue>>;
 
-Result<Made> listen_on(const Address& address, int descriptor, const Credentials& credentials,
+Result<Made> listen_on(const Address& address, UniqueFd socket, const Credentials& credentials,
                        const ListenOptions& options) {
     const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections);
     auto thread = io::start_thread([&]() -> Result<std::unique_ptr<io::ProtocolThread>> {
-        io::Driver::Options driver_options;
-        driver_options.socket.inherited = descriptor;
-        auto made = io::ProtocolThread::make(credentials, options.config, driver_options);
+        auto made = io::ProtocolThread::make(credentials, options.config, {});
         if (!made) return made;
         io::Driver& driver = (*made)->driver();
-        if (const auto opened = driver.open(address); !opened) return opened.error();
+        const auto opened = socket ? driver.open(std::move(socket)) : driver.open(address);
+        if (!opened) return opened.error();
         if (options.log) {
             driver.on_refused([log = options.log](const Address& remote, const CloseReason& why) {
                 log(LogLevel::detail, to_string(remote) + ": " + why.message);
@@ -73,7 +72,7 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
         if (!addresses) return addresses.error();
         Error first;
         for (std::size_t i = 0; i < addresses->size(); ++i) {
-            auto made = listen_on((*addresses)[i], -1, credentials, options);
+            auto made = listen_on((*addresses)[i], {}, credentials, options);
             if (made) return Listener(std::move(made->first), std::move(made->second));
             if (i == 0) first = made.error();
         }
@@ -81,10 +80,10 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
     });
 }
 
-Result<Listener> Listener::adopt(int descriptor, const Credentials& credentials, const ListenOptions& options) {
+Result<Listener> Listener::adopt(UniqueFd socket, const Credentials& credentials, const ListenOptions& options) {
     return guarded([&]() -> Result<Listener> {
-        if (descriptor < 0) return Error{ErrorCode::invalid_argument, "no descriptor"};
-        auto made = listen_on({}, descriptor, credentials, options);
+        if (!socket) return Error{ErrorCode::invalid_argument, "no descriptor"};
+        auto made = listen_on({}, std::move(socket), credentials, options);
         if (!made) return made.error();
         return Listener(std::move(made->first), std::move(made->second));
     });

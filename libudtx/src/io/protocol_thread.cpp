@@ -81,6 +81,7 @@ Duration ProtocolThread::thread_time() const {
 }
 
 void ProtocolThread::stop(Duration at_most) {
+    const std::lock_guard lock(stop_);
     if (!thread_.joinable()) return;
     driver_.stop_when_drained(at_most);
     thread_.join();

@@ -60,6 +60,7 @@ class ProtocolThread {
     std::unique_ptr<EndpointDeps> deps_;
     Driver driver_;
     std::thread thread_;
+    std::mutex stop_;           // held by whoever joins it
     mutable std::mutex mutex_;  // guards what follows
     std::optional<ThreadTime> thread_time_;
 };

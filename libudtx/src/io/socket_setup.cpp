@@ -155,10 +155,10 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
     BoundSocket result;
     const bool inherited = options.inherited >= 0;
     if (inherited) {
+        result.fd = UniqueFd(options.inherited);
         const auto family = family_of(options.inherited);
         if (!family) return family.error();
         result.family = *family;
-        result.fd = UniqueFd(options.inherited);
     } else {
         result.family = bind.family == Address::Family::v6 ? AF_INET6 : AF_INET;
         result.fd = UniqueFd(::socket(result.family, SOCK_DGRAM, IPPROTO_UDP));

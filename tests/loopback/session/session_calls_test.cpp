@@ -1,4 +1,5 @@
 // Calls of sessions and streams one by one: time-outs, cancel, reset, codes, placed streams, who the peer is.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -260,16 +261,17 @@ TEST_CASE("a listener takes a socket that somebody has bound") {
     local.sin_family = AF_INET;
     local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(::bind(fd, reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0);
-    auto listener = Listener::adopt(fd, psk(1));
+    auto listener = Listener::adopt(UniqueFd(fd), psk(1));
     REQUIRE(listener);
     auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1));
     REQUIRE(client);
     CHECK(listener->accept(60s));
     int pipe_ends[2];
     REQUIRE(::pipe(pipe_ends) == 0);
-    CHECK(Listener::adopt(pipe_ends[0], psk(1)).error().code == ErrorCode::network);
+    CHECK(Listener::adopt(UniqueFd(pipe_ends[0]), psk(1)).error().code == ErrorCode::network);
+    CHECK(::fcntl(pipe_ends[0], F_GETFD) == -1);  // closed all the same
     ::close(pipe_ends[1]);
-    CHECK(Listener::adopt(-1, psk(1)).error().code == ErrorCode::invalid_argument);
+    CHECK(Listener::adopt(UniqueFd(), psk(1)).error().code == ErrorCode::invalid_argument);
 }
 
 TEST_CASE("the log tells where a session was dialled, and whom a listener did not let in") {

@@ -18,6 +18,7 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/resolve.hpp"
@@ -106,7 +107,7 @@ struct ServerLimits {
 struct ServerOptions {
     std::string listen = ":7000";               ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
     AddressChoice choice = AddressChoice::any;  ///< which addresses of `listen` to try
-    int socket = -1;                            ///< a bound UDP socket to use instead, which the server closes
+    UniqueFd socket{};                          ///< a bound UDP socket to use instead, which the server closes
     Credentials credentials;                    ///< of the server, and whom it trusts
     LinkOptions link{};                         ///< of each connection
     ServerLimits limits{};                      ///< of each client

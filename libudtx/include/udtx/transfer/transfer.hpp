@@ -22,6 +22,7 @@
 #include "udtx/address.hpp"
 #include "udtx/config.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
 #include "udtx/log.hpp"
 #include "udtx/path.hpp"
@@ -49,6 +50,10 @@ struct Events {
 
 /// Most threads of LinkOptions::threads.
 inline constexpr std::size_t kMaxThreads = 16;
+
+/// LinkOptions::patience without a value: long enough for the slowest disk to flush, short enough for nobody to wait
+/// until next morning.
+inline constexpr Duration kPatience = std::chrono::minutes(10);
 
 /// A connection and its limits.
 struct LinkOptions {
@@ -92,7 +97,7 @@ struct ReceiveRequest {
 /// Where to wait for the one connection of a transfer.
 struct AwaitRequest {
     std::string listen = ":0";                        ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
-    int socket = -1;                                  ///< a bound UDP socket to use instead, which the transfer closes
+    UniqueFd socket{};                                ///< a bound UDP socket to use instead, which the transfer closes
     Credentials credentials;                          ///< that the other end accepts
     LinkOptions link{};                               ///< of the connection
     Duration peer_within = std::chrono::seconds(60);  ///< after this time without a peer it ends with `timeout`

@@ -1,6 +1,7 @@
 // Writes a receipt while a transfer runs, from the messages that announce its content: both ends see the same ones.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -78,7 +79,7 @@ class ReceiptWriter {
     std::deque<Extent> unhashed_;  // what of it has no digest yet
     std::vector<Kept> kept_;
     std::vector<std::uint64_t> failed_;
-    bool finished_ = false;
+    std::atomic<bool> finished_{false};
 };
 
 }  // namespace udtx::transfer

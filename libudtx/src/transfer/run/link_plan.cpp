@@ -42,15 +42,14 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
     return ways;
 }
 
-io::Driver::Options driver_options(const LinkOptions& link, int socket) {
+io::Driver::Options driver_options(const LinkOptions& link) {
     io::Driver::Options options;
     options.threads = link.threads;
-    options.socket.inherited = socket;
     return options;
 }
 
-Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice, int socket) {
-    if (socket >= 0) return driver.open(Address{});
+Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice, UniqueFd socket) {
+    if (socket) return driver.open(std::move(socket));
     const auto where = parse_host_port(listen);
     if (!where) return where.error();
     const auto addresses = resolve(where->host, where->port, choice);

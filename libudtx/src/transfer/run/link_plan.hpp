@@ -1,7 +1,6 @@
 // From what a program says of the other end to addresses and a socket.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,14 +19,10 @@ namespace udtx::transfer {
 [[nodiscard]] Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std::uint16_t port,
                                                                   const DialOptions& dial);
 
-/// LinkOptions::patience where none is given and no stream waits for its writer.
-inline constexpr Duration kPatience = std::chrono::minutes(10);
+[[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
 
-[[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link, int socket = -1);
-
-/// The socket to listen on: the first address of the name on which one can be opened, or the one that was given to the
-/// driver.
+/// Opens `socket`, or where there is none the first address of the name on which one can be opened.
 [[nodiscard]] Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice,
-                                          int socket);
+                                          UniqueFd socket);
 
 }  // namespace udtx::transfer

@@ -1,12 +1,10 @@
 #include "udtx/transfer/transfer.hpp"
 
-#include <exception>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
+#include "transfer/run/or_error.hpp"
 #include "transfer/run/transfer_state.hpp"
 #include "udtx/transfer/measure.hpp"
 
@@ -21,18 +19,6 @@ constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 constexpr Duration kCloseSender = std::chrono::milliseconds(30);
 /// For our confirmation to leave, where nobody there waits for the end of the connection.
 constexpr Duration kCloseReceiver = std::chrono::milliseconds(10);
-
-/// What the event loop, a thread or the memory for them throws.
-template <class Fn>
-auto or_error(Fn&& fn) -> decltype(fn()) {
-    try {
-        return fn();
-    } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::file_io, "out of memory"};
-    } catch (const std::exception& lack) {
-        return Error{ErrorCode::network, lack.what()};
-    }
-}
 
 Outcome ended(const Result<Transfer>& transfer) {
     if (transfer) return transfer->wait();

@@ -1,6 +1,7 @@
 #include "transfer/run/transfer_state.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "transfer/receipt/receipt_writer.hpp"
@@ -38,13 +39,13 @@ Result<void> TransferState::open_to_dial(const Credentials& credentials, const L
     return {};
 }
 
-Result<void> TransferState::open_to_wait(const AwaitRequest& request) {
-    auto made = io::ProtocolThread::make(request.credentials, request.link.transport,
-                                         driver_options(request.link, request.socket));
+Result<void> TransferState::open_to_wait(AwaitRequest& request) {
+    auto made = io::ProtocolThread::make(request.credentials, request.link.transport, driver_options(request.link));
     if (!made) return made.error();
     protocol_ = std::move(*made);
     waits_ = true;
-    const auto opened = open_to_listen(protocol_->driver(), request.listen, AddressChoice::any, request.socket);
+    const auto opened =
+        open_to_listen(protocol_->driver(), request.listen, AddressChoice::any, std::move(request.socket));
     if (!opened) return opened;
     if (const auto local = protocol_->driver().local_address()) local_ = *local;
     return {};
@@ -52,6 +53,7 @@ Result<void> TransferState::open_to_wait(const AwaitRequest& request) {
 
 DoneCallback TransferState::job_done() {
     return [this] {
+        job_end_ = monotonic_now();
         job_done_ = true;
         turns_.wake();
     };
@@ -83,9 +85,12 @@ void TransferState::set_job(std::unique_ptr<ProbeJob> job) {
 }
 
 void TransferState::make_link() {
-    const auto connected = [this](const proto::Connection& connection, proto::Waker waker) {
-        handshake_ = monotonic_now() - connection.started();
+    const auto connected = [this](proto::Connection& connection, proto::Waker waker) {
+        const Instant now = monotonic_now();
+        handshake_ = now - connection.started();
         job_->set_waker(std::move(waker));
+        const std::lock_guard lock(mutex_);
+        if (wanted_cap_) receiver_->set_cap(now, connection, *wanted_cap_);
     };
     if (waits_) {
         link_ = std::make_shared<Awaited>(
@@ -175,6 +180,10 @@ std::optional<Error> TransferState::cancelled() const {
 }
 
 void TransferState::set_max_rate(Rate rate) {
+    if (receiver_ != nullptr) {
+        const std::lock_guard lock(mutex_);
+        wanted_cap_ = rate;
+    }
     with_link([&](auto& link) {
         if (receiver_ == nullptr) return link.set_max_rate(rate);
         link.act([job = receiver_, rate](Instant now, proto::Connection& connection) {
@@ -216,33 +225,41 @@ bool TransferState::lost() const {
     return with_link([](const auto& link) { return link.lost(); });
 }
 
-Duration TransferState::elapsed() const {
-    const std::lock_guard lock(mutex_);
-    return (done_ ? end_ : monotonic_now()) - start_;
-}
+Duration TransferState::elapsed() const { return (job_done_ ? job_end_.load() : monotonic_now()) - start_; }
 
 Duration TransferState::writing_time() const { return receiver_ == nullptr ? Duration() : receiver_->written_for(); }
 
 bool TransferState::turn() {
-    const Instant now = monotonic_now();
-    if (never_came(now)) job_done_ = true;
-    if (job_done_) {
-        finish();
-        return false;
+    try {
+        const Instant now = monotonic_now();
+        if (never_came(now)) {
+            job_end_ = now;
+            job_done_ = true;
+        }
+        if (job_done_) {
+            finish();
+            return false;
+        }
+        with_link([](auto& link) { link.sample_stats(); });
+        if (probe_ != nullptr) probe_->tick();
+        watch(now, job_->progress());
+        tell_progress(now);
+    } catch (const std::bad_alloc&) {
+        // Others may soon give some back, and the next turn goes on.
     }
-    with_link([](auto& link) { link.sample_stats(); });
-    if (probe_ != nullptr) probe_->tick();
-    watch(now, job_->progress());
-    tell_progress(now);
     return true;
 }
 
-bool TransferState::never_came(Instant now) {
+bool TransferState::nobody_yet() const {
     const auto* awaited = std::get_if<std::shared_ptr<Awaited>>(&link_);
-    if (awaited == nullptr || (*awaited)->taken()) return false;
+    return awaited != nullptr && !(*awaited)->taken();
+}
+
+bool TransferState::never_came(Instant now) {
+    if (!nobody_yet()) return false;
     const auto cancelled = this->cancelled();
     if (!cancelled && now - start_ < setup_.peer_within) return false;
-    if (!(*awaited)->close_door()) return false;
+    if (!std::get<std::shared_ptr<Awaited>>(link_)->close_door()) return false;
     const std::lock_guard lock(mutex_);
     nobody_ = cancelled ? *cancelled
                         : Error{ErrorCode::timeout, "nobody connected within " + elapsed_text(setup_.peer_within)};
@@ -252,6 +269,7 @@ bool TransferState::never_came(Instant now) {
 void TransferState::watch(Instant now, const Progress& progress) {
     // The end of a connection that was lost is no progress.
     if (progress.phase == Phase::done) return;
+    if (nobody_yet()) return;
     const bool dialling = progress.phase == Phase::connect && !waits_;
     idle_ = stall_.idle(now, progress);
     std::optional<Error> why;
@@ -279,30 +297,45 @@ void TransferState::tell_progress(Instant now) {
 }
 
 void TransferState::finish() {
-    with_link([](auto& link) { link.sample_stats(); });
-    protocol_->stop(job_->result().status.ok() ? setup_.leave_within : io::kDrainAtMost);
-    settle_receipt();
-    if (setup_.events.progress) setup_.events.progress(job_->progress());
-    std::vector<std::function<void()>> calls;
-    {
+    if (!settled_) {
+        with_link([](auto& link) { link.sample_stats(); });
+        protocol_->stop(job_->result().status.ok() ? setup_.leave_within : io::kDrainAtMost);
+        settle_receipt();
+        settled_ = true;
+    }
+    if (!done_) {
+        if (setup_.events.progress) setup_.events.progress(job_->progress());
         const std::lock_guard lock(mutex_);
-        end_ = monotonic_now();
         done_ = true;
-        calls = std::move(when_done_);
         changed_.notify_all();
     }
-    if (setup_.events.done) setup_.events.done(outcome());
-    for (const auto& call : calls) call();
+    if (setup_.events.done && !told_done_) {
+        const Outcome all = outcome();
+        told_done_ = true;
+        setup_.events.done(all);
+    }
+    // None is added any more.
+    while (!when_done_.empty()) {
+        const auto call = std::move(when_done_.front());
+        when_done_.pop_front();
+        call();
+    }
 }
 
 void TransferState::settle_receipt() {
     if (!receipt_) return;
-    const Outcome outcome = job_->result();
-    const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
-    if (outcome.dry_run || !confirmed || nobody_) return receipt_->discard();
-    auto settled = receipt_->writer()->finish([this](const std::string& path) {
-        return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
-    });
+    Result<void> settled;
+    try {
+        const Outcome outcome = job_->result();
+        const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
+        if (outcome.dry_run || !confirmed || nobody_) return receipt_->discard();
+        settled = receipt_->writer()->finish([this](const std::string& path) {
+            return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
+        });
+    } catch (const std::bad_alloc&) {
+        receipt_->discard();
+        settled = Error{ErrorCode::file_io, "out of memory"};
+    }
     const std::lock_guard lock(mutex_);
     receipt_status_ = std::move(settled);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,7 @@ class TransferState {
 
     Result<void> open_to_dial(const Credentials& credentials, const LinkOptions& link,
                               std::vector<proto::PathAddresses> ways, bool several);
-    Result<void> open_to_wait(const AwaitRequest& request);
+    Result<void> open_to_wait(AwaitRequest& request);
 
     /// For the DoneCallback of the job.
     [[nodiscard]] DoneCallback job_done();
@@ -91,6 +92,8 @@ class TransferState {
     /// False: it was the last.
     [[nodiscard]] bool turn();
     void watch(Instant now, const Progress& progress);
+    /// The other end is waited for, and has not come: only `peer_within` limits that.
+    [[nodiscard]] bool nobody_yet() const;
     /// Nobody has come in time, or is wanted any more. True: so it is over.
     [[nodiscard]] bool never_came(Instant now);
     void ask_to_end(const Error& why);
@@ -115,7 +118,10 @@ class TransferState {
     Instant start_{};
     StallWatch stall_;
     Instant next_told_{};
+    bool settled_ = false;    // connection and receipt, at the end
+    bool told_done_ = false;  // whoever set Events::done
     std::atomic<bool> job_done_{false};
+    std::atomic<Instant> job_end_{};  // before job_done_ is set
     std::atomic<bool> done_{false};
     std::atomic<bool> stuck_{false};
     std::atomic<Duration> idle_{};
@@ -124,13 +130,13 @@ class TransferState {
     mutable std::mutex mutex_;  // guards what follows
     mutable std::condition_variable changed_;
     std::optional<Error> cancelled_;
-    std::optional<Error> nobody_;  // came, and that is why
+    std::optional<Rate> wanted_cap_;  // of what comes, for a connection that is still to come
+    std::optional<Error> nobody_;     // came, and that is why
     Instant cancelled_at_{};
     bool closed_ = false;  // it was asked to end a second time
     std::vector<FailedFile> missing_;
     Result<void> receipt_status_;
-    Instant end_{};
-    std::vector<std::function<void()>> when_done_;
+    std::deque<std::function<void()>> when_done_;
 
     TurnThread turns_;  // last: it uses what stands above
 };

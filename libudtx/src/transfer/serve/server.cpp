@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <exception>
 #include <system_error>
 #include <utility>
 
 #include "transfer/file/confined_dir.hpp"
+#include "transfer/run/or_error.hpp"
 #include "transfer/serve/server_state.hpp"
 
 namespace udtx::transfer {
@@ -29,13 +29,11 @@ void ServedTransfer::set_max_rate(Rate rate) const { state_->set_max_rate(rate);
 void ServedTransfer::cancel(ErrorCode code, const std::string& reason) const { state_->cancel(code, reason); }
 
 Result<Server> Server::open(ServerOptions options) {
-    try {
+    return or_error([&]() -> Result<Server> {
         auto state = std::make_unique<ServerState>(std::move(options));
         if (const auto opened = state->open(); !opened) return opened.error();
         return Server(std::move(state));
-    } catch (const std::exception& lack) {
-        return Error{ErrorCode::network, lack.what()};
-    }
+    });
 }
 
 Server::Server(std::unique_ptr<ServerState> state) : state_(std::move(state)) {}
@@ -45,7 +43,9 @@ Server::~Server() = default;
 
 Address Server::local_address() const { return state_->local_address(); }
 std::string Server::buffer_advice() const { return state_->buffer_advice(); }
-Result<void> Server::start() { return state_->start(); }
+Result<void> Server::start() {
+    return or_error([this] { return state_->start(); });
+}
 std::vector<ServedTransfer> Server::transfers() const {
     std::vector<ServedTransfer> all;
     for (auto& connection : state_->connections()) all.emplace_back(std::move(connection));

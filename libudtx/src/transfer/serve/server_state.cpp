@@ -27,12 +27,12 @@ ServerState::~ServerState() {
 }
 
 Result<void> ServerState::open() {
-    auto made = io::ProtocolThread::make(options_.credentials, options_.link.transport,
-                                         driver_options(options_.link, options_.socket));
+    auto made = io::ProtocolThread::make(options_.credentials, options_.link.transport, driver_options(options_.link));
     if (!made) return made.error();
     protocol_ = io::ProtocolThread::share(std::move(*made));
     io::Driver& driver = protocol_->driver();
-    if (const auto opened = open_to_listen(driver, options_.listen, options_.choice, options_.socket); !opened) {
+    if (const auto opened = open_to_listen(driver, options_.listen, options_.choice, std::move(options_.socket));
+        !opened) {
         return opened;
     }
     const auto local = driver.local_address();
