@@ -29,6 +29,7 @@ class [[nodiscard]] Result {
     [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
     [[nodiscard]] T& operator*() & { return value(); }
     [[nodiscard]] const T& operator*() const& { return value(); }
+    [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
     [[nodiscard]] T* operator->() { return &value(); }
     [[nodiscard]] const T* operator->() const { return &value(); }
     ///@}
