@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -186,6 +187,25 @@ TEST_CASE("a receipt names what was delivered, and is checked against what stand
     REQUIRE(bad);
     CHECK(different == std::vector<std::string>{"tree/small"});
     CHECK(transfer::check_receipt("no receipt", served.root.path().string()).error().code == ErrorCode::integrity);
+}
+
+TEST_CASE("a receipt is of one transfer, and of none that did not end in good order") {
+    const Served served;
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const std::string path = (home / "receipt").string();
+    const transfer::SendOptions options{.what = {.sources = {(home / "tree").string()}},
+                                        .receipt = *transfer::ReceiptFile::create(path)};
+    REQUIRE(transfer::send(served.push(options)).status);
+    const auto again = transfer::send(served.push(options));
+    CHECK(again.status.error().code == ErrorCode::invalid_argument);
+    fs::remove(path);
+    auto nowhere = served.push({.what = options.what, .receipt = *transfer::ReceiptFile::create(path)});
+    nowhere.credentials = Credentials::from_psk(std::array<std::byte, Credentials::kPskBytes>{});
+    const auto refused = transfer::send(std::move(nowhere));
+    CHECK_FALSE(refused.status);
+    CHECK_FALSE(refused.receipt);
+    CHECK_FALSE(fs::exists(path));
 }
 
 TEST_CASE("what cannot be started is told at once") {

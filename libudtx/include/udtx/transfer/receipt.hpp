@@ -15,8 +15,8 @@ namespace udtx::transfer {
 class ReceiptWriter;
 
 /// The receipt of one transfer over one connection, which writes it while it runs. The file gets its name when the
-/// receiver has confirmed all or part of the transfer; otherwise nothing is left. Outcome::receipt says what went
-/// wrong. Copies mean the same receipt.
+/// transfer has ended, and the receiver has confirmed all of it or `partial`. Otherwise nothing is left, and
+/// Outcome::receipt says why. Copies mean the same receipt; a second transfer with it fails with invalid_argument.
 class UDTX_EXPORT ReceiptFile {
   public:
     /// Makes a temporary file beside `path`. A file at `path` stays until the receipt gets its name. file_io: it cannot
@@ -50,9 +50,9 @@ struct CheckCallbacks {
     std::function<void(const std::string& path)> differs = [](const std::string&) {};
 };
 
-/// Compares the tree below `directory` with the text of a receipt. It reads all files, and blocks until then. Symbolic
-/// links are not followed. integrity: the text is no receipt, was cut, or was changed; file_io: the directory cannot be
-/// opened.
+/// Compares the tree below `directory` with the text of a receipt, whose paths count from the destination. It reads all
+/// files, and blocks until then. Symbolic links are not followed. integrity: the text is no receipt, was cut, or was
+/// changed; file_io: the directory cannot be opened.
 [[nodiscard]] UDTX_EXPORT Result<CheckCounts> check_receipt(std::string_view receipt, const std::string& directory,
                                                             const CheckCallbacks& callbacks = {});
 

@@ -32,6 +32,8 @@ class ReceiptWriter {
     ReceiptWriter(const ReceiptWriter&) = delete;
     ReceiptWriter& operator=(const ReceiptWriter&) = delete;
 
+    /// For one transfer only. False: it has one. Any thread.
+    [[nodiscard]] bool claim() noexcept { return !claimed_.exchange(true); }
     /// OFFER, what follows it in the sender's order, and FILE_FAILED of the receiver; others are ignored. Any thread.
     void note(const Message& message);
     /// After the confirmation: hashes the files that were kept and gives the receipt its name.
@@ -79,6 +81,7 @@ class ReceiptWriter {
     std::deque<Extent> unhashed_;  // what of it has no digest yet
     std::vector<Kept> kept_;
     std::vector<std::uint64_t> failed_;
+    std::atomic<bool> claimed_{false};
     std::atomic<bool> finished_{false};
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
 #include "transfer/run/or_error.hpp"
@@ -47,6 +48,12 @@ Result<void> open_to_dial(TransferState& state, const std::string& host, std::ui
     return state.open_to_dial(credentials, dial.link, std::move(*ways), !dial.paths.empty());
 }
 
+/// A receipt is of one transfer.
+Result<void> claim(const std::optional<ReceiptFile>& receipt) {
+    if (!receipt || receipt->writer()->claim()) return {};
+    return Error{ErrorCode::invalid_argument, "the receipt is that of another transfer: each needs one of its own"};
+}
+
 }  // namespace
 
 Transfer::Transfer(std::unique_ptr<TransferState> state) : state_(std::move(state)) {}
@@ -88,6 +95,7 @@ Result<Transfer> start_send(SendRequest request) {
                                                               std::move(request.events), kAnswerWithin, kCloseSender));
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
+        if (const auto claimed = claim(request.options.receipt); !claimed) return claimed.error();
         auto job = SendJob::create(job_options(request.options), state->job_done());
         if (!job) return job.error();
         state->set_job(std::move(*job), request.options);
@@ -104,6 +112,7 @@ Result<Transfer> start_receive(ReceiveRequest request) {
         if (!options) return options.error();
         const auto opened = open_to_dial(*state, request.host, request.port, request.credentials, request.dial);
         if (!opened) return opened.error();
+        if (const auto claimed = claim(request.options.receipt); !claimed) return claimed.error();
         auto job = ReceiveJob::create(std::move(*options), state->job_done());
         if (!job) return job.error();
         state->set_job(std::move(*job), request.options.receipt);
@@ -129,6 +138,7 @@ Result<Transfer> await_receiver(AwaitRequest request, SendOptions options, Found
         setup.peer_within = request.peer_within;
         auto state = std::make_unique<TransferState>(std::move(setup));
         if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
+        if (const auto claimed = claim(options.receipt); !claimed) return claimed.error();
         auto job = SendJob::create(job_options(options, found), state->job_done());
         if (!job) return job.error();
         state->set_job(std::move(*job), options);
@@ -143,6 +153,7 @@ Result<Transfer> await_sender(AwaitRequest request, LandingOptions options) {
         setup.peer_within = request.peer_within;
         auto state = std::make_unique<TransferState>(std::move(setup));
         if (const auto opened = state->open_to_wait(request); !opened) return opened.error();
+        if (const auto claimed = claim(options.receipt); !claimed) return claimed.error();
         auto job = ReceiveJob::create(job_options(options), state->job_done());
         if (!job) return job.error();
         state->set_job(std::move(*job), options.receipt);

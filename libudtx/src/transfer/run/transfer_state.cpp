@@ -328,10 +328,14 @@ void TransferState::settle_receipt() {
     try {
         const Outcome outcome = job_->result();
         const bool confirmed = outcome.status.ok() || outcome.status.error().code == ErrorCode::partial;
-        if (outcome.dry_run || !confirmed || nobody_) return receipt_->discard();
-        settled = receipt_->writer()->finish([this](const std::string& path) {
-            return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
-        });
+        const bool nothing = !confirmed || nobody_;
+        if (outcome.dry_run || nothing) receipt_->discard();
+        if (outcome.dry_run) return;
+        settled = nothing
+                      ? Error{ErrorCode::partial, "there is no receipt, since the transfer did not end in good order"}
+                      : receipt_->writer()->finish([this](const std::string& path) {
+                            return sender_ != nullptr ? sender_->open_source(path) : receiver_->open_delivered(path);
+                        });
     } catch (const std::bad_alloc&) {
         receipt_->discard();
         settled = Error{ErrorCode::file_io, "out of memory"};
