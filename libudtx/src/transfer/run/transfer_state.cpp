@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "io/dial.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/link_plan.hpp"
 #include "udtx/monotonic_clock.hpp"
@@ -93,7 +94,7 @@ void TransferState::make_link() {
         if (wanted_cap_) receiver_->set_cap(now, connection, *wanted_cap_);
     };
     if (waits_) {
-        link_ = std::make_shared<Awaited>(
+        link_ = awaited_ = std::make_shared<Awaited>(
             Awaited::Setup{.driver = protocol_->driver(), .handler = unowned(*job_), .connected = connected});
         return;
     }
@@ -113,7 +114,7 @@ Transfer TransferState::begun(std::unique_ptr<TransferState> state) {
 void TransferState::start() {
     start_ = monotonic_now();
     make_link();
-    with_link([](auto& link) { link.begin(); });
+    link_->begin();
     protocol_->start();
     turns_.start([this] { return turn(); });
 }
@@ -167,10 +168,8 @@ void TransferState::cancel(ErrorCode code, const std::string& reason) {
 }
 
 void TransferState::ask_to_end(const Error& why) {
-    with_link([&](auto& link) {
-        link.act_last([this, why](Instant now, proto::Connection& connection) {
-            job_->abort(now, connection, why.code, why.message);
-        });
+    link_->act_last([this, why](Instant now, proto::Connection& connection) {
+        job_->abort(now, connection, why.code, why.message);
     });
 }
 
@@ -180,38 +179,31 @@ std::optional<Error> TransferState::cancelled() const {
 }
 
 void TransferState::set_max_rate(Rate rate) {
-    if (receiver_ != nullptr) {
+    if (receiver_ == nullptr) return link_->set_max_rate(rate);
+    {
         const std::lock_guard lock(mutex_);
         wanted_cap_ = rate;
     }
-    with_link([&](auto& link) {
-        if (receiver_ == nullptr) return link.set_max_rate(rate);
-        link.act([job = receiver_, rate](Instant now, proto::Connection& connection) {
-            job->set_cap(now, connection, rate);
-        });
-    });
+    link_->act(
+        [job = receiver_, rate](Instant now, proto::Connection& connection) { job->set_cap(now, connection, rate); });
 }
 
 void TransferState::presume_fresh() {
     if (sender_ != nullptr) sender_->presume_fresh();
 }
 
-void TransferState::suspect_peer() {
-    with_link([](auto& link) { link.suspect_end(); });
-}
+void TransferState::suspect_peer() { link_->suspect_end(); }
 
-std::optional<ConnectionStats> TransferState::stats() const {
-    return with_link([](const auto& link) { return link.kept_stats(); });
-}
+std::optional<ConnectionStats> TransferState::stats() const { return link_->kept_stats(); }
 
 Duration TransferState::stats_age() const {
     if (done_) return {};
-    const Instant at = with_link([](const auto& link) { return link.stats_at(); });
+    const Instant at = link_->stats_at();
     return std::max(monotonic_now() - at, Duration::zero());
 }
 
 std::optional<Duration> TransferState::connected_for() const {
-    const auto since = with_link([](const auto& link) { return link.connected_since(); });
+    const auto since = link_->connected_since();
     if (!since) return std::nullopt;
     return monotonic_now() - *since;
 }
@@ -221,9 +213,7 @@ std::optional<Duration> TransferState::handshake_time() const {
     return waits_ || time == Duration::zero() ? std::nullopt : std::optional(time);
 }
 
-bool TransferState::lost() const {
-    return with_link([](const auto& link) { return link.lost(); });
-}
+bool TransferState::lost() const { return link_->lost(); }
 
 Duration TransferState::elapsed() const { return (job_done_ ? job_end_.load() : monotonic_now()) - start_; }
 
@@ -240,7 +230,7 @@ bool TransferState::turn() {
             finish();
             return false;
         }
-        with_link([](auto& link) { link.sample_stats(); });
+        link_->sample_stats();
         if (probe_ != nullptr) probe_->tick();
         watch(now, job_->progress());
         tell_progress(now);
@@ -250,16 +240,13 @@ bool TransferState::turn() {
     return true;
 }
 
-bool TransferState::nobody_yet() const {
-    const auto* awaited = std::get_if<std::shared_ptr<Awaited>>(&link_);
-    return awaited != nullptr && !(*awaited)->taken();
-}
+bool TransferState::nobody_yet() const { return awaited_ && !awaited_->taken(); }
 
 bool TransferState::never_came(Instant now) {
     if (!nobody_yet()) return false;
     const auto cancelled = this->cancelled();
     if (!cancelled && now - start_ < setup_.peer_within) return false;
-    if (!std::get<std::shared_ptr<Awaited>>(link_)->close_door()) return false;
+    if (!awaited_->close_door()) return false;
     const std::lock_guard lock(mutex_);
     nobody_ = cancelled ? *cancelled
                         : Error{ErrorCode::timeout, "nobody connected within " + elapsed_text(setup_.peer_within)};
@@ -298,7 +285,7 @@ void TransferState::tell_progress(Instant now) {
 
 void TransferState::finish() {
     if (!settled_) {
-        with_link([](auto& link) { link.sample_stats(); });
+        link_->sample_stats();
         protocol_->stop(job_->result().status.ok() ? setup_.leave_within : io::kDrainAtMost);
         settle_receipt();
         settled_ = true;

@@ -9,10 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "io/dial.hpp"
+#include "io/link.hpp"
 #include "io/protocol_thread.hpp"
 #include "transfer/job/job.hpp"
 #include "transfer/job/probe_job.hpp"
@@ -82,11 +81,6 @@ class TransferState {
     [[nodiscard]] Duration writing_time() const;
 
   private:
-    /// Calls fn with the way to the other end, an io::Dial or an Awaited, which have the same calls.
-    template <class Fn>
-    decltype(auto) with_link(Fn&& fn) const {
-        return std::visit([&](const auto& link) -> decltype(auto) { return fn(*link); }, link_);
-    }
     void make_link();
     void start();
     /// False: it was the last.
@@ -113,7 +107,8 @@ class TransferState {
     ProbeJob* probe_ = nullptr;
     std::optional<ReceiptFile> receipt_;
     std::optional<SentFiles> sent_;  // the job uses it
-    std::variant<std::shared_ptr<io::Dial>, std::shared_ptr<Awaited>> link_;
+    std::shared_ptr<io::Link> link_;
+    std::shared_ptr<Awaited> awaited_;  // what link_ is, where the other end is waited for
 
     Instant start_{};
     StallWatch stall_;
