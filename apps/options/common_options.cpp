@@ -214,6 +214,10 @@ transfer::LinkOptions CommonOptions::link(TransportConfig config) const {
     return {.transport = std::move(config), .threads = threads, .patience = timeout};
 }
 
+transfer::DialOptions CommonOptions::dial(TransportConfig config, std::vector<Address> peer) const {
+    return {.link = link(std::move(config)), .choice = addresses, .addresses = std::move(peer)};
+}
+
 Error key_error(Error error, const std::string& option) {
     // A damaged key is like a wrong one.
     if (error.code == ErrorCode::malformed) error.code = ErrorCode::authentication;

@@ -68,6 +68,8 @@ struct CommonOptions {
     [[nodiscard]] Log::Verbosity verbosity() const noexcept;
     [[nodiscard]] TransportConfig transport() const;
     [[nodiscard]] transfer::LinkOptions link(TransportConfig config) const;
+    /// To one of the peer's addresses.
+    [[nodiscard]] transfer::DialOptions dial(TransportConfig config, std::vector<Address> peer) const;
     /// For a side that dials again: its patience is for more than one connection.
     void leave_time_to_reconnect(TransportConfig& config) const;
     /// What of it the other side is to be started with over ssh.

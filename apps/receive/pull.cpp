@@ -101,9 +101,7 @@ TransportConfig config_of(const RecvCommand& command, const PullRoute& route) {
 Result<transfer::ReceiveRequest> request_to(const Fetching& fetching, const PullRoute& route) {
     const RecvCommand& command = fetching.run.command;
     transfer::ReceiveRequest request{.credentials = route.credentials, .options = receive_options(fetching.run, route)};
-    request.dial.link = command.common.link(config_of(command, route));
-    request.dial.addresses = route.addresses;
-    request.dial.choice = command.common.addresses;
+    request.dial = command.common.dial(config_of(command, route), route.addresses);
     request.events.log = fetching.run.log.sink();
     // Over ssh the addresses are what ssh found; paths of a file of settings are for servers.
     if (command.server) {

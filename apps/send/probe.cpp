@@ -142,9 +142,7 @@ Result<transfer::Transfer> start(const SendRun& run, const SendRoute& route, boo
     transfer::MeasureRequest request{.credentials = route.credentials};
     TransportConfig config = command.transport();
     if (gentle) config.max_rate = kGentle;
-    request.dial.link = command.common.link(std::move(config));
-    request.dial.addresses = route.addresses;
-    request.dial.choice = command.common.addresses;
+    request.dial = command.common.dial(std::move(config), route.addresses);
     request.events.log = run.log.sink();
     if (const auto applied = command.paths.apply(request.dial); !applied) return applied.error();
     return transfer::start_measure(std::move(request));

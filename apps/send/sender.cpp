@@ -107,9 +107,7 @@ Result<transfer::SendRequest> request_to(const Sending& sending, const SendRoute
     dial_within(config, route.left);
     // The cap of now may be below --min-rate, by the hour or the host: as the rate of a connection that is refused.
     config.max_rate = std::max(cap, config.min_rate);
-    request.dial.link = command.common.link(std::move(config));
-    request.dial.addresses = route.addresses;
-    request.dial.choice = command.common.addresses;
+    request.dial = command.common.dial(std::move(config), route.addresses);
     request.events.log = sending.run.log.sink();
     if (const auto applied = command.paths.apply(request.dial, route.left.has_value()); !applied) {
         return applied.error();
