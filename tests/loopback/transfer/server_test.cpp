@@ -21,6 +21,13 @@ bool soon(const std::function<bool()>& reached) {
     return reached();
 }
 
+/// Of home / "tree", at 20 Mbit/s.
+transfer::SendRequest slow_push(const Served& served, const TemporaryDirectory& home) {
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
+    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
+    return request;
+}
+
 }  // namespace
 
 TEST_CASE("a server that lets nothing be brought or fetched says so") {
@@ -100,9 +107,7 @@ TEST_CASE("what is under way is listed, slowed down and ended one by one") {
     const Served served;
     const TemporaryDirectory home;
     make_tree(home / "tree", 20'000'000);
-    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
-    auto sending = transfer::start_send(std::move(request));
+    auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
     REQUIRE(soon([&] {
         const auto all = served.server->transfers();
@@ -151,9 +156,7 @@ TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
     Served served;
     const TemporaryDirectory home;
     make_tree(home / "tree", 2'000'000);
-    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
-    auto sending = transfer::start_send(std::move(request));
+    auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
     REQUIRE(soon([&] { return !served.server->transfers().empty(); }));
     CHECK_FALSE(served.server->wait(1ms));
@@ -171,9 +174,7 @@ TEST_CASE("a server that is cancelled ends what is under way") {
     Served served;
     const TemporaryDirectory home;
     make_tree(home / "tree", 20'000'000);
-    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
-    auto sending = transfer::start_send(std::move(request));
+    auto sending = transfer::start_send(slow_push(served, home));
     REQUIRE(sending);
     REQUIRE(soon([&] { return sending->progress().bytes_done > 0; }));
     served.server->cancel();
@@ -199,9 +200,7 @@ TEST_CASE("a client has no more connections than one may, and all have no more t
     });
     const TemporaryDirectory home;
     make_tree(home / "tree", 20'000'000);
-    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
-    auto first = transfer::start_send(std::move(request));
+    auto first = transfer::start_send(slow_push(served, home));
     REQUIRE(first);
     REQUIRE(soon([&] { return first->progress().bytes_done > 0; }));
     const Outcome second = transfer::send(served.push({.what = {.sources = {(home / "tree/small").string()}}}));
@@ -218,9 +217,7 @@ TEST_CASE("transfers of a client that make the server remember more than one may
     const Served served([](transfer::ServerOptions& options) { options.limits.held_by_one = 1; });
     const TemporaryDirectory home;
     make_tree(home / "tree", 20'000'000);
-    auto request = served.push({.what = {.sources = {(home / "tree").string()}}});
-    request.dial.link.transport.max_rate = Rate::bits_per_second(20e6);
-    const Outcome outcome = transfer::send(std::move(request));
+    const Outcome outcome = transfer::send(slow_push(served, home));
     REQUIRE_FALSE(outcome.status);
     CHECK(outcome.status.error().code == ErrorCode::refused);
     CHECK(outcome.status.error().message.find("remember more than one key's may (1 B)") != std::string::npos);
