@@ -153,6 +153,20 @@ TEST_CASE("idle time-out: without keep-alive a silent connection ends") {
     SIM_CHECK(s, s.elapsed() >= 30s);
 }
 
+TEST_CASE("keep-alive keeps a silent connection whose idle_timeout is shorter, whichever end has it") {
+    for (const bool client_has_it : {true, false}) {
+        LinkParams l;
+        l.loss = 0.1;
+        auto setup = symmetric("keep-alive, short time-out", l);
+        (client_has_it ? setup.client : setup.server).idle_timeout = 3s;
+        Scenario s(std::move(setup));
+        const auto ping = std::make_shared<Ping>(2, Duration(10min));
+        s.server().listen(1, [](proto::Connection&) { return std::make_shared<Echo>(); });
+        s.client().connect(s.server().address(), ping);
+        SIM_REQUIRE(s, s.run_until([&] { return ping->answered() == 2; }, 10min + 10s));
+    }
+}
+
 TEST_CASE("keep-alive keeps a silent connection for an hour, at little cost") {
     Scenario s(symmetric("keep-alive for an hour", {}));
     const auto ping = std::make_shared<Ping>(2, Duration(1h));

@@ -24,7 +24,9 @@ struct TransportConfig {
 
     Duration idle_timeout = std::chrono::seconds(30);       ///< silence of the peer that ends the connection
     Duration handshake_timeout = std::chrono::seconds(10);  ///< from the first packet to the finished handshake
-    Duration keep_alive = std::chrono::seconds(5);          ///< silence after which a PING is sent; zero: never
+    /// Silence after which a PING is sent, or a third of the lower `idle_timeout` of both ends, if that is less; zero:
+    /// never.
+    Duration keep_alive = std::chrono::seconds(5);
 
     std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
     std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream

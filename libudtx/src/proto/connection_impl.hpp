@@ -251,7 +251,8 @@ class UDTX_LOCAL Connection::Impl {
     // connection_timers.cpp
     [[nodiscard]] std::optional<Instant> path_deadline(const PathContext& p) const;
     [[nodiscard]] std::optional<Instant> departure(const PathContext& p) const;
-    [[nodiscard]] Instant keep_alive_base(const PathContext& p) const;
+    [[nodiscard]] Duration lower_idle_timeout() const;
+    [[nodiscard]] std::optional<Instant> keep_alive_at(const PathContext& p) const;
     void on_path_clock(Instant now, PathContext& p);
     void forget_probes(Instant now, PathContext& p);
     void on_idle(Instant now);

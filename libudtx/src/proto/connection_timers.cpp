@@ -14,12 +14,15 @@ constexpr std::uint64_t kLeastProbing = 100;  // bytes of credit that an answer 
 
 Instant Connection::Impl::idle_deadline() const {
     if (!keys_) return started_ + config_.handshake_timeout;
-    Duration idle = config_.idle_timeout;
-    if (peer_.idle_timeout_ms > 0) {
-        const auto longest = static_cast<std::uint64_t>(idle / std::chrono::milliseconds(1));
-        idle = std::chrono::milliseconds(std::min(peer_.idle_timeout_ms, longest));
-    }
-    return last_received_ + idle;
+    return last_received_ + lower_idle_timeout();
+}
+
+/// Of both ends.
+Duration Connection::Impl::lower_idle_timeout() const {
+    const Duration own = config_.idle_timeout;
+    if (peer_.idle_timeout_ms == 0) return own;
+    const auto longest = static_cast<std::uint64_t>(own / std::chrono::milliseconds(1));
+    return std::chrono::milliseconds(std::min(peer_.idle_timeout_ms, longest));
 }
 
 std::optional<Instant> Connection::Impl::poll_timeout() const {
@@ -50,9 +53,7 @@ std::optional<Instant> Connection::Impl::path_deadline(const PathContext& p) con
         if (size && mtu_probe_allowed(p, *size)) earlier(next, due);
     }
     // One that is due already waits for the pacer.
-    if (config_.keep_alive > Duration::zero() && p.recovery.in_flight() == 0 && !p.ping_due) {
-        earlier(next, keep_alive_base(p) + config_.keep_alive);
-    }
+    if (!p.ping_due) earlier(next, keep_alive_at(p));
     earlier(next, departure(p));
     return next;
 }
@@ -69,10 +70,12 @@ std::optional<Instant> Connection::Impl::departure(const PathContext& p) const {
     return at;
 }
 
-/// Of several paths each is kept open for itself.
-Instant Connection::Impl::keep_alive_base(const PathContext& p) const {
-    return paths_.single() ? std::max(last_sent_eliciting_, last_received_)
-                           : std::max(p.last_eliciting, p.last_received);
+/// Of several paths each is kept open for itself. A lost PING can be repeated before either end gives up.
+std::optional<Instant> Connection::Impl::keep_alive_at(const PathContext& p) const {
+    if (config_.keep_alive == Duration::zero() || p.recovery.in_flight() > 0) return std::nullopt;
+    const Instant silent_since =
+        paths_.single() ? std::max(last_sent_eliciting_, last_received_) : std::max(p.last_eliciting, p.last_received);
+    return silent_since + std::min(config_.keep_alive, lower_idle_timeout() / 3);
 }
 
 void Connection::Impl::handle_timeout(Instant now) {
@@ -118,9 +121,7 @@ void Connection::Impl::on_path_clock(Instant now, PathContext& p) {
     if (state_ != State::established || p.state != PathState::active) return;
     on_path_timeout(now, p);
     tell_kept_back(now, p);
-    const bool silent = p.recovery.in_flight() == 0 && config_.keep_alive > Duration::zero() &&
-                        now >= keep_alive_base(p) + config_.keep_alive;
-    if (silent) p.ping_due = true;
+    if (const auto due = keep_alive_at(p); due && now >= *due) p.ping_due = true;
 }
 
 /// Of a path that stays silent: its controller hears nothing of them, as of all that it loses meanwhile.
