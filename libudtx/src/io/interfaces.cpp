@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <system_error>
 
 #include "io/address_convert.hpp"
+#include "os/system_failure.hpp"
 
 namespace udtx {
 namespace {
@@ -31,8 +31,7 @@ Interface& named(std::vector<Interface>& all, const char* name) {
 Result<std::vector<Interface>> list_interfaces() {
     ifaddrs* first = nullptr;
     if (::getifaddrs(&first) != 0) {
-        return Error{ErrorCode::network,
-                     "cannot list the network interfaces: " + std::system_category().message(errno)};
+        return system_failure(ErrorCode::network, "cannot list the network interfaces", errno);
     }
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(first, ::freeifaddrs);
     std::vector<Interface> all;

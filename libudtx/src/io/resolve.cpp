@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "io/address_convert.hpp"
+#include "os/system_failure.hpp"
 
 namespace udtx {
 namespace {
@@ -38,9 +39,10 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     return static_cast<std::uint16_t>(value);
 }
 
-std::string why(int code, int saved_errno) {
-    if (code == EAI_SYSTEM) return std::system_category().message(saved_errno);
-    return gai_strerror(code);
+Error unknown_name(const std::string& name, int code, int saved_errno) {
+    const std::string what = "cannot find the address of \"" + name + '"';
+    if (code == EAI_SYSTEM) return system_failure(ErrorCode::network, what, saved_errno);
+    return {ErrorCode::network, what + ": " + gai_strerror(code)};
 }
 
 }  // namespace
@@ -59,9 +61,7 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
     const int code = ::getaddrinfo(name.c_str(), nullptr, &hints, &raw);
     const int saved_errno = errno;
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(raw, &::freeaddrinfo);
-    if (code != 0) {
-        return Error{ErrorCode::network, "cannot find the address of \"" + name + "\": " + why(code, saved_errno)};
-    }
+    if (code != 0) return unknown_name(name, code, saved_errno);
     std::vector<Address> result;
     for (const addrinfo* entry = list.get(); entry != nullptr; entry = entry->ai_next) {
         Address address = io::from_socket_address(entry->ai_addr, entry->ai_addrlen);

@@ -9,17 +9,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 #include "io/address_convert.hpp"
+#include "os/system_failure.hpp"
 #include "udtx/bound_socket.hpp"
 
 namespace udtx::io {
 namespace {
 
-Error socket_error(const std::string& what, int error) {
-    return Error{ErrorCode::network, what + ": " + std::system_category().message(error)};
-}
+Error socket_error(std::string what, int error) { return system_failure(ErrorCode::network, std::move(what), error); }
 
 /// Asks for `wanted` bytes of buffer; returns what the kernel granted. Linux shows twice what is usable, and clamps
 /// silently to net.core.{r,w}mem_max unless the process may force it.
@@ -70,7 +69,7 @@ Result<void> bind_to(int fd, int family, const Address& address) {
     const int error = errno;
     std::string message = "cannot listen on " + to_string(address);
     if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
-    return socket_error(message, error);
+    return socket_error(std::move(message), error);
 }
 
 /// Of a socket that this process was started with.

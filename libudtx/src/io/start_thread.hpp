@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/protocol_thread.hpp"
+#include "os/system_failure.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
@@ -27,7 +28,8 @@ Result<std::shared_ptr<ProtocolThread>> start_thread(const Make& make) {
     } catch (const std::exception& failed) {
         return Error{ErrorCode::network,
                      "cannot start the session's thread and event loop: " + std::string(failed.what()) +
-                         "; a higher limit of open files or processes (ulimit) may help"};
+                         "; a higher limit of open files or processes (ulimit) may help",
+                     error_number_of(failed)};
     }
 }
 

@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "openssl/handles.hpp"
+#include "os/system_failure.hpp"
 #include "udtx/descriptor.hpp"
 
 namespace udtx::openssl {
@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t kKeyText = 44;  // Base64 of 32 bytes
 
 Error io_error(std::string what, const std::filesystem::path& path) {
-    return {ErrorCode::file_io, std::move(what) + " " + path.string() + ": " + std::generic_category().message(errno)};
+    const int error = errno;
+    return system_failure(ErrorCode::file_io, std::move(what) + " " + path.string(), error);
 }
 
 /// Ours, root's, or that of whoever became root by sudo.
@@ -101,7 +102,7 @@ Result<void> create_key_file(const std::filesystem::path& path, Access access, s
     if (!file) {
         if (errno == EEXIST) {
             return Error{ErrorCode::invalid_argument,
-                         path.string() + " exists and is not overwritten: remove it or choose another name"};
+                         path.string() + " exists and is not overwritten: remove it or choose another name", EEXIST};
         }
         return io_error("cannot create key file", path);
     }

@@ -9,6 +9,8 @@
 #include <string>
 #include <system_error>
 
+#include "os/system_failure.hpp"
+
 namespace udtx::transfer {
 
 namespace {
@@ -191,8 +193,10 @@ Result<void> start_disk_pools() {
         static_cast<void>(disk_pools());
         return {};
     } catch (const std::exception& failed) {
-        return Error{ErrorCode::network, "cannot start the disk threads: " + std::string(failed.what()) +
-                                             "; a higher limit of processes (ulimit -u, the pids cgroup) may help"};
+        return Error{ErrorCode::network,
+                     "cannot start the disk threads: " + std::string(failed.what()) +
+                         "; a higher limit of processes (ulimit -u, the pids cgroup) may help",
+                     error_number_of(failed)};
     }
 }
 

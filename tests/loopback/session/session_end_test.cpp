@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <span>
 
@@ -58,6 +59,7 @@ TEST_CASE("a process without a descriptor left is told so by an error, at whiche
         ++failed;
         INFO(listener.error().message);
         CHECK(listener.error().code == ErrorCode::network);
+        CHECK(listener.error().system_error == EMFILE);
     }
     CHECK(failed > 1);
     CHECK(bound);

@@ -1,4 +1,5 @@
 // Errors that the headers of sessions, listeners and streams promise, each met once.
+#include <cerrno>
 #include <functional>
 #include <future>
 #include <map>
@@ -284,8 +285,12 @@ TEST_CASE("a listener says what keeps it from listening, and that it was closed"
     auto listener = Listener::bind("127.0.0.1:0", psk(1));
     REQUIRE(listener);
     const std::string taken = "127.0.0.1:" + std::to_string(listener->local_address().port);
-    CHECK(what(Listener::bind(taken, psk(1))) == ErrorCode::network);
-    CHECK(what(Listener::bind("192.0.2.1:0", psk(1))) == ErrorCode::network);
+    const auto second = Listener::bind(taken, psk(1));
+    CHECK(what(second) == ErrorCode::network);
+    CHECK(second.error().system_error == EADDRINUSE);
+    const auto elsewhere = Listener::bind("192.0.2.1:0", psk(1));
+    CHECK(what(elsewhere) == ErrorCode::network);
+    CHECK(elsewhere.error().system_error == EADDRNOTAVAIL);
     CHECK(what(Listener::bind("host.invalid:0", psk(1))) == ErrorCode::network);
     auto waiting = std::async(std::launch::async, [&] { return listener->accept(kForever); });
     std::this_thread::sleep_for(50ms);

@@ -1,6 +1,7 @@
 // A server of the public headers: who is let in, what they may do, what is under way, and how it ends.
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 #include <new>
 #include <string>
@@ -258,7 +259,9 @@ TEST_CASE("what is served has to be there") {
     fs::create_directory(home / "in");
     fs::create_symlink(home / "in", home / "link");
     CHECK(transfer::check_served(home.path().string(), "in", true));
-    CHECK_FALSE(transfer::check_served(home.path().string(), "nothing", false));
+    const auto absent = transfer::check_served(home.path().string(), "nothing", false);
+    REQUIRE_FALSE(absent);
+    CHECK(absent.error().system_error == ENOENT);
     CHECK_FALSE(transfer::check_served(home.path().string(), "link", true));
     CHECK(transfer::default_limits().connections > 0);
     CHECK_FALSE(transfer::Server::open({.listen = "not an address", .credentials = key()}));

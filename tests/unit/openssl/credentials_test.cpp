@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include "tls_pair.hpp"
@@ -43,6 +44,7 @@ TEST_CASE("A pre-shared key file is made once, for its owner only, and can be re
     const auto again = Credentials::write_psk_file(path);
     REQUIRE_FALSE(again.ok());
     CHECK(again.error().code == ErrorCode::invalid_argument);
+    CHECK(again.error().system_error == EEXIST);
     CHECK(read(path) == text);
 
     const auto one = Credentials::from_psk_file(path);
@@ -100,9 +102,11 @@ TEST_CASE("Missing files and directories are file errors that name the path") {
             CHECK(result.error().message.find((directory / "").string()) != std::string::npos);
         }
     }
+    CHECK(Credentials::from_psk_file(directory / "none").error().system_error == ENOENT);
     const auto made = Credentials::write_psk_file(directory / "no/such/key");
     REQUIRE_FALSE(made.ok());
     CHECK(made.error().code == ErrorCode::file_io);
+    CHECK(made.error().system_error == ENOENT);
 }
 
 TEST_CASE("An identity is made in two files and keeps its public key") {

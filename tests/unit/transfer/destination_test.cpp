@@ -1,5 +1,6 @@
 #include "udtx/transfer/destination.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -51,7 +52,9 @@ TEST_CASE("what does not exist is the new name of the one thing that comes") {
         REQUIRE(landing.ok());
         CHECK(landing->directory == parent);
         CHECK(landing->rename == "new");
-        CHECK_FALSE(find_landing(parent + "/no/new", shape, 1).ok());
+        const auto nowhere = find_landing(parent + "/no/new", shape, 1);
+        REQUIRE_FALSE(nowhere.ok());
+        CHECK(nowhere.error().system_error == ENOENT);
     }
     CHECK_FALSE(fs::exists(parent + "/new"));
     CHECK_FALSE(find_landing(parent + "/new", SourceShape::several, 1).ok());

@@ -17,8 +17,8 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <system_error>
 
+#include "os/system_failure.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
 
@@ -127,9 +127,7 @@ std::vector<std::string> names_in(int directory, int& error) {
 }
 
 Error io_error(std::string_view what, std::string_view name, int error_number) {
-    return {ErrorCode::file_io,
-            std::string(what) + " '" + escape_name(name) + "': " + std::generic_category().message(error_number),
-            error_number};
+    return system_failure(ErrorCode::file_io, std::string(what) + " '" + escape_name(name) + '\'', error_number);
 }
 
 bool is_shortage(const Error& error) {

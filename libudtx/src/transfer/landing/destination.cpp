@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "os/system_failure.hpp"
 #include "transfer/names.hpp"
 
 namespace udtx::transfer {
@@ -19,9 +20,7 @@ namespace fs = std::filesystem;
 /// More are not looked for one by one.
 constexpr std::size_t kMostNames = 256;
 
-Error failed(const std::string& path, int error) {
-    return {ErrorCode::file_io, path + ": " + std::generic_category().message(error)};
-}
+Error failed(const std::string& path, int error) { return system_failure(ErrorCode::file_io, path, error); }
 
 Result<LandingPlace> checked(std::string directory, std::string rename) {
     struct stat info {};

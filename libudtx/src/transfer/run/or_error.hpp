@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "os/system_failure.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::transfer {
@@ -16,7 +17,7 @@ auto or_error(Fn&& fn) -> decltype(fn()) {
     } catch (const std::bad_alloc&) {
         return Error{ErrorCode::file_io, "out of memory"};
     } catch (const std::exception& lack) {
-        return Error{ErrorCode::network, lack.what()};
+        return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
     }
 }
 

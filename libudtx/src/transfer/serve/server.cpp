@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "os/system_failure.hpp"
 #include "transfer/file/confined_dir.hpp"
 #include "transfer/run/or_error.hpp"
 #include "transfer/serve/server_state.hpp"
@@ -61,7 +61,7 @@ Duration Server::protocol_time() const { return state_->protocol_time(); }
 Result<void> check_served(const std::string& directory, const std::string& below, bool write) {
     const std::string place = below.empty() ? directory : directory + "/" + below;
     const auto problem = [&](const std::string& what, int error) {
-        return Error{ErrorCode::file_io, "directory " + place + what + ": " + std::generic_category().message(error)};
+        return system_failure(ErrorCode::file_io, "directory " + place + what, error);
     };
     struct stat info {};
     if (::stat(place.c_str(), &info) != 0) return problem("", errno);

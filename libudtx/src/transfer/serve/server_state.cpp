@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "os/system_failure.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
@@ -55,7 +56,7 @@ Result<void> ServerState::start() {
             return true;
         });
     } catch (const std::system_error& lack) {
-        return Error{ErrorCode::network, lack.what()};
+        return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
     }
     // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.
     return start_disk_pools();

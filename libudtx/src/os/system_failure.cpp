@@ -1,0 +1,28 @@
+#include "os/system_failure.hpp"
+
+#include <boost/system/system_error.hpp>
+#include <system_error>
+#include <utility>
+
+namespace udtx {
+
+Error system_failure(ErrorCode code, std::string what, int error_number) {
+    return {code, std::move(what) + ": " + std::generic_category().message(error_number), error_number};
+}
+
+int error_number_of(const std::exception& thrown) noexcept {
+    if (const auto* standard = dynamic_cast<const std::system_error*>(&thrown)) {
+        const auto& category = standard->code().category();
+        const bool is_errno = category == std::system_category() || category == std::generic_category();
+        return is_errno ? standard->code().value() : 0;
+    }
+    if (const auto* boosts = dynamic_cast<const boost::system::system_error*>(&thrown)) {
+        const auto& category = boosts->code().category();
+        const bool is_errno =
+            category == boost::system::system_category() || category == boost::system::generic_category();
+        return is_errno ? boosts->code().value() : 0;
+    }
+    return 0;
+}
+
+}  // namespace udtx
