@@ -36,6 +36,14 @@ class Broken final : public CongestionController {
     [[nodiscard]] Rate pacing_rate() const override { return Rate::infinite(); }
 };
 
+class BrokenScheduler final : public PathScheduler {
+  public:
+    std::optional<PathPick> pick(Instant /*now*/, const StreamDemand& /*demand*/,
+                                 std::span<const PathView> /*paths*/) override {
+        throw std::runtime_error("no way in mind");
+    }
+};
+
 /// One path for all.
 class Only final : public PathScheduler {
   public:
@@ -172,7 +180,19 @@ TEST_CASE("a controller that throws ends its own connection only") {
     }
     SIM_REQUIRE(s, s.run_until([&] { return s.client().session(1).closed.has_value(); }, 60s));
     SIM_REQUIRE(s, s.client().session(0).closed.has_value());
-    SIM_CHECK(s, s.client().session(0).closed->message.find("not thought of") != std::string::npos);
+    SIM_CHECK(s, s.client().session(0).closed->code == ErrorCode::internal);
+    SIM_CHECK(s, s.client().session(0).closed->message == "not thought of");
     SIM_CHECK(s, s.client().session(1).closed->orderly());
     SIM_CHECK(s, std::ranges::any_of(receivers, [](const auto& r) { return r->complete(2'000'000); }));
+}
+
+TEST_CASE("a scheduler that throws ends its connection with what it says") {
+    TransportConfig config;
+    config.scheduler_factory = [] { return std::make_unique<BrokenScheduler>(); };
+    MultipathRig rig({.name = "broken scheduler", .lines = {kLine, kLine}, .client = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 5'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return rig.client().closed.has_value(); }, 20s));
+    SIM_CHECK(s, rig.client().closed->code == ErrorCode::internal);
+    SIM_CHECK(s, rig.client().closed->message == "no way in mind");
 }

@@ -1,9 +1,12 @@
-// What is said where something needed, such as memory, is not to be had.
+// What is said where something needed, such as memory, is not to be had, and where code of the program throws.
 #pragma once
 
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
+
+#include "udtx/error.hpp"
 
 namespace udtx {
 
@@ -11,8 +14,13 @@ namespace udtx {
     return dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ? "out of memory" : thrown.what();
 }
 
-[[nodiscard]] inline std::string refusal_for_lack(const std::exception& thrown) {
-    return "no resources left for this connection (" + describe_lack(thrown) + "); try again later";
+/// How a connection ends that met `thrown`. What is lacking may be there later; a fault of a plug-in stays.
+[[nodiscard]] inline Error end_for_exception(const std::exception& thrown) {
+    const bool lack = dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr ||
+                      dynamic_cast<const std::system_error*>(&thrown) != nullptr;
+    if (!lack) return {ErrorCode::internal, thrown.what()};
+    return {ErrorCode::network,
+            "no resources left for this connection (" + describe_lack(thrown) + "); try again later"};
 }
 
 }  // namespace udtx

@@ -83,7 +83,7 @@ void HandledConnections::give_up(proto::Connection& connection, const std::excep
     connection.give_up(monotonic_now(), failed);
     proto::CloseReason why;
     why.code = ErrorCode::internal;
-    why.message = refusal_for_lack(failed);
+    why.message = end_for_exception(failed).message;
     if (refused_) refused_(connection.remote(), why);
 }
 

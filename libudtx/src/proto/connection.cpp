@@ -36,7 +36,7 @@ void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     impl_->close(now, code, std::move(reason));
 }
 void Connection::refuse(Instant now, std::string message) { impl_->refuse(now, std::move(message)); }
-void Connection::give_up(Instant now, const std::exception& lack) noexcept { impl_->give_up(now, lack); }
+void Connection::give_up(Instant now, const std::exception& thrown) noexcept { impl_->give_up(now, thrown); }
 void Connection::suspect(Instant now, Evidence evidence) { impl_->suspect(now, evidence); }
 void Connection::on_refused(Instant now, const Address& remote) { impl_->on_refused(now, remote); }
 

@@ -221,10 +221,11 @@ void Connection::Impl::refuse(Instant now, std::string message) {
     streams_.drop_bytes();
 }
 
-void Connection::Impl::give_up(Instant now, const std::exception& lack) noexcept {
+void Connection::Impl::give_up(Instant now, const std::exception& thrown) noexcept {
     given_up_ = true;
     try {
-        refuse(now, refusal_for_lack(lack));
+        fail(now, end_for_exception(thrown));
+        streams_.drop_bytes();
     } catch (const std::exception&) {
         // Not even for that: the next datagram asks again.
     }

@@ -90,9 +90,10 @@ class UDTX_EXPORT Connection {
     void close(Instant now, std::uint64_t code, std::string reason);
     /// Ends it since there is no room for it, see Endpoint::listen().
     void refuse(Instant now, std::string message);
-    /// Ends it since a call for it has thrown: it lacks memory, for example. It tells the peer at once, or as soon as
-    /// there is memory for that. It ignores what comes, since the last datagram may have been processed by half.
-    void give_up(Instant now, const std::exception& lack) noexcept;
+    /// Ends it since a call for it has thrown: with `network` where memory or another resource of the system is
+    /// lacking, else with `internal` and what() of the exception. It tells the peer at once, or as soon as there is
+    /// memory for that. It ignores what comes, since the last datagram may have been processed by half.
+    void give_up(Instant now, const std::exception& thrown) noexcept;
     /// Asks the peer whether it is there. If it stays silent, the connection ends, or where other paths work, the path.
     void suspect(Instant now, Evidence evidence);
     /// ICMP "port unreachable" came from `remote`.
