@@ -71,6 +71,11 @@ std::string hint(const std::string& remote, AddressChoice choice) {
 
 }  // namespace
 
+Result<void> check_port(std::uint16_t remote) {
+    if (remote != 0) return {};
+    return Error{ErrorCode::invalid_argument, "port 0 cannot be connected to: name the port that the peer listens on"};
+}
+
 Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
                                        const std::vector<Address>& remotes, AddressChoice choice) {
     if (!std::isfinite(path.weight) || path.weight <= 0.0 || path.weight > kMostWeight) {

@@ -1,6 +1,7 @@
 // From paths as people name them to addresses.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "io/driver.hpp"
@@ -11,6 +12,9 @@
 #include "udtx/result.hpp"
 
 namespace udtx::io {
+
+/// invalid_argument: nobody listens on port 0.
+[[nodiscard]] Result<void> check_port(std::uint16_t remote);
 
 /// `remotes`: the addresses of the session's host, in order of preference, at least one. May ask for names, and block.
 /// invalid_argument: "LOCAL: what is wrong with it".

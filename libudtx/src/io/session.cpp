@@ -85,6 +85,7 @@ struct Dialled {
 
 Result<Dialled> begin_to_dial(std::string host, std::uint16_t port, const Credentials& credentials,
                               ConnectOptions options) {
+    if (const auto good = io::check_port(port); !good) return good.error();
     auto thread = io::start_thread([&] { return io::ProtocolThread::make(credentials, options.config); });
     if (!thread) return thread.error();
     auto state = std::make_shared<io::SessionState>();

@@ -321,3 +321,11 @@ TEST_CASE("a session has no more paths than it is configured for, and one at lea
                                               ConnectOptions{.paths = paths}, [](const Result<Session>&) {});
     CHECK(what(begun) == ErrorCode::invalid_argument);
 }
+
+TEST_CASE("port 0 cannot be connected to") {
+    const auto session = Session::connect("127.0.0.1", 0, psk(1));
+    REQUIRE(what(session) == ErrorCode::invalid_argument);
+    CHECK(session.error().message.find("port 0") == 0);
+    CHECK(what(Session::start_connect("127.0.0.1", 0, psk(1), {}, [](const Result<Session>&) {})) ==
+          ErrorCode::invalid_argument);
+}

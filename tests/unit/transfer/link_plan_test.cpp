@@ -26,3 +26,14 @@ TEST_CASE("paths that are away are left out where that is asked for, and one of 
     CHECK(none.error().code == ErrorCode::network);
     CHECK(none.error().message.find("nosuch0: ") == 0);
 }
+
+TEST_CASE("port 0 leads nowhere, whether it is given with a name or in an address") {
+    DialOptions dial;
+    for (int i = 0; i < 2; ++i) {
+        const auto ways = plan_ways("127.0.0.1", 0, dial);
+        REQUIRE_FALSE(ways.ok());
+        CHECK(ways.error().code == ErrorCode::invalid_argument);
+        CHECK(ways.error().message.find("port 0") == 0);
+        dial.addresses = *resolve("127.0.0.9", 0);
+    }
+}

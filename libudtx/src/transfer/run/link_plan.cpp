@@ -19,6 +19,9 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
         if (!found) return found.error();
         addresses = std::move(*found);
     }
+    for (const Address& address : addresses) {
+        if (const auto good = io::check_port(address.port); !good) return good.error();
+    }
     std::vector<proto::PathAddresses> ways;
     if (dial.paths.empty()) {
         for (const Address& address : addresses) ways.push_back({.local = {}, .remote = address, .options = {}});
