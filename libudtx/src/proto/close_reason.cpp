@@ -1,6 +1,6 @@
 #include "proto/close_reason.hpp"
 
-#include <string>
+#include "base/escape.hpp"
 
 namespace udtx::proto {
 
@@ -23,7 +23,7 @@ CloseReason close_reason_from_peer(const wire::CloseFrame& frame) {
     reason.by_peer = true;
     reason.application = frame.application;
     reason.wire_code = frame.code;
-    reason.message = std::string(frame.reason);
+    reason.message = escape_controls(frame.reason);
     if (frame.application) {
         reason.code = ErrorCode::interrupted;
         return reason;

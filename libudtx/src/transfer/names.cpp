@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/escape.hpp"
 #include "transfer/checksum.hpp"
 
 namespace udtx::transfer {
@@ -59,35 +60,13 @@ std::string join_path(const std::vector<std::string>& components) {
     return out;
 }
 
-namespace {
-
-template <class Dangerous>
-std::string escape(std::string_view text, Dangerous&& dangerous) {
-    std::string out;
-    for (const char c : text) {
-        const auto u = static_cast<unsigned char>(c);
-        if (dangerous(u)) {
-            out += "\\x";
-            out += kDigits[u >> 4U];
-            out += kDigits[u & 15U];
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
-bool is_control(unsigned char u) { return u < 0x20 || u == 0x7f; }
-
-}  // namespace
-
 std::string escape_name(std::string_view name) {
     return escape(name, [](unsigned char u) {
         return is_control(u) || u == 0x5c || u == 0x27 || u == 0x22;  // backslash and quotes
     });
 }
 
-std::string escape_line(std::string_view line) { return escape(line, is_control); }
+std::string escape_line(std::string_view line) { return escape_controls(line); }
 
 namespace {
 

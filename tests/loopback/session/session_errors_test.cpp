@@ -329,3 +329,11 @@ TEST_CASE("port 0 cannot be connected to") {
     CHECK(what(Session::start_connect("127.0.0.1", 0, psk(1), {}, [](const Result<Session>&) {})) ==
           ErrorCode::invalid_argument);
 }
+
+TEST_CASE("an error that quotes the peer is one line") {
+    auto pair = connected_pair();
+    pair.client.close(5, "one\ntwo\x1b[2J");
+    const auto closed = pair.server.wait_closed(60s);
+    REQUIRE_FALSE(closed);
+    CHECK(closed.error().message == "the peer says: one\\x0atwo\\x1b[2J");
+}
