@@ -110,7 +110,7 @@ TEST_CASE("a callback may drop the last copy of its stream") {
         held.reset();
         told.set_value(code_of(read));
     });
-    SECTION("bytes come") { REQUIRE(ours.write(out)); }
+    SECTION("bytes come") { REQUIRE(ours.write(bytes_of(1, 4))); }
     SECTION("it is cancelled") { Stream(*held).cancel(); }
     SECTION("its session goes") { pair.server = Session(); }
     soon(told);
