@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -45,7 +46,11 @@ ExitCode keygen(Log& log, std::vector<std::string> arguments) {
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
     const auto made =
         command.identity ? Credentials::write_identity(command.file) : Credentials::write_psk_file(command.file);
-    if (!made) return finish_early(log, exit_code_for(made.error().code), made.error().message, false);
+    if (!made) {
+        const bool wrong_name = made.error().system_error == EEXIST;
+        return finish_early(log, wrong_name ? ExitCode::usage : exit_code_for(made.error().code), made.error().message,
+                            false);
+    }
     log.info(command.identity ? "private key in " + command.file + ", public key in " + command.file + ".pub"
                               : "key in " + command.file + "; copy it to the other machine by a safe way such as scp");
     return ExitCode::ok;

@@ -5,7 +5,8 @@ mkdir "$work/dst"
 echo x >"$work/file"
 [ "$(stat -c %a "$work/psk")" = 600 ] || fail "mode of the key"
 cp "$work/psk" "$work/before"
-"$send" keygen "$work/psk" 2>/dev/null && fail "keygen overwrote a key"
+expect 1 "$send" keygen "$work/psk"
+said "exists and is not overwritten"
 cmp "$work/psk" "$work/before" || fail "keygen changed a key"
 "$send" keygen "$work/other" 2>/dev/null
 

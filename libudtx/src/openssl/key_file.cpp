@@ -101,7 +101,7 @@ Result<void> create_key_file(const std::filesystem::path& path, Access access, s
     UniqueFd file(open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file) {
         if (errno == EEXIST) {
-            return Error{ErrorCode::invalid_argument,
+            return Error{ErrorCode::file_io,
                          path.string() + " exists and is not overwritten: remove it or choose another name", EEXIST};
         }
         return io_error("cannot create key file", path);

@@ -43,7 +43,7 @@ TEST_CASE("A pre-shared key file is made once, for its owner only, and can be re
 
     const auto again = Credentials::write_psk_file(path);
     REQUIRE_FALSE(again.ok());
-    CHECK(again.error().code == ErrorCode::invalid_argument);
+    CHECK(again.error().code == ErrorCode::file_io);
     CHECK(again.error().system_error == EEXIST);
     CHECK(read(path) == text);
 
@@ -119,10 +119,13 @@ TEST_CASE("An identity is made in two files and keeps its public key") {
     REQUIRE(identity.ok());
     CHECK_FALSE(identity->uses_psk());
     CHECK(read(directory / "id.pub") == identity->public_key()->to_string() + "\n");
-    CHECK_FALSE(Credentials::write_identity(path).ok());
-
     write(directory / "taken.pub", "mine");
-    CHECK_FALSE(Credentials::write_identity(directory / "taken").ok());
+    for (const auto& taken : {path, directory / "taken"}) {
+        const auto again = Credentials::write_identity(taken);
+        REQUIRE_FALSE(again.ok());
+        CHECK(again.error().code == ErrorCode::file_io);
+        CHECK(again.error().system_error == EEXIST);
+    }
     CHECK_FALSE(std::filesystem::exists(directory / "taken"));
     CHECK(read(directory / "taken.pub") == "mine");
 
