@@ -75,7 +75,7 @@ class UDTX_EXPORT Connecting {
 class UDTX_EXPORT Session {
   public:
     /// Dials, and blocks until the handshake has finished or failed. Each address of the host is given
-    /// TransportConfig::handshake_timeout.
+    /// TransportConfig::handshake_timeout. invalid_argument, at once: the port or the configuration is wrong.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config = {});
     /// The same over several paths. They are dialled in turn until one answers; then the others are opened. Paths for
@@ -86,7 +86,8 @@ class UDTX_EXPORT Session {
     /// The same with all settings.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const ConnectOptions& options);
-    /// connect() without blocking: the look-up of the host too runs on the thread of the session.
+    /// connect() without blocking: the look-up of the host too runs on the thread of the session. Where it returns an
+    /// error, it does not call back. invalid_argument: the port, the configuration or the number of paths is wrong.
     static Result<Connecting> start_connect(std::string host, std::uint16_t port, const Credentials& credentials,
                                             ConnectOptions options, Callback<Session> done);
     Session() noexcept;                      ///< No session, as after a move: calls fail with invalid_argument.

@@ -22,7 +22,6 @@
 #include "io/lanes.hpp"
 #include "io/no_way.hpp"
 #include "io/short_slice.hpp"
-#include "udtx/core/config_check.hpp"
 #include "udtx/core/lane_work.hpp"
 #include "udtx/monotonic_clock.hpp"
 
@@ -111,7 +110,6 @@ class Driver::Impl {
     boost::asio::steady_timer drain_timer_{context_};
     std::unique_ptr<DatagramSocket> socket_;
     std::optional<boost::asio::posix::stream_descriptor> readiness_;
-    Result<void> config_status_;  // what open() says
     proto::Endpoint endpoint_;
     std::size_t lane_count_;
     Options options_;
@@ -140,8 +138,7 @@ class Driver::Impl {
 };
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
-    : config_status_(proto::check(config)),
-      endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
+    : endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
       lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
       connections_(endpoint_),
@@ -158,14 +155,12 @@ Driver::Impl::~Impl() {
 }
 
 Result<void> Driver::Impl::open(const Address& bind) {
-    if (!config_status_) return config_status_;
     auto socket = open_socket(bind, options_.socket);
     if (!socket) return socket.error();
     return open(std::move(*socket));
 }
 
 Result<void> Driver::Impl::open(UniqueFd socket) {
-    if (!config_status_) return config_status_;
     SocketOptions options = options_.socket;
     options.inherited = socket.release();
     auto opened = open_socket(Address{}, options);
@@ -174,7 +169,6 @@ Result<void> Driver::Impl::open(UniqueFd socket) {
 }
 
 Result<void> Driver::Impl::open(std::unique_ptr<DatagramSocket> socket) {
-    if (!config_status_) return config_status_;
     socket_ = std::move(socket);
     readiness_.emplace(context_, socket_->native_handle());
     wait_readable();
@@ -373,7 +367,7 @@ void Driver::Impl::schedule_turn() {
 }
 
 void Driver::Impl::turn() {
-    if (!socket_) return;
+    if (!socket_) return stop_if_drained();
     bool more = readable_ && receive();
     handle_due_timeout();
     connections_.deliver();

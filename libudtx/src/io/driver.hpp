@@ -36,7 +36,7 @@ class Driver {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    /// Also says what is wrong with the configuration; without it nothing may be dialled.
+    /// Without it nothing may be dialled.
     Result<void> open(const Address& bind);
     /// The same with a socket that somebody has bound.
     Result<void> open(std::unique_ptr<DatagramSocket> socket);

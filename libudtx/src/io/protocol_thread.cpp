@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/path_plan.hpp"
+#include "udtx/core/config_check.hpp"
 
 namespace udtx::io {
 namespace {
@@ -20,6 +21,7 @@ void ProtocolThread::prepare() { EndpointDeps::prepare(); }
 Result<std::unique_ptr<ProtocolThread>> ProtocolThread::make(const Credentials& credentials,
                                                              const TransportConfig& config,
                                                              const Driver::Options& options) {
+    if (const auto good = proto::check(config); !good) return good.error();
     auto deps = EndpointDeps::make(credentials);
     if (!deps) return deps.error();
     return std::unique_ptr<ProtocolThread>(new ProtocolThread(std::move(*deps), config, options));

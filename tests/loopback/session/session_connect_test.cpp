@@ -2,7 +2,9 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -10,6 +12,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "io/protocol_thread.hpp"
 #include "io/udp_socket.hpp"
 #include "session_fixture.hpp"
 
@@ -147,6 +150,36 @@ TEST_CASE("a stop does not wait for the look-up of the name, after which the thr
     resolver_gate().let_through();
     for (int i = 0; i < 6000 && count_threads() > threads; ++i) std::this_thread::sleep_for(10ms);
     CHECK(count_threads() <= threads);
+}
+
+TEST_CASE("what is wrong with the arguments is said at once, before the name is looked up") {
+    TransportConfig wrong;
+    wrong.idle_timeout = Duration::zero();
+    const auto session = Session::connect("host.invalid", 7, psk(1), wrong);
+    REQUIRE_FALSE(session);
+    CHECK(session.error().code == ErrorCode::invalid_argument);
+    CHECK(session.error().message.find("idle_timeout") != std::string::npos);
+    const auto started = Session::start_connect("host.invalid", 7, psk(1), ConnectOptions{.config = wrong},
+                                                [](const Result<Session>&) { FAIL("it returned the error"); });
+    REQUIRE_FALSE(started);
+    CHECK(started.error().code == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("a connect that fails before it has a socket waits for no peer to hear of that") {
+    const auto quickest = [](auto connect) {
+        auto least = std::chrono::steady_clock::duration::max();
+        for (int i = 0; i < 5; ++i) {
+            const auto start = std::chrono::steady_clock::now();
+            CHECK_FALSE(connect());
+            least = std::min(least, std::chrono::steady_clock::now() - start);
+        }
+        return least;
+    };
+    TransportConfig wrong;
+    wrong.congestion = "nonsense";
+    CHECK(quickest([&] { return Session::connect("127.0.0.1", 7, psk(1), wrong).ok(); }) < io::kDrainAtMost / 2);
+    CHECK(quickest([] { return Session::connect("127.0.0.1", 7, psk(1), {}, {{.local = "192.0.2.77"}}).ok(); }) <
+          io::kDrainAtMost / 2);
 }
 
 TEST_CASE("a stop or a cancel that comes after the connect leaves the session alone") {
