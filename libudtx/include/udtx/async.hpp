@@ -7,9 +7,10 @@
 //     co_await udtx::async_finish(stream, boost::asio::use_awaitable);
 //
 // The handler is called once, with a boost::system::error_code and, where there is one, a value. With use_future and
-// use_awaitable an error is thrown as boost::system::system_error. The handler runs on its associated executor: that of
-// the coroutine or of boost::asio::bind_executor(), else the system executor of Asio. It never runs within the call
-// that starts the operation, nor on the protocol thread. Until then work is outstanding on the executor.
+// use_awaitable an error is thrown as boost::system::system_error. Both know the class of the error only: as_result()
+// gives the text, too. The handler runs on its associated executor: that of the coroutine or of
+// boost::asio::bind_executor(), else the system executor of Asio. It never runs within the call that starts the
+// operation, nor on the protocol thread. Until then work is outstanding on the executor.
 //
 // The caller keeps buffers until the handler runs. An operation keeps its stream open. A session or listener is not
 // moved during its operations; when it is destroyed they end. The context of an executor must outlive them. cancel() of
@@ -85,11 +86,54 @@ class BoostCategory final : public boost::system::error_category {
             code.category() == application_category() ? boost_application_category() : boost_error_category()};
 }
 
+/// What as_result() makes.
+template <class Token>
+struct AsResult {
+    Token token;  ///< what becomes of the Result
+};
+/// A token around another one: the handler gets a Result in place of an error_code and a value, and nothing is thrown.
+/// Its values are those of the call that blocks: `cancelled`, and 0 bytes at the end of a stream.
+///
+///     auto session = co_await udtx::async_connect("host", 7000, credentials, udtx::as_result(use_awaitable));
+///     if (!session) std::cerr << session.error().message << '\n';
+template <class Token>
+[[nodiscard]] AsResult<std::decay_t<Token>> as_result(Token&& token) {
+    return {std::forward<Token>(token)};
+}
+
 namespace async_detail {
 
+/// A handler is told by an error_code and, where there is one, a value ...
+template <class T>
+struct ByCode {
+    using Signature = void(boost::system::error_code, T);
+    template <class Handler>
+    static void tell(Handler handler, Result<T> result, boost::system::error_code good) {
+        const boost::system::error_code error = result ? good : to_boost(result.error());
+        std::move(handler)(error, result ? std::move(*result) : T());
+    }
+};
+template <>
+struct ByCode<void> {
+    using Signature = void(boost::system::error_code);
+    template <class Handler>
+    static void tell(Handler handler, const Result<void>& result, boost::system::error_code good) {
+        std::move(handler)(result ? good : to_boost(result.error()));
+    }
+};
+/// ... or by all that there is.
+template <class T>
+struct ByResult {
+    using Signature = void(Result<T>);
+    template <class Handler>
+    static void tell(Handler handler, Result<T> result, boost::system::error_code /*good*/) {
+        std::move(handler)(std::move(result));
+    }
+};
+
 /// A handler on its way to its executor. The end of a call may come before the call that begins it has returned.
-template <class Handler, class T>
-class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
+template <class Handler, class T, class How>
+class Completion : public std::enable_shared_from_this<Completion<Handler, T, How>> {
   public:
     explicit Completion(Handler handler)
         : handler_(std::move(handler)), work_(boost::asio::get_associated_executor(handler_)) {}
@@ -139,12 +183,7 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
         // Nothing of it is held any more while the handler runs.
         Handler handler = std::move(handler_);
         const auto work = std::move(work_);
-        const boost::system::error_code error = result ? good : to_boost(result.error());
-        if constexpr (std::is_void_v<T>) {
-            std::move(handler)(error);
-        } else {
-            std::move(handler)(error, result ? std::move(*result) : T());
-        }
+        How::tell(std::move(handler), std::move(result), good);
     }
 
 #if BOOST_VERSION >= 107700
@@ -167,28 +206,28 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T>> {
     boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
 };
 
-template <class T>
-struct SignatureOf {
-    using type = void(boost::system::error_code, T);
-};
-template <>
-struct SignatureOf<void> {
-    using type = void(boost::system::error_code);
-};
-
-/// `start(done)` begins the call and returns what cancels it.
-template <class T, class Start, class Token>
-auto begin(Start start, Token&& token) {
-    return boost::asio::async_initiate<Token, typename SignatureOf<T>::type>(
+template <class T, class How, class Start, class Token>
+auto initiate(Start start, Token&& token) {
+    return boost::asio::async_initiate<Token, typename How::Signature>(
         [](auto&& handler, Start first) {
             using Handler = std::decay_t<decltype(handler)>;
-            auto completion = std::make_shared<Completion<Handler, T>>(std::forward<decltype(handler)>(handler));
+            auto completion = std::make_shared<Completion<Handler, T, How>>(std::forward<decltype(handler)>(handler));
             completion->allow_cancel();
             completion->cancel_by(first([completion](Result<T> result, boost::system::error_code good = {}) {
                 completion->finish(std::move(result), good);
             }));
         },
         token, std::move(start));
+}
+
+/// `start(done)` begins the call and returns what cancels it.
+template <class T, class Start, class Token>
+auto begin(Start start, Token&& token) {
+    return initiate<T, ByCode<T>>(std::move(start), std::forward<Token>(token));
+}
+template <class T, class Start, class Token>
+auto begin(Start start, AsResult<Token> token) {
+    return initiate<T, ByResult<T>>(std::move(start), std::move(token.token));
 }
 
 }  // namespace async_detail

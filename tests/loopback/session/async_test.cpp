@@ -111,6 +111,53 @@ TEST_CASE("futures throw the error") {
     }
 }
 
+TEST_CASE("as_result gives the text of the error by any token, and throws nothing") {
+    auto pair = connected_pair();
+    const std::uint16_t port = pair.listener.local_address().port;
+    auto accepted = async_accept_stream(pair.server, as_result(asio::use_future));
+    auto closed = async_wait_closed(pair.server, as_result(asio::use_future));
+    pair.client.close(9, "no");
+    const auto none = accepted.get();
+    REQUIRE_FALSE(none);
+    CHECK(none.error().application_code == 9);
+    CHECK(none.error().message == "the peer says: no");
+    CHECK(closed.get().error().message == "the peer says: no");
+    const auto blocked = Session::connect("127.0.0.1", 0, psk(1));
+    asio::io_context context;
+    std::optional<Result<Session>> started;
+    async_connect("127.0.0.1", 0, psk(1),
+                  as_result(asio::bind_executor(context, [&](auto result) { started = std::move(result); })));
+    CHECK_FALSE(started);
+    context.run();
+    REQUIRE((started && !*started));
+    CHECK(started->error().message == blocked.error().message);
+    const auto dial = [&]() -> asio::awaitable<void> {
+        const auto refused = co_await async_connect("127.0.0.1", port, psk(2), as_result(asio::use_awaitable));
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code == ErrorCode::authentication);
+        CHECK(refused.error().message.find("key") != std::string::npos);
+        CHECK(co_await async_connect("127.0.0.1", port, psk(1), as_result(asio::use_awaitable)));
+    };
+    auto done = asio::co_spawn(context, dial, asio::use_future);
+    context.restart();
+    context.run();
+    CHECK_NOTHROW(done.get());
+}
+
+TEST_CASE("as_result gives what the call that blocks gives: 0 at the end of a stream, cancelled") {
+    auto pair = connected_pair();
+    auto ours = pair.client.open_stream();
+    REQUIRE((ours && ours->write(bytes_of(1, 1)) && ours->finish()));
+    auto theirs = pair.server.accept_stream(60s);
+    REQUIRE(theirs);
+    std::vector<std::byte> out(10);
+    CHECK(async_read_some(*theirs, out, as_result(asio::use_future)).get().value() == 1);
+    CHECK(async_read_some(*theirs, out, as_result(asio::use_future)).get().value() == 0);
+    auto waiting = async_accept_stream(pair.server, as_result(asio::use_future));
+    pair.server.cancel();
+    CHECK(waiting.get().error().code == ErrorCode::cancelled);
+}
+
 TEST_CASE("cancel ends a call with operation_aborted, and the stream goes on") {
     asio::io_context context;
     auto pair = connected_pair();
