@@ -65,6 +65,9 @@ class UDTX_EXPORT Stream {
     /// Ordered: blocks for at least one byte, and returns how many; 0: the end of the stream. interrupted: the peer
     /// gave it up (Error::application_code).
     Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
+    /// Ordered: blocks until `out` is full, and returns its size; fewer bytes: the stream has ended. After `timeout`
+    /// and `cancelled` a part may have been read: where that matters, use read().
+    Result<std::size_t> read_full(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
     /// Placed: the next piece that has come; nullopt: every byte of the stream was delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);
     /// Wants no more: what comes is dropped, and writes of the peer fail with `interrupted` and this code (at most

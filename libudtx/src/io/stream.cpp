@@ -19,6 +19,21 @@ Error other_kind(StreamKind kind) {
                                              : "a placed stream is read by pieces, not by read()"};
 }
 
+/// What is left of the time-out of a call that is made of several.
+class TimeLeft {
+  public:
+    explicit TimeLeft(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+    [[nodiscard]] std::chrono::milliseconds operator()() const {
+        if (timeout_ == kForever) return kForever;
+        const auto spent = std::chrono::steady_clock::now() - start_;
+        return timeout_ - std::chrono::duration_cast<std::chrono::milliseconds>(spent);
+    }
+
+  private:
+    std::chrono::milliseconds timeout_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 /// The stream is open for as long as somebody waits for it.
 template <class T>
 Callback<T> holding(const std::shared_ptr<io::StreamHandle>& handle, const Callback<T>& done) {
@@ -31,14 +46,9 @@ StreamId Stream::id() const noexcept { return handle_ ? handle_->id() : StreamId
 
 Result<void> Stream::write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout) {
     return guarded([&]() -> Result<void> {
-        const auto start = std::chrono::steady_clock::now();
+        const TimeLeft left(timeout);
         do {
-            std::chrono::milliseconds left = timeout;
-            if (timeout != kForever) {
-                const auto spent = std::chrono::steady_clock::now() - start;
-                left -= std::chrono::duration_cast<std::chrono::milliseconds>(spent);
-            }
-            const auto taken = write_some(bytes, left);
+            const auto taken = write_some(bytes, left());
             if (!taken) return taken.error();
             bytes = bytes.subspan(*taken);
         } while (!bytes.empty());
@@ -69,6 +79,19 @@ Result<std::size_t> Stream::read(std::span<std::byte> out, std::chrono::millisec
         if (!handle_) return no_stream();
         if (kind() != StreamKind::ordered) return other_kind(kind());
         return handle_->session().read(handle_->stream(), out, timeout);
+    });
+}
+
+Result<std::size_t> Stream::read_full(std::span<std::byte> out, std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<std::size_t> {
+        const TimeLeft left(timeout);
+        std::size_t filled = 0;
+        for (;;) {
+            const auto count = read(out.subspan(filled), left());
+            if (!count) return count;
+            filled += *count;
+            if (*count == 0 || filled == out.size()) return filled;
+        }
     });
 }
 

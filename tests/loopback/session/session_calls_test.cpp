@@ -60,6 +60,34 @@ TEST_CASE("a read ends with its time-out, and the stream goes on") {
     CHECK(theirs.read(out, 60s));
 }
 
+TEST_CASE("read_full fills the buffer, however the bytes come, and says where the stream ends before") {
+    auto pair = connected_pair();
+    auto ours = pair.client.open_stream();
+    REQUIRE(ours);
+    const auto bytes = bytes_of(6, 3'000'003);
+    auto written = std::async(std::launch::async, [&] {
+        const bool begun = ours->write(std::span(bytes).first(2)).ok();
+        std::this_thread::sleep_for(30ms);
+        return begun && ours->write(std::span(bytes).subspan(2)).ok();
+    });
+    auto theirs = pair.server.accept_stream(60s);
+    REQUIRE(theirs);
+    std::vector<std::byte> out(1'500'000);
+    for (const std::size_t offset : {0U, 1'500'000U}) {
+        const auto filled = theirs->read_full(out, 60s);
+        REQUIRE(filled);
+        CHECK(*filled == out.size());
+        CHECK(std::equal(out.begin(), out.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset)));
+    }
+    REQUIRE(written.get());
+    CHECK(theirs->read_full(std::span(out).first(0), 0ms).value() == 0);
+    CHECK(error_of(theirs->read_full(out, 30ms)).code == ErrorCode::timeout);
+    REQUIRE(ours->write(bytes_of(7, 5)));
+    REQUIRE(ours->finish());
+    CHECK(theirs->read_full(out, 60s).value() == 5);
+    CHECK(theirs->read_full(out, 60s).value() == 0);
+}
+
 TEST_CASE("a write ends with its time-out where the peer reads nothing, and says how much it took") {
     TransportConfig config;
     config.stream_window = 1U << 20U;

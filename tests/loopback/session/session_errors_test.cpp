@@ -62,6 +62,7 @@ Codes of_writing(Stream& stream) {
 Codes of_read(Stream& stream) {
     static std::vector<std::byte> out(1);
     return {{"read", what(stream.read(out))},
+            {"read_full", what(stream.read_full(out))},
             {"start_read", told<std::size_t>([&](auto done) { return stream.start_read(out, done); })}};
 }
 
