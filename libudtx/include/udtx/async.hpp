@@ -23,6 +23,7 @@
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -366,6 +367,42 @@ auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& t
         },
         std::forward<Token>(token));
 }
+
+/// A stream as boost::asio::async_read(), async_read_until() and other functions of Asio take it: an AsyncReadStream
+/// and AsyncWriteStream. A handler without an executor runs on the system executor.
+class AsioStream {
+  public:
+    using executor_type = boost::asio::system_executor;                 ///< Of handlers that have none.
+    explicit AsioStream(Stream stream) : stream_(std::move(stream)) {}  ///< An ordered one.
+    /// The system executor.
+    [[nodiscard]] executor_type get_executor() const noexcept { return {}; }
+    /// async_read_some() of the stream, into the first buffer that has room.
+    template <class Buffers, class Token>
+    auto async_read_some(const Buffers& buffers, Token&& token) {
+        const auto first = first_of<boost::asio::mutable_buffer>(buffers);
+        const std::span out(static_cast<std::byte*>(first.data()), first.size());
+        return udtx::async_read_some(stream_, out, std::forward<Token>(token));
+    }
+    /// async_write_some() of the stream, of the first buffer that is not empty.
+    template <class Buffers, class Token>
+    auto async_write_some(const Buffers& buffers, Token&& token) {
+        const auto first = first_of<boost::asio::const_buffer>(buffers);
+        const std::span bytes(static_cast<const std::byte*>(first.data()), first.size());
+        return udtx::async_write_some(stream_, bytes, std::forward<Token>(token));
+    }
+
+  private:
+    template <class Buffer, class Buffers>
+    static Buffer first_of(const Buffers& buffers) {
+        const auto end = boost::asio::buffer_sequence_end(buffers);
+        for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end; ++at) {
+            if (const Buffer buffer = *at; buffer.size() != 0) return buffer;
+        }
+        return {};
+    }
+
+    Stream stream_;
+};
 
 /// See Stream::finish(). Completes with (error_code).
 template <class Token>

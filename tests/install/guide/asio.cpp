@@ -4,20 +4,30 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
+using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
 #define CHECK(what) \
     if (!(what)) std::cerr << "asio.cpp:" << __LINE__ << ": " #what "\n", std::exit(1)
 
-static asio::awaitable<bool> dialled(std::uint16_t port, udtx::Credentials credentials) {
+static asio::awaitable<udtx::Session> dial(std::uint16_t port, udtx::Credentials credentials) {
     auto session = co_await udtx::async_connect("127.0.0.1", port, credentials, udtx::as_result(asio::use_awaitable));
     if (!session) std::cerr << session.error().message << '\n';
-    co_return session.ok();
+    co_return session ? std::move(*session) : udtx::Session();
+}
+
+static asio::awaitable<std::size_t> length_from(udtx::Stream stream) {
+    std::array<unsigned char, 2> header{};
+    udtx::AsioStream whole(stream);
+    co_await asio::async_read(whole, asio::buffer(header), asio::use_awaitable);
+    co_return header[0] * 256U + header[1];
 }
 
 int main() {
@@ -26,8 +36,21 @@ int main() {
     CHECK(listener);
     const std::uint16_t port = listener->local_address().port;
     asio::io_context context;
-    auto there = asio::co_spawn(context, dialled(port, credentials), asio::use_future);
-    auto nowhere = asio::co_spawn(context, dialled(0, credentials), asio::use_future);
+    auto there = asio::co_spawn(context, dial(port, credentials), asio::use_future);
+    auto nowhere = asio::co_spawn(context, dial(0, credentials), asio::use_future);
     context.run();
-    CHECK(there.get() && !nowhere.get());
+    CHECK(!nowhere.get().stats());
+
+    auto session = there.get();
+    auto peer = listener->accept(10s);
+    CHECK(peer);
+    auto ours = session.open_stream();
+    const std::array<std::byte, 3> bytes{std::byte{1}, std::byte{2}, std::byte{3}};
+    CHECK(ours && ours->write(bytes, 10s));
+    auto theirs = peer->accept_stream(10s);
+    CHECK(theirs);
+    auto length = asio::co_spawn(context, length_from(*theirs), asio::use_future);
+    context.restart();
+    context.run();
+    CHECK(length.get() == 258);
 }

@@ -1,14 +1,18 @@
 // Sessions by Asio's completion tokens: callbacks, futures, coroutines.
 #include "udtx/async.hpp"
 
+#include <array>
 #include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/asio/write.hpp>
 #include <future>
 #include <thread>
 
@@ -156,6 +160,42 @@ TEST_CASE("as_result gives what the call that blocks gives: 0 at the end of a st
     auto waiting = async_accept_stream(pair.server, as_result(asio::use_future));
     pair.server.cancel();
     CHECK(waiting.get().error().code == ErrorCode::cancelled);
+}
+
+TEST_CASE("Asio's own functions read and write a stream") {
+    asio::io_context context;
+    auto pair = connected_pair();
+    const auto far = [&]() -> asio::awaitable<void> {
+        AsioStream stream(co_await async_accept_stream(pair.server, asio::use_awaitable));
+        std::string line;
+        const std::size_t size =
+            co_await asio::async_read_until(stream, asio::dynamic_buffer(line), '\n', asio::use_awaitable);
+        CHECK(line.substr(0, size) == "how much?\n");
+        const auto answer = bytes_of(5, 3'000'000);
+        const std::array<asio::const_buffer, 3> parts{asio::buffer(answer, 1'000'000), asio::const_buffer(),
+                                                      asio::buffer(answer) + 1'000'000};
+        CHECK(co_await asio::async_write(stream, parts, asio::use_awaitable) == answer.size());
+    };
+    const auto near = [&]() -> asio::awaitable<void> {
+        AsioStream stream(co_await async_open_stream(pair.client, asio::use_awaitable));
+        co_await asio::async_write(stream, asio::buffer("how much?\n", 10), asio::use_awaitable);
+        std::vector<std::byte> head(5);
+        std::vector<std::byte> answer(3'000'000 - 5);
+        const std::array<asio::mutable_buffer, 3> parts{asio::mutable_buffer(), asio::buffer(head),
+                                                        asio::buffer(answer)};
+        CHECK(co_await asio::async_read(stream, parts, asio::use_awaitable) == 3'000'000);
+        head.insert(head.end(), answer.begin(), answer.end());
+        CHECK(head == bytes_of(5, 3'000'000));
+        error_code end;
+        CHECK(co_await asio::async_read(stream, asio::buffer(head), asio::redirect_error(asio::use_awaitable, end)) ==
+              0);
+        CHECK(end == asio::error::eof);
+    };
+    auto served = asio::co_spawn(context, far, asio::use_future);
+    auto asked = asio::co_spawn(context, near, asio::use_future);
+    context.run();
+    CHECK_NOTHROW(served.get());
+    CHECK_NOTHROW(asked.get());
 }
 
 TEST_CASE("cancel ends a call with operation_aborted, and the stream goes on") {
