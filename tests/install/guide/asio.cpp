@@ -4,11 +4,15 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
+#include <span>
 #include <utility>
 
 using namespace std::chrono_literals;
@@ -28,6 +32,19 @@ static asio::awaitable<std::size_t> length_from(udtx::Stream stream) {
     udtx::AsioStream whole(stream);
     co_await asio::async_read(whole, asio::buffer(header), asio::use_awaitable);
     co_return header[0] * 256U + header[1];
+}
+
+static udtx::Result<std::size_t> read_in_time(asio::io_context& context, udtx::Stream& stream,
+                                              std::span<std::byte> part) {
+    std::optional<udtx::Result<std::size_t>> read;
+    asio::steady_timer timer(context, 50ms);
+    const auto call = stream.start_read(part, [&](udtx::Result<std::size_t> result) {
+        asio::post(context, [&, result] { read = result, timer.cancel(); });
+    });
+    timer.async_wait([&](boost::system::error_code early) { early ? void() : stream.cancel(call); });
+    context.restart();
+    context.run();
+    return *read;
 }
 
 int main() {
@@ -53,4 +70,9 @@ int main() {
     context.restart();
     context.run();
     CHECK(length.get() == 258);
+    std::array<std::byte, 10> part{};
+    const auto last = read_in_time(context, *theirs, part);
+    CHECK(last && *last == 1);
+    const auto none = read_in_time(context, *theirs, part);
+    CHECK(!none && none.error().code == udtx::ErrorCode::cancelled);
 }
