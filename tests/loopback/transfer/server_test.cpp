@@ -254,6 +254,37 @@ TEST_CASE("a quota bounds what clients bring") {
     CHECK(outcome.failed.front().path == "tree/sub/large");
 }
 
+TEST_CASE("a directory for a client that nobody has made is named, with what is to be done") {
+    const Served served([](transfer::ServerOptions& options) {
+        options.push = [whole = options.push](const transfer::Client& client) {
+            auto landing = whole(client);
+            landing->below = "alice";
+            return landing;
+        };
+        options.pull = [whole = options.pull](const transfer::Client& client, const transfer::Selection& wanted) {
+            auto offer = whole(client, wanted);
+            offer->below = "alice";
+            return offer;
+        };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const auto push = [&] { return transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})); };
+    const auto pull = [&] {
+        return transfer::receive(served.pull({.what = {.sources = {"tree"}}, .destination = (home / "copy").string()}));
+    };
+    for (const Outcome& outcome : {push(), pull()}) {
+        REQUIRE_FALSE(outcome.status);
+        CHECK(outcome.status.error().code == ErrorCode::file_io);
+        CHECK(outcome.status.error().message.find("'alice'") != std::string::npos);
+        CHECK(outcome.status.error().message.find("has to be made") != std::string::npos);
+    }
+    fs::create_directory(served.root / "alice");
+    CHECK(push().status);
+    CHECK(equal(home / "tree/small", served.root / "alice/tree/small"));
+    CHECK(pull().status);
+}
+
 TEST_CASE("what is served has to be there") {
     const TemporaryDirectory home;
     fs::create_directory(home / "in");

@@ -62,7 +62,7 @@ class UDTX_EXPORT Quota {
 struct LandingOptions {
     /// Nothing is written outside of it. It has to exist; for a dry run it may be empty.
     std::string directory{};
-    std::string below{};                      ///< a directory in it to use instead; no link may lead there
+    std::string below{};                      ///< a directory in it to use instead: it exists, and no link leads there
     std::string rename{};                     ///< new name of the one source that comes; empty: its own
     std::optional<int> stream_fd{};           ///< write the one stream that comes there, and touch no file; stays open
     bool resume = true;                       ///< continue an earlier run, and let a later one continue this one
@@ -81,7 +81,7 @@ struct LandingOptions {
 /// From where to give what another end asks for.
 struct OfferOptions {
     std::string directory{};  ///< nothing is read outside of it, and links in it are not followed
-    std::string below{};      ///< a directory in it to use instead; no link may lead there
+    std::string below{};      ///< a directory in it to use instead: it exists, and no link leads there
 };
 
 }  // namespace udtx::transfer

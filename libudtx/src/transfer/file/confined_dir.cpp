@@ -47,8 +47,12 @@ Result<ConfinedDir> ConfinedDir::open(const std::string& path, Resolve resolve) 
 }
 
 Result<ConfinedDir> ConfinedDir::open_below(const std::string& path, std::string_view below) {
-    auto whole = open(path);
-    return whole && !below.empty() ? whole->subdirectory(below) : std::move(whole);
+    auto opened = open(path);
+    if (opened && !below.empty()) opened = opened->subdirectory(below);
+    if (opened || opened.error().system_error != ENOENT) return opened;
+    Error absent = opened.error();
+    absent.message += " (it has to be made before a transfer)";
+    return absent;
 }
 
 Result<ConfinedDir> ConfinedDir::make_subdirectory(std::string_view path) const {
