@@ -23,7 +23,7 @@ enum class ErrorCode {
     integrity,             ///< a hash or size does not match
     refused,               ///< the peer, or a limit, does not allow it
     interrupted,           ///< a program or its user ended it
-    partial,               ///< some files were not delivered
+    partial,               ///< some files were not delivered; of one file see FailedFile
     cancelled,             ///< cancel() ended the wait; what it waited for goes on
     internal,              ///< a fault of the library
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -67,6 +68,26 @@ TEST_CASE("what is asked for and not there is told by name, and the rest comes")
     REQUIRE(outcome.failed.size() == 1);
     CHECK(outcome.failed.front().path == "nothing");
     CHECK(equal(served.root / "tree/small", home / "tree/small"));
+}
+
+TEST_CASE("a file that changes while it is read is `partial` at both ends") {
+    std::promise<Outcome> received;
+    const Served served([&](transfer::ServerOptions& options) {
+        options.ended = [&](const transfer::ServedTransfer& ended) { received.set_value(ended.outcome()); };
+    });
+    const TemporaryDirectory home;
+    write_file(home / "file", "stays");
+    // Its size says 0, and there is more to read.
+    const Outcome sent =
+        transfer::send(served.push({.what = {.sources = {(home / "file").string(), "/proc/version"}}}));
+    auto told = received.get_future();
+    REQUIRE(told.wait_for(60s) == std::future_status::ready);
+    for (const Outcome& outcome : {sent, told.get()}) {
+        CHECK(outcome.files == 1);
+        REQUIRE(outcome.failed.size() == 1);
+        CHECK(outcome.failed.front().path == "version");
+        CHECK(outcome.failed.front().code == ErrorCode::partial);
+    }
 }
 
 TEST_CASE("a filter leaves out what it names") {

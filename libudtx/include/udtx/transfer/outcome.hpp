@@ -13,9 +13,11 @@ namespace udtx::transfer {
 
 /// An entry that was not delivered.
 struct FailedFile {
-    std::string path;                     ///< unescaped, see escape_name()
-    ErrorCode code = ErrorCode::file_io;  ///< what is wrong
-    std::string reason;                   ///< for people; may come from the peer, see escape_line()
+    std::string path;  ///< unescaped, see escape_name()
+    /// What is wrong. partial: the source changed while it was read or, at a receiver, the sender did not send it and
+    /// knows why.
+    ErrorCode code = ErrorCode::file_io;
+    std::string reason;  ///< for people; may come from the peer, see escape_line()
 };
 
 /// What belongs to an entry beside its data. The values are those on the wire.
