@@ -64,8 +64,8 @@ Result<Source> source_of(const std::string& text, const std::vector<Interface>& 
 
 std::string hint(const std::string& remote, AddressChoice choice) {
     if (std::count(remote.begin(), remote.end(), ':') == 1) return "; the port is the URL's, none is given here";
-    if (choice == AddressChoice::v4_only) return "; -4 takes IPv4 addresses only";
-    if (choice == AddressChoice::v6_only) return "; -6 takes IPv6 addresses only";
+    if (choice == AddressChoice::v4_only) return "; only IPv4 addresses are taken";
+    if (choice == AddressChoice::v6_only) return "; only IPv6 addresses are taken";
     return {};
 }
 

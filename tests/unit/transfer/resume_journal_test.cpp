@@ -83,7 +83,7 @@ TEST_CASE("F65 a journal that is not of this transfer, or of another hash, is no
         write_one_piece(temp);
         const auto opened = open_in(
             temp, [] {}, kTransfer, HashAlgorithm::sha256);
-        CHECK(opened.note.find("--checksum") != std::string::npos);
+        CHECK(opened.note.find("another checksum") != std::string::npos);
         CHECK(opened.journal->earlier().empty());
         test::fault_case(65, "a journal of another hash: not believed, and why", opened.note);
     }

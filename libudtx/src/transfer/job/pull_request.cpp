@@ -20,16 +20,16 @@ Result<void> check_amount(const PullWish& wish) {
     if (wish.what.sources.size() > kMaxPullSources || bytes > kMaxPullSourceBytes) {
         return Error{ErrorCode::invalid_argument, "more sources than one request takes, " +
                                                       std::to_string(kMaxPullSources) +
-                                                      " of 32 KiB together: list them with --files-from"};
+                                                      " of 32 KiB together: give them as names of one source"};
     }
     if (!wish.what.names) return {};
     bytes = 0;
     for (const std::string& name : *wish.what.names) {
-        if (name.size() > kMaxPathBytes) return Error{ErrorCode::invalid_argument, "--files-from: a name is too long"};
+        if (name.size() > kMaxPathBytes) return Error{ErrorCode::invalid_argument, "a name of a source is too long"};
         bytes += name.size() + kNameCost;
     }
     if (bytes <= kMaxPullNameBytes) return {};
-    return Error{ErrorCode::invalid_argument, "--files-from: more names than one request takes (32 MiB)"};
+    return Error{ErrorCode::invalid_argument, "more names than one request takes (32 MiB)"};
 }
 
 /// One of its components is "..". There may be a million names: nothing is allocated.

@@ -130,7 +130,7 @@ void Replies::warn_of(const message::Totals& totals) {
     // It says how much it deleted, and why not otherwise goes without saying.
     const bool errors = totals.failures != 0 || sent_->unsent != 0;
     if (options_.erase && errors && totals.erased == 0) {
-        report_.warn("--delete: the receiver deleted nothing, since there were errors");
+        report_.warn("the receiver deleted nothing, since there were errors");
     }
 }
 

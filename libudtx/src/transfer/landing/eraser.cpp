@@ -36,7 +36,7 @@ std::vector<ListedEntry> entries_of(int directory, const std::vector<std::string
 }
 
 Error in_doubt(const std::string& path, const std::string& other) {
-    return {ErrorCode::refused, "--delete: '" + escape_name(path) + "' is left: it may be what '" + escape_name(other) +
+    return {ErrorCode::refused, "'" + escape_name(path) + "' is not deleted: it may be what '" + escape_name(other) +
                                     "' came as, since names read otherwise on this file system"};
 }
 
@@ -75,10 +75,10 @@ Result<void> Eraser::add(const message::Rules& rules) {
 
 Result<void> Eraser::begin() {
     if (nothing_sent_ && (!contents_ || tops_.empty())) {
-        return Error{ErrorCode::refused, "--delete: nothing is deleted, since the sources are empty"};
+        return Error{ErrorCode::refused, "nothing is deleted, since the sources are empty"};
     }
     if (names_.full() || directories_.full() || folded_.full() || tops_.size() == kMaxTops) {
-        return Error{ErrorCode::refused, "--delete: nothing is deleted, since there are too many names to compare"};
+        return Error{ErrorCode::refused, "nothing is deleted, since there are too many names to compare"};
     }
     if (contents_ || claims_.may_fold("")) {
         waiting_.push_back({""});

@@ -189,7 +189,7 @@ class TreeLanding final : public Landing {
         const bool well = finish.unsent == 0 && outcome.failed_count == 0 && !links_.queue.closed();
         // Directories that files came in place of were emptied before.
         const std::string what = outcome.erased == 0 ? "nothing" : "nothing else";
-        if (!well) links_.report.warn("--delete: " + what + " was deleted, since not everything arrived");
+        if (!well) links_.report.warn(what + " was deleted, since not everything arrived");
         return well;
     }
 

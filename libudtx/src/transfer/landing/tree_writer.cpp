@@ -156,7 +156,7 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) 
             // Otherwise what is there has come in this run.
             if (tree_.eraser && all_well() && tree_.options.occupied) {
                 ending_ = Ending::erasing;
-                if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, "--delete", begun.error());
+                if (auto begun = tree_.eraser->begin(); !begun) tree_.fail(kNoEntry, ".", begun.error());
             }
             break;
         case Ending::erasing:

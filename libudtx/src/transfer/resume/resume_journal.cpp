@@ -139,7 +139,7 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
         } else if (!usable) {
             note = "the journal of the earlier run is damaged; everything is sent";
         } else if (earlier_.header.hash != hash) {
-            note = "the earlier run used another --checksum; everything is sent";
+            note = "the earlier run used another checksum; everything is sent";
         } else if (earlier_.valid_bytes != size) {
             note = "the journal of the earlier run is damaged at byte " + std::to_string(earlier_.valid_bytes) +
                    " of " + std::to_string(size) + "; what stands before that is used";

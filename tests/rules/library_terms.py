@@ -1,0 +1,44 @@
+"""library_terms.py SOURCE_ROOT: the texts of the library name no flags of the tools.
+
+A program with the library has none. It is told of options by the names of the public headers. Exit 1 names the places.
+"""
+import pathlib
+import re
+import sys
+
+QUOTED = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])'|"(?:\\.|[^"\\])*\"""", re.S)
+FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
+# What people at the other end read, where the tools that both ends are know the flags of each other.
+SAID_TO_THE_PEER = {
+    "job/announcements.cpp": {"--delete", "--allow-delete"},
+    "landing/clear_way.cpp": {"--delete"},
+    "landing/stream_landing.cpp": {"--overwrite"},
+    "landing/temp_file.cpp": {"--min-free"},
+    "landing/tree_landing.cpp": {"--no-resume", "--allow-set-id", "--overwrite"},
+    "source/entry_announcer.cpp": {"--set-id"},
+}
+OF_OTHER_PROGRAMS = {"-u", "-w"}  # ulimit, sysctl
+
+
+def flags(text):
+    """Line and flag of each one in a text."""
+    for match in QUOTED.finditer(text):
+        if match[0].startswith('"'):
+            for flag in FLAG.findall(match[0][1:-1]):
+                yield text.count("\n", 0, match.start()) + 1, flag
+
+
+def selftest():
+    text = """// "--none"\nf('"', "use --delete, or -4");\nf("a-b", "udtx-send - x", "-", -1);\n"""
+    assert list(flags(text)) == [(2, "--delete"), (2, "-4")], list(flags(text))
+
+
+selftest()
+root = pathlib.Path(sys.argv[1])
+breaches = []
+for path in sorted(root.joinpath("libudtx").rglob("*.[ch]pp")):
+    known = next((known for end, known in SAID_TO_THE_PEER.items() if str(path).endswith(end)), set())
+    breaches += [f"{path.relative_to(root)}:{line}: {flag}" for line, flag in flags(path.read_text())
+                 if flag not in known | OF_OTHER_PROGRAMS]
+print("\n".join(breaches))
+sys.exit(1 if breaches else 0)
