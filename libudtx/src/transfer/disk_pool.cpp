@@ -201,8 +201,13 @@ Result<void> start_disk_pools() {
 }
 
 void relieve_disk_pools() {
-    disk_pools().work.relieve(kMostThreads);
-    disk_pools().sync.relieve(kMostThreads);
+    try {
+        DiskPools& pools = disk_pools();
+        pools.work.relieve(kMostThreads);
+        pools.sync.relieve(kMostThreads);
+    } catch (const std::system_error&) {
+        // There are none, nor a thread to make them with.
+    }
 }
 
 }  // namespace udtx::transfer

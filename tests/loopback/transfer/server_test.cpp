@@ -285,6 +285,30 @@ TEST_CASE("a directory for a client that nobody has made is named, with what is 
     CHECK(pull().status);
 }
 
+TEST_CASE("a server is started once, and one that was not started has nothing to wait for") {
+    Served served;
+    const auto again = served.server->start();
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == ErrorCode::invalid_argument);
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    CHECK(transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}})).status);
+    served.server->cancel();
+    CHECK(served.server->wait(60s));
+    served.server->stop();
+    CHECK(served.server->start().error().code == ErrorCode::invalid_argument);
+
+    const bool cancelled = GENERATE(false, true);
+    auto idle = transfer::Server::open({.listen = "127.0.0.1:0", .credentials = key()});
+    REQUIRE(idle);
+    if (cancelled) idle->cancel();
+    idle->wait();
+    CHECK(idle->wait(60s));
+    idle->stop();
+    REQUIRE(idle->start());
+    CHECK(idle->wait(1s) == cancelled);
+}
+
 TEST_CASE("what is served has to be there") {
     const TemporaryDirectory home;
     fs::create_directory(home / "in");

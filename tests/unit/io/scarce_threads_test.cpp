@@ -1,14 +1,21 @@
-// Where there are fewer threads than lanes, those that there are do all the work.
+// Where there are fewer threads than lanes, those that there are do all the work; a server that finds none can be
+// started later.
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <system_error>
 #include <thread>
 
 #include "io/crew.hpp"
 #include "test/catch.hpp"
+#include "udtx/listener.hpp"
+#include "udtx/session.hpp"
+#include "udtx/transfer/server.hpp"
 
 using namespace udtx;
 
@@ -51,3 +58,42 @@ TEST_CASE("A crew works with the threads that are to be had") {
 }
 
 TEST_CASE("A crew without one thread says so") { CHECK_THROWS_AS(work_with(0), std::system_error); }
+
+TEST_CASE("A server that does not get its threads is not started, and can be started again") {
+    const std::array<std::byte, Credentials::kPskBytes> key{};
+    auto server = transfer::Server::open({.listen = "127.0.0.1:0", .credentials = Credentials::from_psk(key)});
+    REQUIRE(server);
+    for (const int threads : {0, 1, 2, 3, 1}) {
+        granted = threads;
+        const auto started = server->start();
+        granted = -1;
+        REQUIRE_FALSE(started);
+        CHECK(started.error().code == ErrorCode::network);
+        server->wait();
+    }
+    REQUIRE(server->start());
+    CHECK_FALSE(server->wait(std::chrono::milliseconds(1)));
+    server->cancel();
+    CHECK(server->wait(std::chrono::seconds(60)));
+}
+
+TEST_CASE("Who cannot have a thread is told so, and nothing is left running") {
+    const std::array<std::byte, Credentials::kPskBytes> key{};
+    const auto credentials = Credentials::from_psk(key);
+    granted = 0;
+    const auto listener = Listener::bind("127.0.0.1:0", credentials);
+    const auto session = Session::connect("127.0.0.1", 9, credentials);
+    granted = -1;
+    REQUIRE_FALSE(listener);
+    CHECK(listener.error().code == ErrorCode::network);
+    REQUIRE_FALSE(session);
+    CHECK(session.error().code == ErrorCode::network);
+    for (const int threads : {0, 1}) {
+        granted = threads;
+        const auto waiting = transfer::await_sender({.listen = "127.0.0.1:0", .credentials = credentials},
+                                                    {.directory = ".", .dry_run = true});
+        granted = -1;
+        REQUIRE_FALSE(waiting);
+        CHECK(waiting.error().code == ErrorCode::network);
+    }
+}

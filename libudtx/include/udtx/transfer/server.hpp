@@ -154,7 +154,8 @@ class UDTX_EXPORT Server {
     [[nodiscard]] Address local_address() const;
     /// As Transfer::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
-    /// Starts the threads, and serves. network, internal: there are not enough threads or descriptors.
+    /// Starts the threads, and serves. network, internal: there are not enough threads or descriptors; it may be called
+    /// again. invalid_argument: it has succeeded before.
     Result<void> start();
     /// Those under way, and those of which `ended` has not been told yet.
     [[nodiscard]] std::vector<ServedTransfer> transfers() const;
@@ -163,11 +164,13 @@ class UDTX_EXPORT Server {
     /// drain(), and ends all transfers in good order. Returns at once.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "the server is being stopped");
     /// Waits until a server that was drained or cancelled has no transfer left, but no longer than `at_most`. True: it
-    /// has none.
+    /// has none. Returns at once, true, when it was not started.
     bool wait(std::chrono::milliseconds at_most) const;
-    /// Waits until the server was drained or cancelled and has no transfer left.
+    /// Waits until the server was drained or cancelled and has no transfer left. Returns at once when it was not
+    /// started.
     void wait() const;
     /// Ends the protocol thread, after at most `at_most` in which closes may still reach the clients. May be repeated.
+    /// Transfers that have not ended by then never do: call wait() before. No effect when it was not started.
     void stop(Duration at_most = std::chrono::milliseconds(300));
     /// Processor time of the protocol thread.
     [[nodiscard]] Duration protocol_time() const;

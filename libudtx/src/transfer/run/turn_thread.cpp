@@ -12,6 +12,10 @@ constexpr std::chrono::milliseconds kTurn{100};
 }  // namespace
 
 void TurnThread::start(std::function<bool()> turn) {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = false;
+    }
     try {
         thread_ = std::thread([this, turn = std::move(turn)] { run(turn); });
     } catch (const std::system_error& failed) {

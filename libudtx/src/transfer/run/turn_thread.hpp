@@ -16,7 +16,7 @@ class TurnThread {
     TurnThread& operator=(const TurnThread&) = delete;
 
     /// Calls `turn` every 100 ms and after a wake(), until it gives false. Throws std::system_error where the process
-    /// has no thread left.
+    /// has no thread left. After stop() it may be called again.
     void start(std::function<bool()> turn);
     /// Any thread.
     void wake() noexcept;

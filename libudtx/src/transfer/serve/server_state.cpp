@@ -1,16 +1,14 @@
 #include "transfer/serve/server_state.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <new>
-#include <system_error>
 #include <utility>
 
-#include "os/system_failure.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
+#include "transfer/run/or_error.hpp"
 #include "transfer/serve/turned_away.hpp"
 #include "udtx/monotonic_clock.hpp"
 
@@ -43,23 +41,37 @@ Result<void> ServerState::open() {
 }
 
 Result<void> ServerState::start() {
+    const std::lock_guard starting(starting_);
+    if (started_) return Error{ErrorCode::invalid_argument, "the server was started before"};
     io::Driver& driver = protocol_->driver();
     driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
                   [this](proto::Connection& connection) { return accept(connection); });
     driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
         if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
     });
-    try {
-        protocol_->start();
-        turns_->start([this] {
-            turn();
-            return true;
-        });
-    } catch (const std::system_error& lack) {
-        return Error{ErrorCode::network, lack.what(), error_number_of(lack)};
-    }
+    note_started(true);
+    auto started = or_error([this] { return start_threads(); });
+    if (started) return started;
+    turns_->stop();
+    protocol_->stop(Duration::zero());
+    note_started(false);
+    return started;
+}
+
+Result<void> ServerState::start_threads() {
+    protocol_->start();
+    turns_->start([this] {
+        turn();
+        return true;
+    });
     // Last, since they take what is left of a limit. Who comes before finds them at work, or finds none.
     return start_disk_pools();
+}
+
+void ServerState::note_started(bool started) {
+    const std::lock_guard lock(mutex_);
+    started_ = started;
+    changed_.notify_all();
 }
 
 ClientBudget::Connections ServerState::connections() const {
@@ -152,12 +164,17 @@ void ServerState::cancel(ErrorCode code, const std::string& reason) {
 
 bool ServerState::wait(std::chrono::milliseconds at_most) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, at_most, [this] { return over_; });
+    return changed_.wait_for(lock, at_most, [this] { return over_ || !started_; });
 }
 
 void ServerState::wait() const {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return over_; });
+    changed_.wait(lock, [this] { return over_ || !started_; });
+}
+
+void ServerState::stop(Duration at_most) {
+    const std::lock_guard starting(starting_);
+    protocol_->stop(at_most);
 }
 
 void ServerState::turn() {

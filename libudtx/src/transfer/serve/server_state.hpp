@@ -32,10 +32,12 @@ class ServerState {
     void cancel(ErrorCode code, const std::string& reason);
     bool wait(std::chrono::milliseconds at_most) const;
     void wait() const;
-    void stop(Duration at_most) { protocol_->stop(at_most); }
+    void stop(Duration at_most);
     [[nodiscard]] Duration protocol_time() const { return protocol_->thread_time(); }
 
   private:
+    Result<void> start_threads();
+    void note_started(bool started);
     std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection);
     /// Whether it comes in, and what it is given.
     [[nodiscard]] Result<Admission> admit(const Client& client, std::uint64_t owner);
@@ -55,9 +57,11 @@ class ServerState {
     std::shared_ptr<io::ProtocolThread> protocol_;
     Address local_;
     std::uint64_t next_number_ = 1;  // protocol thread
+    std::mutex starting_;            // held by whoever starts or stops it; guards writes of started_
 
     mutable std::mutex mutex_;  // guards what follows
     mutable std::condition_variable changed_;
+    bool started_ = false;
     bool closing_ = false;
     bool over_ = false;
     ClientBudget::Connections connections_;
