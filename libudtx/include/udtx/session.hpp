@@ -132,10 +132,10 @@ class UDTX_EXPORT Session {
     [[nodiscard]] Address remote() const;
     /// Figures of the session and of each path. Removed paths come last, as `closed`.
     [[nodiscard]] Result<ConnectionStats> stats() const;
-    /// Changes the cap of what is sent (TransportConfig::max_rate).
+    /// Changes the cap of what is sent (TransportConfig::max_rate). invalid_argument: it is not above zero.
     Result<void> set_max_rate(Rate rate);
     /// Changes what the peer wants to receive at most. It said so in the handshake (TransportConfig::max_receive_rate);
-    /// by means of the programs it may say so again.
+    /// by means of the programs it may say so again. invalid_argument: it is not above zero.
     Result<void> set_peer_rate(Rate rate);
 
     // --- paths

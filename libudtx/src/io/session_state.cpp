@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/scarcity.hpp"
+#include "udtx/core/config_check.hpp"
 #include "wire/cursor.hpp"
 
 namespace udtx::io {
@@ -218,10 +219,12 @@ CallId SessionState::start_wait_path_event(Callback<PathEvent> done) {
 }
 
 Result<void> SessionState::set_max_rate(Rate rate) {
+    if (auto good = proto::check_cap(rate, "set_max_rate: the rate"); !good) return good;
     return ask_for([rate](Instant, proto::Connection& connection) { connection.set_max_rate(rate); });
 }
 
 Result<void> SessionState::set_peer_rate(Rate rate) {
+    if (auto good = proto::check_cap(rate, "set_peer_rate: the rate"); !good) return good;
     return ask_for([rate](Instant, proto::Connection& connection) { connection.set_peer_rate(rate); });
 }
 

@@ -15,6 +15,11 @@ constexpr std::uint32_t kLargestDatagram = 65000;  // what the search goes up to
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, "TransportConfig: " + std::move(message)}; }
 }  // namespace
 
+Result<void> check_cap(Rate rate, const std::string& name) {
+    if (may_cap(rate)) return {};
+    return Error{ErrorCode::invalid_argument, name + " must be above zero, or nothing could move"};
+}
+
 Result<void> check(const TransportConfig& config) {
     const auto controller = congestion::make_controller(config.congestion, config.congestion_factory, {}, {});
     if (!controller) return controller.error();
@@ -23,8 +28,8 @@ Result<void> check(const TransportConfig& config) {
     if (config.max_paths == 0 || config.max_paths > kMaxPaths) {
         return invalid("max_paths must be from 1 to " + std::to_string(kMaxPaths));
     }
-    if (config.max_rate.is_zero()) return invalid("max_rate is zero, nothing could leave");
-    if (config.max_receive_rate.is_zero()) return invalid("max_receive_rate is zero, nothing could come");
+    if (auto good = check_cap(config.max_rate, "TransportConfig: max_rate"); !good) return good;
+    if (auto good = check_cap(config.max_receive_rate, "TransportConfig: max_receive_rate"); !good) return good;
     if (config.min_rate.is_infinite()) return invalid("min_rate must be finite");
     if (config.min_rate > config.max_rate) return invalid("min_rate is above max_rate");
     if (config.policy == Policy::fixed && config.max_rate.is_infinite()) {

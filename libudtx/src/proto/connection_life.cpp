@@ -10,6 +10,7 @@
 #include "crypto/hello_proof.hpp"
 #include "multipath/factory.hpp"
 #include "proto/close_reason.hpp"
+#include "udtx/core/config_check.hpp"
 
 namespace udtx::proto {
 
@@ -199,11 +200,13 @@ void Connection::Impl::stop_receiving(StreamId id, std::uint64_t code) {
 }
 
 void Connection::Impl::set_max_rate(Rate rate) {
+    if (!may_cap(rate)) return;
     own_rate_ = rate;
     apply_rates();
 }
 
 void Connection::Impl::set_peer_rate(Rate rate) {
+    if (!may_cap(rate)) return;
     peer_rate_ = rate;
     apply_rates();
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -280,6 +281,20 @@ TEST_CASE("a cap set while it runs holds from then on") {
     REQUIRE(ours.finish());
     CHECK(std::chrono::steady_clock::now() - start >= 800ms);
     CHECK(reader.get() == 1'000'001);
+}
+
+TEST_CASE("a cap has to be above zero") {
+    auto pair = connected_pair();
+    for (const double bps : {0.0, -1.0, std::nan("")}) {
+        const Rate none = Rate::bits_per_second(bps);
+        for (const auto& set : {pair.client.set_max_rate(none), pair.client.set_peer_rate(none)}) {
+            REQUIRE_FALSE(set);
+            CHECK(set.error().code == ErrorCode::invalid_argument);
+            CHECK(set.error().message.find("above zero") != std::string::npos);
+        }
+    }
+    auto [ours, theirs] = stream_between(pair.client, pair.server);
+    REQUIRE(ours.finish());
 }
 
 TEST_CASE("a listener takes a socket that somebody has bound") {

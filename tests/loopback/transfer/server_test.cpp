@@ -72,6 +72,17 @@ TEST_CASE("a client that is not admitted is turned away with the reason") {
     CHECK(turned_away == std::vector<std::string>{"not today"});
 }
 
+TEST_CASE("a client whose rate is nothing is turned away") {
+    const Served served([](transfer::ServerOptions& options) {
+        options.admit = [](const transfer::Client&) { return transfer::Admission{.max_rate = Rate()}; };
+    });
+    const TemporaryDirectory home;
+    make_tree(home / "tree");
+    const Outcome outcome = transfer::send(served.push({.what = {.sources = {(home / "tree").string()}}}));
+    REQUIRE_FALSE(outcome.status);
+    CHECK(outcome.status.error().message.find("above zero") != std::string::npos);
+}
+
 TEST_CASE("a client is known by its key") {
     const TemporaryDirectory home;
     REQUIRE(Credentials::write_identity(home / "server"));
@@ -119,6 +130,13 @@ TEST_CASE("what is under way is listed, slowed down and ended one by one") {
     CHECK_FALSE(taken.done());
     CHECK_FALSE(taken.sends());
     CHECK(taken.client().address.port != 0);
+    const auto goes_on = [&] {
+        const std::uint64_t before = taken.progress().bytes_done;
+        return soon([&] { return taken.progress().bytes_done > before + 1'000'000; });
+    };
+    taken.set_max_rate(Rate());
+    sending->set_max_rate(Rate::bits_per_second(-1));
+    CHECK(goes_on());
     taken.set_max_rate(Rate::bits_per_second(1e6));
     taken.cancel(ErrorCode::interrupted, "this one ends");
     const Outcome outcome = sending->wait();

@@ -1,5 +1,6 @@
 #include "udtx/core/config_check.hpp"
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -43,7 +44,9 @@ TEST_CASE("each field out of range is named") {
     using Edit = std::function<void(TransportConfig&)>;
     const std::vector<std::pair<std::string, Edit>> cases{
         {"max_rate", [](TransportConfig& c) { c.max_rate = Rate(); }},
+        {"max_rate", [](TransportConfig& c) { c.max_rate = Rate::bits_per_second(std::nan("")); }},
         {"max_receive_rate", [](TransportConfig& c) { c.max_receive_rate = Rate(); }},
+        {"max_receive_rate", [](TransportConfig& c) { c.max_receive_rate = Rate::bits_per_second(-1); }},
         {"min_rate",
          [](TransportConfig& c) {
              c.min_rate = Rate::bits_per_second(2e6);

@@ -79,9 +79,10 @@ class UDTX_EXPORT Connection {
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
     /// Removes a path. refused: no other path works.
     Result<void> remove_path(Instant now, PathId id);
-    /// Changes the cap of what is sent (TransportConfig::max_rate).
+    /// Changes the cap of what is sent (TransportConfig::max_rate). No effect if it is not above zero (may_cap()).
     void set_max_rate(Rate rate);
-    /// Changes what the peer wants to receive at most. At first it is what it said in the handshake.
+    /// Changes what the peer wants to receive at most. At first it is what it said in the handshake. No effect
+    /// if it is not above zero.
     void set_peer_rate(Rate rate);
 
     // --- the end

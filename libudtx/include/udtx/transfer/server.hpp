@@ -42,7 +42,7 @@ struct Client {
 
 /// What a client that is let in gets.
 struct Admission {
-    Rate max_rate = Rate::infinite();  ///< cap of this connection, in either direction
+    Rate max_rate = Rate::infinite();  ///< cap of this connection, in either direction; not above zero: turned away
 };
 
 class ServedState;
@@ -78,7 +78,7 @@ class UDTX_EXPORT ServedTransfer {
     [[nodiscard]] Duration idle() const;          ///< for how long nothing has moved
     [[nodiscard]] std::uint64_t held() const;     ///< bytes of memory that the client makes this end hold
     [[nodiscard]] Duration writing_time() const;  ///< push: for how long the writer was at work
-    /// Changes the cap. That of its admission holds as well.
+    /// Changes the cap. That of its admission holds as well. No effect if the rate is not above zero.
     void set_max_rate(Rate rate) const;
     /// Ends it in good order, as Transfer::cancel() does; after two seconds at once. Returns at once.
     void cancel(ErrorCode code, const std::string& reason) const;

@@ -140,7 +140,7 @@ class UDTX_EXPORT Transfer {
     [[nodiscard]] bool stuck() const noexcept;
 
     /// Changes the cap on what is sent, IP and UDP headers included. A receiver asks the sender to keep to it. May be
-    /// called before there is a connection.
+    /// called before there is a connection. No effect if the rate is not above zero.
     void set_max_rate(Rate rate);
     /// Sender: says that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
     /// Where the receiver has something, it is replaced as usual; only the bytes were sent in vain.

@@ -7,6 +7,7 @@
 #include "io/dial.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/link_plan.hpp"
+#include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/text.hpp"
 
@@ -179,6 +180,7 @@ std::optional<Error> TransferState::cancelled() const {
 }
 
 void TransferState::set_max_rate(Rate rate) {
+    if (!proto::may_cap(rate)) return;
     if (receiver_ == nullptr) return link_->set_max_rate(rate);
     {
         const std::lock_guard lock(mutex_);

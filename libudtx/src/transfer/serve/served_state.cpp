@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
 #include "udtx/text.hpp"
 
@@ -79,6 +80,7 @@ void ServedState::give_way(ErrorCode code, std::string why) {
 }
 
 void ServedState::set_max_rate(Rate rate) {
+    if (!proto::may_cap(rate)) return;
     rate = std::min(rate, most_);
     {
         const std::lock_guard lock(mutex_);

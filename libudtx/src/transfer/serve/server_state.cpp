@@ -10,6 +10,7 @@
 #include "transfer/run/link_plan.hpp"
 #include "transfer/run/or_error.hpp"
 #include "transfer/serve/turned_away.hpp"
+#include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::transfer {
@@ -106,6 +107,7 @@ std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection&
 Result<Admission> ServerState::admit(const Client& client, std::uint64_t owner) {
     auto admission = options_.admit ? options_.admit(client) : Result<Admission>(Admission{});
     if (!admission) return admission;
+    if (const auto good = proto::check_cap(admission->max_rate, "the rate of this client"); !good) return good.error();
     ClientBudget::Connections here;
     {
         const std::lock_guard lock(mutex_);
