@@ -41,7 +41,8 @@ class UDTX_EXPORT Listener {
     /// The same with all settings.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const ListenOptions& options);
-    /// Listens on a bound UDP socket, such as one of a service manager or of bind_udp(). network: it is no UDP socket.
+    /// Listens on a bound UDP socket, such as one of a service manager or of bind_udp(). network: it is no UDP socket;
+    /// invalid_argument: it is not bound.
     static Result<Listener> adopt(UniqueFd socket, const Credentials& credentials, const ListenOptions& options = {});
     Listener() noexcept;                       ///< No listener, as after a move: calls fail with invalid_argument.
     Listener(Listener&&) noexcept;             ///< Leaves no listener behind.

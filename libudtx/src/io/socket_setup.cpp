@@ -178,6 +178,10 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
     local.length = sizeof local.storage;
     if (::getsockname(fd, local.get(), &local.length) != 0) return socket_error("getsockname", errno);
     result.local = from_socket_address(local.get(), local.length);
+    if (inherited && result.local.port == 0) {
+        return Error{ErrorCode::invalid_argument,
+                     "descriptor " + std::to_string(fd) + " is not bound: bind it before, as bind_udp() does"};
+    }
     return result;
 }
 

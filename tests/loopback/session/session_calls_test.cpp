@@ -317,6 +317,18 @@ TEST_CASE("a listener takes a socket that somebody has bound") {
     CHECK(Listener::adopt(UniqueFd(), psk(1)).error().code == ErrorCode::invalid_argument);
 }
 
+TEST_CASE("a listener does not take a socket that nobody has bound, and says what to do") {
+    for (const int family : {AF_INET, AF_INET6}) {
+        UniqueFd socket(::socket(family, SOCK_DGRAM, 0));
+        if (!socket && family == AF_INET6) continue;
+        REQUIRE(socket);
+        const auto listener = Listener::adopt(std::move(socket), psk(1));
+        REQUIRE_FALSE(listener);
+        CHECK(listener.error().code == ErrorCode::invalid_argument);
+        CHECK(listener.error().message.find("bind_udp()") != std::string::npos);
+    }
+}
+
 TEST_CASE("the log tells where a session was dialled, and whom a listener did not let in") {
     std::mutex mutex;
     std::vector<std::string> lines;

@@ -142,7 +142,7 @@ class ServerState;
 class UDTX_EXPORT Server {
   public:
     /// Binds the socket; starts no thread. network: there is no such address here, or no socket; invalid_argument: the
-    /// configuration.
+    /// configuration, or the socket is not bound.
     static Result<Server> open(ServerOptions options);
     Server(Server&&) noexcept;             ///< The source may then only be assigned to or destroyed.
     Server& operator=(Server&&) noexcept;  ///< The destructor's rules hold for what was here before.
