@@ -4,8 +4,8 @@
 
 #include "io/accept_queue.hpp"
 #include "io/guarded.hpp"
+#include "io/listen_plan.hpp"
 #include "io/start_thread.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/session.hpp"
 
 namespace udtx {
@@ -17,14 +17,14 @@ Error no_listener() { return {ErrorCode::invalid_argument, "the listener object 
 
 using Made = std::pair<std::shared_ptr<io::ProtocolThread>, std::shared_ptr<io::AcceptQueue>>;
 
-Result<Made> listen_on(const Address& address, UniqueFd socket, const Credentials& credentials,
+Result<Made> listen_on(const std::string& address, UniqueFd socket, const Credentials& credentials,
                        const ListenOptions& options) {
     const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections);
     auto thread = io::start_thread([&]() -> Result<std::unique_ptr<io::ProtocolThread>> {
         auto made = io::ProtocolThread::make(credentials, options.config, {});
         if (!made) return made;
         io::Driver& driver = (*made)->driver();
-        const auto opened = socket ? driver.open(std::move(socket)) : driver.open(address);
+        const auto opened = io::open_to_listen(driver, address, AddressChoice::any, std::move(socket));
         if (!opened) return opened.error();
         if (options.log) {
             driver.on_refused([log = options.log](const Address& remote, const CloseReason& why) {
@@ -66,17 +66,9 @@ Result<Listener> Listener::bind(const std::string& address, const Credentials& c
 Result<Listener> Listener::bind(const std::string& address, const Credentials& credentials,
                                 const ListenOptions& options) {
     return guarded([&]() -> Result<Listener> {
-        const auto place = parse_host_port(address);
-        if (!place) return place.error();
-        const auto addresses = resolve(place->host, place->port);
-        if (!addresses) return addresses.error();
-        Error first;
-        for (std::size_t i = 0; i < addresses->size(); ++i) {
-            auto made = listen_on((*addresses)[i], {}, credentials, options);
-            if (made) return Listener(std::move(made->first), std::move(made->second));
-            if (i == 0) first = made.error();
-        }
-        return first;
+        auto made = listen_on(address, {}, credentials, options);
+        if (!made) return made.error();
+        return Listener(std::move(made->first), std::move(made->second));
     });
 }
 

@@ -104,6 +104,45 @@ Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vecto
                  "the receiver has no address of its family (IPv4 or IPv6): name one as " + path.local + ",ADDRESS");
 }
 
+Result<std::vector<Address>> peer_addresses(const std::string& host, std::uint16_t port, AddressChoice choice,
+                                            std::vector<Address> given) {
+    if (given.empty()) {
+        auto found = resolve(host.empty() ? "localhost" : host, port, choice);
+        if (!found) return found;
+        given = std::move(*found);
+    }
+    for (const Address& address : given) {
+        if (const auto good = check_port(address.port); !good) return good.error();
+    }
+    return given;
+}
+
+Result<std::vector<proto::PathAddresses>> plan_ways(const std::vector<PathRequest>& paths,
+                                                    const std::vector<Address>& remotes, AddressChoice choice,
+                                                    bool skip_absent) {
+    std::vector<proto::PathAddresses> ways;
+    if (paths.empty()) {
+        for (const Address& remote : remotes) ways.push_back({.local = {}, .remote = remote, .options = {}});
+        return ways;
+    }
+    const auto interfaces = list_interfaces();
+    if (!interfaces) return interfaces.error();
+    std::string absent;
+    for (const PathRequest& path : paths) {
+        auto way = plan_path(path, *interfaces, remotes, choice);
+        if (way) {
+            ways.push_back(std::move(*way));
+            continue;
+        }
+        if (!skip_absent) return way.error();
+        absent = way.error().message;
+    }
+    if (ways.empty()) return Error{ErrorCode::network, std::move(absent)};
+    const auto is_standby = [](const proto::PathAddresses& way) { return way.options.standby; };
+    if (std::all_of(ways.begin(), ways.end(), is_standby)) ways.front().options.standby = false;
+    return ways;
+}
+
 Result<void> open_socket_for(Driver& driver, std::vector<proto::PathAddresses>& ways) {
     const Address last = ways.back().remote;
     const auto leads_nowhere = [](const proto::PathAddresses& way) {

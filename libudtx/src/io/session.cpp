@@ -24,14 +24,6 @@ using StreamPtr = std::shared_ptr<io::SessionStream>;
 
 Error not_there() { return {ErrorCode::invalid_argument, "the session object was moved from"}; }
 
-Result<proto::PathAddresses> plan(const PathRequest& path, const std::vector<Address>& dialled) {
-    const auto interfaces = list_interfaces();
-    if (!interfaces) return interfaces.error();
-    auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
-    if (!way) return Error{way.error().code, "path " + way.error().message};
-    return way;
-}
-
 struct Destination {
     std::string host;
     std::uint16_t port = 0;
@@ -39,24 +31,12 @@ struct Destination {
     LogSink log;
 };
 
-Result<std::vector<proto::PathAddresses>> ways_to(const Destination& to, const std::vector<Address>& addresses) {
-    std::vector<proto::PathAddresses> ways;
-    for (const PathRequest& path : to.paths) {
-        const auto way = plan(path, addresses);
-        if (!way) return way.error();
-        ways.push_back(*way);
-    }
-    if (!to.paths.empty()) return ways;
-    for (const Address& remote : addresses) ways.push_back({.local = {}, .remote = remote, .options = {}});
-    return ways;
-}
-
 /// On the protocol thread, which has nothing else to do yet: may block for the name.
 Result<void> dial(io::Driver& driver, const Destination& to, const StatePtr& state) {
-    const auto addresses = resolve(to.host.empty() ? "localhost" : to.host, to.port);
+    const auto addresses = io::peer_addresses(to.host, to.port, AddressChoice::any, {});
     if (!addresses) return addresses.error();
     if (!state->set_dialled(*addresses)) return {};
-    auto ways = ways_to(to, *addresses);
+    auto ways = io::plan_ways(to.paths, *addresses, AddressChoice::any, false);
     if (!ways) return ways.error();
     if (const auto opened = io::open_socket_for(driver, *ways); !opened) return opened.error();
     const auto dial = std::make_shared<io::Dial>(
@@ -304,7 +284,9 @@ Result<PathId> Session::add_path(const PathRequest& path) {
         if (!state_) return not_there();
         const auto dialled = state_->dialled();
         if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
-        const auto way = plan(path, dialled);
+        const auto interfaces = list_interfaces();
+        if (!interfaces) return interfaces.error();
+        const auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
         if (!way) return way.error();
         const auto local = thread_->driver().local_address();
         const bool v6 = way->remote.family == Address::Family::v6;

@@ -140,6 +140,12 @@ TEST_CASE("what cannot be done with paths is said") {
     CHECK(nowhere.error().message.find("192.0.2.77") != std::string::npos);
 }
 
+TEST_CASE("of paths that are all standby the first carries the stream") {
+    const PathPair pair =
+        connected_over({{.local = "127.0.0.1", .standby = true}, {.local = "127.0.0.2", .standby = true}});
+    CHECK_FALSE(path_of(pair.client, PathId{0}).standby);
+}
+
 TEST_CASE("nobody listening at any of several addresses is a network error, too") {
     const char* kind = std::getenv("UDTX_IO");
     if (kind != nullptr && std::string(kind) == "portable") return;  // is not told about ICMP

@@ -1,4 +1,4 @@
-// From what a program says of the other end to addresses and a socket.
+// From what a program says of the other end to addresses, and from its settings to those of a driver.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include "io/driver.hpp"
 #include "io/protocol_thread.hpp"
 #include "proto/path_context.hpp"
-#include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/transfer.hpp"
 
@@ -20,9 +19,5 @@ namespace udtx::transfer {
                                                                   const DialOptions& dial);
 
 [[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
-
-/// Opens `socket`, or where there is none the first address of the name on which one can be opened.
-[[nodiscard]] Result<void> open_to_listen(io::Driver& driver, const std::string& listen, AddressChoice choice,
-                                          UniqueFd socket);
 
 }  // namespace udtx::transfer

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "io/dial.hpp"
+#include "io/listen_plan.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "transfer/run/link_plan.hpp"
 #include "udtx/core/config_check.hpp"
@@ -47,7 +48,7 @@ Result<void> TransferState::open_to_wait(AwaitRequest& request) {
     protocol_ = std::move(*made);
     waits_ = true;
     const auto opened =
-        open_to_listen(protocol_->driver(), request.listen, AddressChoice::any, std::move(request.socket));
+        io::open_to_listen(protocol_->driver(), request.listen, AddressChoice::any, std::move(request.socket));
     if (!opened) return opened;
     if (const auto local = protocol_->driver().local_address()) local_ = *local;
     return {};

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "io/listen_plan.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
@@ -31,7 +32,7 @@ Result<void> ServerState::open() {
     if (!made) return made.error();
     protocol_ = io::ProtocolThread::share(std::move(*made));
     io::Driver& driver = protocol_->driver();
-    if (const auto opened = open_to_listen(driver, options_.listen, options_.choice, std::move(options_.socket));
+    if (const auto opened = io::open_to_listen(driver, options_.listen, options_.choice, std::move(options_.socket));
         !opened) {
         return opened;
     }
