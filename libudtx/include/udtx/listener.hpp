@@ -27,7 +27,7 @@ class ProtocolThread;
 struct ListenOptions {
     TransportConfig config{};          ///< of each session
     std::size_t max_connections = 64;  ///< at once; further clients are refused (`network`)
-    LogSink log{};                     ///< is told of handshakes that failed
+    LogSink log{};                     ///< is told of handshakes that failed, and which paths come and go
 };
 
 /// Waits for sessions on one UDP port. One thread inside serves the listener and all its sessions. Calls may come from

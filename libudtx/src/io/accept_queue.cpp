@@ -9,6 +9,7 @@ AcceptQueue::StatePtr AcceptQueue::add(Driver& driver, proto::Connection& connec
     std::unique_lock lock(mutex_);
     if (!open_ || waiting_.size() >= most_) return nullptr;
     auto state = std::make_shared<SessionState>();
+    if (log_) state->log_paths_to(log_, to_string(connection.remote()) + ": ");
     state->attach(driver.waker_for(connection), connection);
     waiting_.push_back(state);
     calls_.settle(lock);

@@ -7,11 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "io/driver.hpp"
 #include "io/fork_guard.hpp"
 #include "io/session_state.hpp"
 #include "io/waiting_calls.hpp"
+#include "udtx/log.hpp"
 #include "udtx/result.hpp"
 
 namespace udtx::io {
@@ -20,8 +22,8 @@ class AcceptQueue {
   public:
     using StatePtr = std::shared_ptr<SessionState>;
 
-    /// As many may wait as may be connected.
-    explicit AcceptQueue(std::size_t most) : most_(most) {}
+    /// As many may wait as may be connected. `log` is told of the paths of the sessions.
+    AcceptQueue(std::size_t most, LogSink log) : most_(most), log_(std::move(log)) {}
 
     /// For Driver::listen(), on the protocol thread: null once the queue was closed or is full.
     StatePtr add(Driver& driver, proto::Connection& connection);
@@ -41,7 +43,8 @@ class AcceptQueue {
     std::mutex mutex_;
     WaitingCalls calls_;
     std::deque<StatePtr> waiting_;
-    std::size_t most_;
+    const std::size_t most_;
+    const LogSink log_;
     bool open_ = true;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "io/path_log.hpp"
 #include "io/path_plan.hpp"
 
 namespace udtx::io {
@@ -41,16 +42,6 @@ void Dial::open_other_paths(Instant now, proto::Connection& connection) {
     }
 }
 
-void Dial::tell(const proto::event::PathChanged& path) const {
-    const std::string name =
-        "path " + std::to_string(path.id.value) + " from " + host_text(path.local) + " to " + to_string(path.remote);
-    if (path.unreachable) {
-        log(LogLevel::warning, name + ": nothing comes back; it is asked for from time to time");
-    } else {
-        log(LogLevel::detail, name + ": " + to_string(path.state));
-    }
-}
-
 void Dial::on_connected(Instant now, proto::Connection& connection) {
     note_connected(now, connection);
     log(LogLevel::detail, "connected to " + to_string(connection.remote()));
@@ -77,12 +68,7 @@ bool Dial::tries_another(proto::CloseReason& reason) {
 
 void Dial::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
     if (std::holds_alternative<proto::event::Connected>(event)) on_connected(now, connection);
-    if (const auto* path = std::get_if<proto::event::PathChanged>(&event)) tell(*path);
-    if (const auto* moved = std::get_if<proto::event::PeerMoved>(&event)) {
-        log(LogLevel::detail, (several_ ? "path " + std::to_string(moved->path.value) + ": " : std::string()) +
-                                  "the peer's address changed from " + to_string(moved->from) + " to " +
-                                  to_string(moved->to));
-    }
+    log_paths(log_, {}, several_, event);
     if (const auto* closed = std::get_if<proto::event::Closed>(&event)) {
         note_closed(connection);
         proto::CloseReason reason = closed->reason;

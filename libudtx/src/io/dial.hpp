@@ -51,7 +51,6 @@ class Dial final : public Link {
     void on_connected(Instant now, proto::Connection& connection);
     /// False: the end is to be told, as `reason` says by then.
     [[nodiscard]] bool tries_another(proto::CloseReason& reason);
-    void tell(const proto::event::PathChanged& path) const;
 
     const std::vector<proto::PathAddresses> ways_;
     const bool several_;

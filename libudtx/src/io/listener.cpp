@@ -19,7 +19,7 @@ using Made = std::pair<std::shared_ptr<io::ProtocolThread>, std::shared_ptr<io::
 
 Result<Made> listen_on(const std::string& address, UniqueFd socket, const Credentials& credentials,
                        const ListenOptions& options) {
-    const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections);
+    const auto queue = std::make_shared<io::AcceptQueue>(options.max_connections, options.log);
     auto thread = io::start_thread([&]() -> Result<std::unique_ptr<io::ProtocolThread>> {
         auto made = io::ProtocolThread::make(credentials, options.config, {});
         if (!made) return made;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/scarcity.hpp"
+#include "io/path_log.hpp"
 #include "udtx/core/config_check.hpp"
 #include "wire/cursor.hpp"
 
@@ -476,7 +477,13 @@ void SessionState::attach_dialling(proto::Waker waker) {
     if (!waker_) waker_ = std::move(shared);
 }
 
+void SessionState::log_paths_to(LogSink log, std::string whose) {
+    log_ = std::move(log);
+    whose_ = std::move(whose);
+}
+
 void SessionState::on_event(Instant, proto::Connection& connection, const proto::Event& event) {
+    log_paths(log_, whose_, true, event);
     Lock lock(mutex_);
     const Settling settling(*this, lock);
     std::visit([&](const auto& what) { handle(connection, what); }, event);

@@ -21,6 +21,7 @@
 #include "udtx/close_reason.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/credentials.hpp"
+#include "udtx/log.hpp"
 #include "udtx/path.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/result.hpp"
@@ -36,6 +37,8 @@ class SessionState final : public proto::ConnectionHandler {
     void attach_dialling(proto::Waker waker);
     /// The addresses of the host, in order of preference. False: nobody wants a connection any more.
     [[nodiscard]] bool set_dialled(std::vector<Address> addresses);
+    /// Of an accepted one, before its first event: `log` is told of its paths, by lines that begin with `whose`.
+    void log_paths_to(LogSink log, std::string whose);
     /// There will be no connection.
     void fail(Error why);
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
@@ -126,6 +129,9 @@ class SessionState final : public proto::ConnectionHandler {
         streams_.handle(connection, event);
     }
     void note_peer(const proto::Connection& connection);
+
+    LogSink log_;        // protocol thread
+    std::string whose_;  // protocol thread
 
     ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;

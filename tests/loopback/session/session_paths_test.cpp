@@ -1,7 +1,10 @@
 // Several paths of one session, over the addresses that every host has for itself.
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "session_fixture.hpp"
 
@@ -143,7 +146,31 @@ TEST_CASE("what cannot be done with paths is said") {
 TEST_CASE("of paths that are all standby the first carries the stream") {
     const PathPair pair =
         connected_over({{.local = "127.0.0.1", .standby = true}, {.local = "127.0.0.2", .standby = true}});
-    CHECK_FALSE(path_of(pair.client, PathId{0}).standby);
+    const auto stats = pair.client.stats();
+    REQUIRE(stats);
+    CHECK(std::ranges::count_if(stats->paths, [](const PathStats& path) { return !path.standby; }) == 1);
+}
+
+TEST_CASE("the log of a listener tells which paths of its sessions come and go") {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    const LogSink log = [&](LogLevel, const std::string& text) {
+        const std::lock_guard lock(mutex);
+        lines.push_back(text);
+    };
+    auto listener = Listener::bind(":0", psk(1), ListenOptions{.log = log});
+    REQUIRE(listener);
+    auto client = Session::connect("127.0.0.1", listener->local_address().port, psk(1), {},
+                                   {{.local = "127.0.0.1"}, {.local = "127.0.0.2"}});
+    REQUIRE(client);
+    auto server = listener->accept(60s);
+    REQUIRE(server);
+    const std::string whose = to_string(server->remote()) + ": ";
+    REQUIRE(wait_for(*server, PathId{1}, PathState::active));
+    const std::lock_guard lock(mutex);
+    CHECK(std::ranges::any_of(lines, [&](const std::string& line) {
+        return line.starts_with(whose + "path 1 from ") && line.ends_with(": active");
+    }));
 }
 
 TEST_CASE("nobody listening at any of several addresses is a network error, too") {

@@ -171,6 +171,34 @@ TEST_CASE("what a server has served may be asked for when it is gone") {
     CHECK(kept->done());
 }
 
+TEST_CASE("the log of a server tells of handshakes that failed, and of the paths of its clients") {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    const Served served([&](transfer::ServerOptions& options) {
+        options.log = [&](LogLevel, const std::string& text) {
+            const std::lock_guard lock(mutex);
+            lines.push_back(text);
+        };
+    });
+    const auto has = [&](const std::string& part) {
+        const std::lock_guard lock(mutex);
+        return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != line.npos; });
+    };
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 20'000'000);
+    auto stranger = served.push({.what = {.sources = {(home / "tree").string()}}});
+    stranger.credentials = key(2);
+    CHECK_FALSE(transfer::send(std::move(stranger)).status);
+    CHECK(soon([&] { return has("127.0.0.1:"); }));
+    CHECK_FALSE(has("path 1"));
+    auto request = slow_push(served, home);
+    request.dial.paths = {{.local = "127.0.0.1"}, {.local = "127.0.0.2"}};
+    auto sending = transfer::start_send(std::move(request));
+    REQUIRE(sending);
+    CHECK(soon([&] { return has(": path 1 from "); }));
+    sending->cancel();
+}
+
 TEST_CASE("a server that is drained lets nobody in, and waits for who is in") {
     Served served;
     const TemporaryDirectory home;

@@ -20,6 +20,7 @@
 #include "udtx/credentials.hpp"
 #include "udtx/descriptor.hpp"
 #include "udtx/export.hpp"
+#include "udtx/log.hpp"
 #include "udtx/rate.hpp"
 #include "udtx/resolve.hpp"
 #include "udtx/result.hpp"
@@ -127,6 +128,8 @@ struct ServerOptions {
     std::function<void(const Address& from, const Error& why)> connection_failed{};
     /// A client was not let in: by `admit`, or since there is no room.
     std::function<void(const Client&, const Error& why)> turned_away{};
+    /// Is told of handshakes that failed, and which paths of the clients come and go. See log.hpp.
+    LogSink log{};
     ///@}
 
     /// Called on the server's own thread when the outcome of a transfer is final and its receipt has its name; one call

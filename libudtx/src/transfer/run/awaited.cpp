@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "io/path_log.hpp"
 #include "udtx/monotonic_clock.hpp"
 
 namespace udtx::transfer {
@@ -25,6 +26,7 @@ std::shared_ptr<proto::ConnectionHandler> Awaited::take(proto::Connection& conne
 }
 
 void Awaited::on_event(Instant now, proto::Connection& connection, const proto::Event& event) {
+    io::log_paths(log_, {}, true, event);
     if (std::holds_alternative<proto::event::Closed>(event)) note_closed(connection);
     handler().on_event(now, connection, event);
 }

@@ -8,6 +8,7 @@
 
 #include "io/link.hpp"
 #include "proto/application.hpp"
+#include "udtx/log.hpp"
 
 namespace udtx::transfer {
 
@@ -18,8 +19,10 @@ class Awaited final : public io::Link {
         io::Driver& driver;
         std::shared_ptr<proto::ConnectionHandler> handler;
         std::function<void(proto::Connection&, proto::Waker)> connected;
+        LogSink log;  ///< of its paths
     };
-    explicit Awaited(Setup setup) : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)) {}
+    explicit Awaited(Setup setup)
+        : Link(setup.driver, std::move(setup.handler), std::move(setup.connected)), log_(std::move(setup.log)) {}
 
     void begin() override;
     /// From now on nobody is taken. False: somebody has been. Any thread, as taken().
@@ -31,6 +34,7 @@ class Awaited final : public io::Link {
   private:
     std::shared_ptr<proto::ConnectionHandler> take(proto::Connection& connection);
 
+    const LogSink log_;
     std::atomic<bool> taken_{false};
 };
 

@@ -96,8 +96,10 @@ void TransferState::make_link() {
         if (wanted_cap_) receiver_->set_cap(now, connection, *wanted_cap_);
     };
     if (waits_) {
-        link_ = awaited_ = std::make_shared<Awaited>(
-            Awaited::Setup{.driver = protocol_->driver(), .handler = unowned(*job_), .connected = connected});
+        link_ = awaited_ = std::make_shared<Awaited>(Awaited::Setup{.driver = protocol_->driver(),
+                                                                    .handler = unowned(*job_),
+                                                                    .connected = connected,
+                                                                    .log = setup_.events.log});
         return;
     }
     link_ = std::make_shared<io::Dial>(io::Dial::Setup{.driver = protocol_->driver(),

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "io/path_log.hpp"
 #include "transfer/receipt/receipt_writer.hpp"
 #include "udtx/core/config_check.hpp"
 #include "udtx/monotonic_clock.hpp"
@@ -28,6 +29,7 @@ ServedState::ServedState(std::weak_ptr<io::ProtocolThread> protocol, proto::Conn
       client_(std::move(setup.client)),
       owner_(setup.owner),
       most_(setup.most),
+      log_(std::move(setup.log)),
       start_(monotonic_now()),
       heard_at_(start_),
       cap_(setup.serve.cap) {}
@@ -203,6 +205,7 @@ void ServedState::on_event(Instant now, proto::Connection& connection, const pro
             // No memory for the last figures: those before stay.
         }
     }
+    if (log_) io::log_paths(log_, to_string(client_.address) + ": ", true, event);
     job_->on_event(now, connection, event);
 }
 

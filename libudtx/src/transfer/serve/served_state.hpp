@@ -27,6 +27,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
         ServeOptions serve;
         Rate most;                      ///< of this client
         std::function<void()> on_done;  ///< any thread
+        LogSink log;                    ///< of its paths
     };
     /// Protocol thread.
     static std::shared_ptr<ServedState> make(std::weak_ptr<io::ProtocolThread> protocol, proto::Connection& connection,
@@ -86,6 +87,7 @@ class ServedState final : public proto::ConnectionHandler, public std::enable_sh
     const Client client_;
     const std::uint64_t owner_;
     const Rate most_;
+    const LogSink log_;
     const Instant start_;
     std::uint64_t heard_ = 0;  // when last looked at ...
     Instant heard_at_;         // ... and since when

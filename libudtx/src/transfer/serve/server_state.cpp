@@ -49,6 +49,7 @@ Result<void> ServerState::start() {
     driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
                   [this](proto::Connection& connection) { return accept(connection); });
     driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
+        if (options_.log) options_.log(LogLevel::detail, to_string(remote) + ": " + why.message);
         if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
     });
     note_started(true);
@@ -120,8 +121,12 @@ Result<Admission> ServerState::admit(const Client& client, std::uint64_t owner) 
 }
 
 ServedState::Setup ServerState::setup_for(const Client& client, std::uint64_t owner, Rate most) {
-    ServedState::Setup setup{
-        .client = client, .owner = owner, .serve = {}, .most = most, .on_done = [turns = turns_] { turns->wake(); }};
+    ServedState::Setup setup{.client = client,
+                             .owner = owner,
+                             .serve = {},
+                             .most = most,
+                             .on_done = [turns = turns_] { turns->wake(); },
+                             .log = options_.log};
     setup.serve.push = [this, client] { return take_push(client); };
     setup.serve.pull = [this, client](const PullWish& wish) { return find_sources(client, wish); };
     setup.serve.told = options_.link.transport.max_receive_rate;
