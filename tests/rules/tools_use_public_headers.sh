@@ -1,29 +1,30 @@
 #!/usr/bin/env bash
 # tools_use_public_headers.sh <source root>: of the library the tools and the examples include what is installed, as
-# every other program does; besides, the tools include their own rooms. Prints file:line of each breach; exit code 1 if
-# there is one.
+# every other program does; besides, the tools include their own rooms. It looks at every file, for what an included one
+# is called does not matter. Prints file:line of each breach; exit code 1 if there is one.
 set -uo pipefail
 cd "$1" || exit 2
 
 public() { [[ $1 == udtx/* && -f libudtx/include/$1 ]]; }
 own() { [[ $1 == apps/* && -f apps/$2 ]]; }  # own <file> <header>
 
-includes='^[[:space:]]*#[[:space:]]*include[[:space:]]*(["<])([^">]+)[">]'
+directive='^[[:space:]]*#[[:space:]]*(include|include_next|import)[[:space:]]*'
+includes=$directive'(["<])([^">]+)[">]'
 count=0
 breaches=0
 while IFS= read -r line; do
     file=${line%%:*}
-    [[ ${line#*:*:} =~ $includes ]] || continue
-    kind=${BASH_REMATCH[1]} header=${BASH_REMATCH[2]}
     count=$((count + 1))
-    if [[ $header != *..* ]]; then
+    kind='' header=''
+    if [[ ${line#*:*:} =~ $includes ]]; then kind=${BASH_REMATCH[2]} header=${BASH_REMATCH[3]}; fi
+    if [[ $kind && $header != *..* && $header != /* ]]; then
         public "$header" && continue
         [[ $kind == '"' ]] && own "$file" "$header" && continue
         [[ $kind == '<' && $header != udtx/* && ! -f libudtx/src/$header ]] && continue
     fi
     echo "$line    [neither a public header nor one of the tools']"
     breaches=$((breaches + 1))
-done < <(grep -rnE --include='*.?pp' "$includes" apps examples)
+done < <(grep -RnE --binary-files=text "$directive"'["<A-Z_]' apps examples)
 if [ "$count" -eq 0 ]; then
     echo "nothing below $1 includes anything" >&2
     exit 2

@@ -38,6 +38,13 @@ expect_breach apps/send/bad.cpp '#include "common/gone.hpp"'
 expect_breach apps/send/bad.cpp '#include "log.hpp"'
 expect_breach apps/send/bad.cpp '#include "../common/log.hpp"'
 expect_breach apps/send/bad.cpp '#include <common/../../libudtx/src/io/driver.hpp>'
+expect_breach apps/send/bad.h '#include "../../libudtx/src/io/driver.hpp"'
+expect_breach apps/send/bad.inc '#include "io/driver.hpp"'
+expect_breach apps/send/bad '#include "io/driver.hpp"'
+expect_breach apps/send/bad.cpp '#include "../../libudtx/src/io/driver.hpp"'
+expect_breach apps/send/bad.cpp "#include <$root/libudtx/src/io/driver.hpp>"
+expect_breach apps/send/bad.cpp '#include HEADER'
+expect_breach examples/bad.h '#include "io/driver.hpp"'
 expect_breach examples/bad.cpp '#include "io/driver.hpp"'
 expect_breach examples/bad.cpp '#include "common/log.hpp"'
 echo "every breach found"
