@@ -1,4 +1,5 @@
 // Congestion controllers and path schedulers of the application's own.
+#include <functional>
 #include <stdexcept>
 
 #include "multipath_rig.hpp"
@@ -29,19 +30,29 @@ class FixedWindow final : public CongestionController {
 /// Fails in the middle of a connection.
 class Broken final : public CongestionController {
   public:
+    explicit Broken(std::function<void()> fail) : fail_(std::move(fail)) {}
     void on_feedback(const CongestionFeedback& feedback) override {
-        if (feedback.largest_acked > 100) throw std::runtime_error("not thought of");
+        if (feedback.largest_acked > 100) fail_();
     }
     [[nodiscard]] std::uint64_t window() const override { return 50'000; }
     [[nodiscard]] Rate pacing_rate() const override { return Rate::infinite(); }
+
+  private:
+    std::function<void()> fail_;
 };
 
-class BrokenScheduler final : public PathScheduler {
+/// Answers as it is told, whatever the paths.
+class Fixed final : public PathScheduler {
   public:
-    std::optional<PathPick> pick(Instant /*now*/, const StreamDemand& /*demand*/,
+    using Answer = std::function<PathPick(const StreamDemand& demand)>;
+    explicit Fixed(Answer answer) : answer_(std::move(answer)) {}
+    std::optional<PathPick> pick(Instant /*now*/, const StreamDemand& demand,
                                  std::span<const PathView> /*paths*/) override {
-        throw std::runtime_error("no way in mind");
+        return answer_(demand);
     }
+
+  private:
+    Answer answer_;
 };
 
 /// One path for all.
@@ -65,6 +76,19 @@ TransportConfig with_window(std::uint64_t datagrams) {
         return std::make_unique<FixedWindow>(options, datagrams);
     };
     return config;
+}
+
+/// How a connection of two paths ends whose scheduler answers like this.
+proto::CloseReason end_by_pick(const Fixed::Answer& answer) {
+    TransportConfig config;
+    config.scheduler_factory = [&answer] { return std::make_unique<Fixed>(answer); };
+    MultipathRig rig({.name = "broken scheduler", .lines = {kLine, kLine}, .client = config});
+    Scenario& s = rig.scenario();
+    const Bulk bulk = rig.start({.bytes = 5'000'000});
+    SIM_REQUIRE(s, s.run_until([&] { return rig.client().closed.has_value(); }, 20s));
+    SIM_CHECK(s, rig.client().closed->code == ErrorCode::internal);
+    SIM_CHECK(s, !bulk.done());
+    return *rig.client().closed;
 }
 
 /// How a connection ends whose configuration is this; the other end's is the usual one.
@@ -123,14 +147,19 @@ TEST_CASE("a scheduler of the application's own decides which way") {
     }
 }
 
-TEST_CASE("a scheduler that names a path which is not there gets none") {
-    TransportConfig config;
-    config.scheduler_factory = [] { return std::make_unique<Only>(PathId{9}); };
-    MultipathRig rig({.name = "no such path", .lines = {kLine, kLine}, .client = config});
-    const Bulk bulk = rig.start({.bytes = 5'000'000});
-    rig.scenario().run_for(5s);
-    SIM_CHECK(rig.scenario(), !bulk.done());
-    SIM_CHECK(rig.scenario(), rig.client().connection != nullptr);
+TEST_CASE("a pick that leads nowhere ends the connection and says so") {
+    const std::string own = "the scheduler of TransportConfig::scheduler_factory picked ";
+    CHECK(end_by_pick([](const auto& demand) { return PathPick{.path = PathId{200}, .from = demand.next}; }).message ==
+          own + "path 200, which is not there");
+    CHECK(end_by_pick([](const auto&) {
+              return PathPick{.path = PathId{0}, .from = 1ULL << 40U};
+          }).message.starts_with(own + "offset 1099511627776, behind which nothing may be sent (the end is "));
+    // All there is from this offset on has been given to a path before.
+    const auto last_one = [](const StreamDemand& demand) {
+        const auto end = std::min(demand.limit, demand.written);
+        return PathPick{.path = PathId{0}, .from = end - std::min<std::uint64_t>(end, 1000)};
+    };
+    CHECK(end_by_pick(last_one).message.starts_with(own + "offset "));
 }
 
 TEST_CASE("no controller ends the connection, at either end") {
@@ -169,7 +198,7 @@ TEST_CASE("a controller that throws ends its own connection only") {
     int made = 0;
     setup.client.congestion_factory =
         [&made](const CongestionOptions& options) -> std::unique_ptr<CongestionController> {
-        if (++made == 1) return std::make_unique<Broken>();
+        if (++made == 1) return std::make_unique<Broken>([] { throw std::runtime_error("not thought of"); });
         return std::make_unique<FixedWindow>(options, 20);
     };
     Scenario s(std::move(setup));
@@ -181,18 +210,23 @@ TEST_CASE("a controller that throws ends its own connection only") {
     SIM_REQUIRE(s, s.run_until([&] { return s.client().session(1).closed.has_value(); }, 60s));
     SIM_REQUIRE(s, s.client().session(0).closed.has_value());
     SIM_CHECK(s, s.client().session(0).closed->code == ErrorCode::internal);
-    SIM_CHECK(s, s.client().session(0).closed->message == "not thought of");
+    SIM_CHECK(s, s.client().session(0).closed->message ==
+                     "the controller of TransportConfig::congestion_factory failed: not thought of");
     SIM_CHECK(s, s.client().session(1).closed->orderly());
     SIM_CHECK(s, std::ranges::any_of(receivers, [](const auto& r) { return r->complete(2'000'000); }));
 }
 
 TEST_CASE("a scheduler that throws ends its connection with what it says") {
+    const std::string failed = "the scheduler of TransportConfig::scheduler_factory failed";
+    CHECK(end_by_pick([](const auto&) -> PathPick { throw std::runtime_error("no way in mind"); }).message ==
+          failed + ": no way in mind");
+    CHECK(end_by_pick([](const auto&) -> PathPick { throw 7; }).message == failed);
+}
+
+TEST_CASE("a controller that throws what is no exception ends its connection") {
     TransportConfig config;
-    config.scheduler_factory = [] { return std::make_unique<BrokenScheduler>(); };
-    MultipathRig rig({.name = "broken scheduler", .lines = {kLine, kLine}, .client = config});
-    Scenario& s = rig.scenario();
-    const Bulk bulk = rig.start({.bytes = 5'000'000});
-    SIM_REQUIRE(s, s.run_until([&] { return rig.client().closed.has_value(); }, 20s));
-    SIM_CHECK(s, rig.client().closed->code == ErrorCode::internal);
-    SIM_CHECK(s, rig.client().closed->message == "no way in mind");
+    config.congestion_factory = [](const CongestionOptions&) { return std::make_unique<Broken>([] { throw 7; }); };
+    const proto::CloseReason end = end_of(config, false);
+    CHECK(end.code == ErrorCode::internal);
+    CHECK(end.message == "the controller of TransportConfig::congestion_factory failed");
 }

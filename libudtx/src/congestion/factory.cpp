@@ -4,9 +4,11 @@
 #include <array>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "congestion/bbr/bbr.hpp"
 #include "congestion/coupled_share.hpp"
+#include "congestion/own_controller.hpp"
 #include "congestion/policy.hpp"
 #include "congestion/scavenger/scavenger.hpp"
 #include "congestion/udt/congestion_degree.hpp"
@@ -48,7 +50,7 @@ constexpr std::array kControllers{
 
 Made make_own(const CongestionFactory& own, const CongestionOptions& options) {
     try {
-        if (auto made = own(options)) return made;
+        if (auto made = own(options)) return Made(std::make_unique<OwnController>(std::move(made)));
         return Error{ErrorCode::invalid_argument, "TransportConfig: congestion_factory gave no controller"};
     } catch (const std::exception& failed) {
         return Error{ErrorCode::invalid_argument,

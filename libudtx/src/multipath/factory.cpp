@@ -9,6 +9,7 @@
 #include "multipath/dapb.hpp"
 #include "multipath/eds.hpp"
 #include "multipath/min_rtt.hpp"
+#include "multipath/own_scheduler.hpp"
 #include "multipath/round_robin.hpp"
 #include "multipath/weighted.hpp"
 
@@ -32,9 +33,11 @@ constexpr std::array kSchedulers{
     Entry{"dapb", make<Dapb>}, Entry{"weighted", make<Weighted>},
 };
 
-Result<std::unique_ptr<PathScheduler>> make_own(const SchedulerFactory& own) {
+using Made = Result<std::unique_ptr<PathScheduler>>;
+
+Made make_own(const SchedulerFactory& own) {
     try {
-        if (auto made = own()) return made;
+        if (auto made = own()) return Made(std::make_unique<OwnScheduler>(std::move(made)));
         return Error{ErrorCode::invalid_argument, "TransportConfig: scheduler_factory gave no scheduler"};
     } catch (const std::exception& failed) {
         return Error{ErrorCode::invalid_argument,

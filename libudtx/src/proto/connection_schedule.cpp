@@ -78,9 +78,7 @@ std::optional<PathPick> Connection::Impl::choose(Instant now) {
     const auto demand = streams_.demand();
     if (!demand) return std::nullopt;
     view_paths(now);
-    auto pick = scheduler_->pick(now, *demand, views_);
-    if (pick && paths_.find(pick->path) == nullptr) pick.reset();  // the application's scheduler may err
-    return pick;
+    return scheduler_->pick(now, *demand, views_);
 }
 
 /// For one more datagram in the batch of this path.

@@ -336,13 +336,23 @@ void Endpoint::Impl::handle_timeout(Instant now) {
 void Endpoint::Impl::on_datagram_too_large(Instant now, const Transmit& refused) {
     const auto it = connections_.find(refused.connection);
     if (it == connections_.end()) return;
-    it->second.connection->impl_->on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
+    Connection::Impl& connection = *it->second.connection->impl_;
+    try {
+        connection.on_datagram_too_large(now, refused.path, std::min(refused.segment, refused.size));
+    } catch (const std::exception& failed) {
+        connection.give_up(now, failed);
+    }
 }
 
 void Endpoint::Impl::on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass) {
     const auto it = connections_.find(refused.connection);
     if (it == connections_.end()) return;
-    it->second.connection->impl_->on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
+    Connection::Impl& connection = *it->second.connection->impl_;
+    try {
+        connection.on_no_way(now, refused.local, refused.remote, std::move(why), may_pass);
+    } catch (const std::exception& failed) {
+        connection.give_up(now, failed);
+    }
 }
 
 // --- the public face

@@ -1,0 +1,24 @@
+// A scheduler of the program's own: what it throws names it, and so does what becomes of an answer that cannot be
+// followed.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "udtx/scheduler.hpp"
+
+namespace udtx::multipath {
+
+class OwnScheduler final : public PathScheduler {
+  public:
+    explicit OwnScheduler(std::unique_ptr<PathScheduler> inner) : inner_(std::move(inner)) {}
+    [[nodiscard]] std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
+                                               std::span<const PathView> paths) override;
+    void on_sent(Instant now, const PathPick& pick, std::uint64_t bytes) override;
+    [[nodiscard]] bool blocked(PathId path) const override;
+
+  private:
+    std::unique_ptr<PathScheduler> inner_;
+};
+
+}  // namespace udtx::multipath
