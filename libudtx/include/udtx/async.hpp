@@ -55,12 +55,17 @@ namespace udtx {
 /// For the library's own code.
 namespace async_detail {
 
-/// The same values and texts as a category of the standard library, for Boost's error_code.
+/// The same values, texts and conditions as a category of the standard library, for Boost's error_code.
 class BoostCategory final : public boost::system::error_category {
   public:
     explicit BoostCategory(const std::error_category& same) noexcept : same_(same) {}
     [[nodiscard]] const char* name() const noexcept override { return same_.name(); }
     [[nodiscard]] std::string message(int value) const override { return same_.message(value); }
+    [[nodiscard]] boost::system::error_condition default_error_condition(int value) const noexcept override {
+        const std::error_condition same = same_.default_error_condition(value);
+        if (same.category() == std::generic_category()) return {same.value(), boost::system::generic_category()};
+        return {value, *this};
+    }
 
   private:
     const std::error_category& same_;
@@ -68,7 +73,8 @@ class BoostCategory final : public boost::system::error_category {
 
 }  // namespace async_detail
 
-/// error_category() for the error codes of Boost.
+/// error_category() for the error codes of Boost, which compare equal to boost::system::errc where those of the
+/// standard library do to std::errc.
 [[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
     static const async_detail::BoostCategory category(error_category());
     return category;

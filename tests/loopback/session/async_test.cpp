@@ -115,6 +115,19 @@ TEST_CASE("futures throw the error") {
     }
 }
 
+TEST_CASE("codes compare equal to conditions of Boost and of the standard library alike") {
+    namespace errc = boost::system::errc;
+    const auto code_of = [](ErrorCode code) { return to_boost(Error{code, ""}); };
+    CHECK(code_of(ErrorCode::timeout) == errc::timed_out);
+    CHECK(code_of(ErrorCode::timeout) == std::errc::timed_out);
+    CHECK(code_of(ErrorCode::invalid_argument) == errc::invalid_argument);
+    CHECK(code_of(ErrorCode::cancelled) == errc::operation_canceled);
+    CHECK(code_of(ErrorCode::network) != errc::timed_out);
+    // A value of one category says nothing in another one.
+    CHECK(code_of(ErrorCode::network).default_error_condition().category() == boost_error_category());
+    CHECK(error_code(ETIMEDOUT, boost_application_category()) != errc::timed_out);
+}
+
 TEST_CASE("as_result gives the text of the error by any token, and throws nothing") {
     auto pair = connected_pair();
     const std::uint16_t port = pair.listener.local_address().port;
