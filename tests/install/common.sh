@@ -52,14 +52,18 @@ names_no_machine() {  # names_no_machine <prefix> <path...>: the package can be 
     fi
 }
 
-by_pkg_config() {  # by_pkg_config <prefix> [options of pkg-config]
-    local prefix=$1 pc
-    shift
-    echo "-- pkg-config $*"
+modules() {  # modules <prefix>: what pkg-config finds there
+    find "$1" -name '*.pc' -printf '%f ' | tr ' ' '\n' | sort | tr '\n' ' '
+}
+
+by_pkg_config() {  # by_pkg_config <prefix> <module> <consumer> [options of pkg-config]
+    local prefix=$1 module=$2 program=$3 pc
+    shift 3
+    echo "-- pkg-config $* $module"
     pc=$(find "$prefix" -name udtx.pc)
     # Word splitting is what turns the answer into arguments.
     # shellcheck disable=SC2046,SC2086
-    "$compiler" -std=c++20 $flags "$consumer/session_consumer.cpp" -o "$work/by_pkg_config" \
-        $(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs "$@" udtx) -pthread
+    "$compiler" -std=c++20 $flags "$consumer/${program}_consumer.cpp" -o "$work/by_pkg_config" \
+        $(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs "$@" "$module") -pthread
     LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") "$work/by_pkg_config"
 }

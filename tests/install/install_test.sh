@@ -27,8 +27,10 @@ run_shown "$prefix"
 refused "udtx::transport needs OpenSSL" "$prefix" transport -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
 PKG_CONFIG_LIBDIR=$work/none refused "udtx::transfer needs libxxhash" "$prefix" ''
 refused "has no part 'telepathy'" "$prefix" telepathy
-by_pkg_config "$prefix"
-by_pkg_config "$prefix" --static
+by_pkg_config "$prefix" udtx session
+by_pkg_config "$prefix" udtx session --static
+by_pkg_config "$prefix" udtx-transport session
+by_pkg_config "$prefix" udtx-core core
 
 echo "-- components, and what was not built"
 for component in dev tools; do
@@ -45,3 +47,11 @@ quietly "$cmake" -G "$generator" -S "$consumer/../../.." -B "$work/unbuilt" -DCM
     -DUDTX_BUILD_TESTS=OFF
 quietly "$cmake" --install "$work/unbuilt" --prefix "$work/nothing"
 grep -q "udtx_core was not built" "$work/log"
+[ -z "$(modules "$work/nothing")" ]
+
+echo "-- an install of the core alone"
+mkdir -p "$work/unbuilt/libudtx"
+cp "$build/libudtx/libudtx_core.a" "$work/unbuilt/libudtx"
+quietly "$cmake" --install "$work/unbuilt" --prefix "$work/core"
+[ "$(modules "$work/core")" = "udtx-core.pc udtx.pc " ]
+for module in udtx udtx-core; do by_pkg_config "$work/core" $module core; done

@@ -32,4 +32,4 @@ consume "$work/prefix" core -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISA
 consume "$work/prefix" '' -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON
 run_shown "$work/prefix"
 refused "has no part 'telepathy'" "$work/prefix" telepathy
-by_pkg_config "$work/prefix"
+for module in udtx udtx-core udtx-transfer; do by_pkg_config "$work/prefix" $module session; done
