@@ -10,6 +10,7 @@
 #include "observe/output.hpp"
 #include "options/send_command.hpp"
 #include "send/probe.hpp"
+#include "ssh/exit_status.hpp"
 #include "ssh/ssh_child.hpp"
 #include "ssh/ssh_command.hpp"
 
@@ -17,8 +18,6 @@ namespace udtx::apps {
 namespace {
 
 constexpr const char* kProgram = "udtx-recv";
-constexpr int kNotFound = 127;  // what a shell ends with
-constexpr int kSshFailed = 255;
 constexpr std::chrono::milliseconds kSoon{2000};
 
 /// HOST:PORT or a URL: a receiver that runs. Anything else is a name for ssh.
@@ -70,7 +69,7 @@ Result<FarEnd> ask_far_end(const DoctorCommand& command, const SshOptions& ssh, 
     if (status == kSshFailed)
         return Error{ErrorCode::network,
                      "ssh could not connect to " + target.host + "; try: " + login_command(ssh, target)};
-    if (status == kNotFound)
+    if (status == kCommandNotFound)
         return Error{ErrorCode::protocol,
                      "udtx-recv was not found on " + target.host + "; install it or name it with --remote-bin"};
     return Error{ErrorCode::protocol, "'" + words + "' on " + target.host + " ended with code " +

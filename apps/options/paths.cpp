@@ -13,7 +13,6 @@
 namespace udtx::apps {
 namespace {
 
-constexpr double kMostWeight = 1e6;
 constexpr std::string_view kWeight = "weight=";
 
 Error malformed(const std::string& text, const std::string& why) { return usage("--path " + text + ": " + why); }
@@ -33,7 +32,7 @@ std::optional<double> parse_weight(std::string_view text) {
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return std::isfinite(value) && value > 0.0 && value <= kMostWeight ? std::optional(value) : std::nullopt;
+    return std::isfinite(value) && value > 0.0 && value <= kMaxPathWeight ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace

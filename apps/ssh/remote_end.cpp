@@ -10,6 +10,7 @@
 #include "common/exit_codes.hpp"
 #include "common/text.hpp"
 #include "ssh/bootstrap_key.hpp"
+#include "ssh/exit_status.hpp"
 #include "ssh/ssh_child.hpp"
 #include "ssh/ssh_command.hpp"
 #include "udtx/resolve.hpp"
@@ -23,9 +24,6 @@ using std::chrono::milliseconds;
 
 /// A command that ends by itself, and soon.
 constexpr milliseconds kSoon{2000};
-constexpr int kNotFound = 127;  // what a shell ends with
-constexpr int kNotRunnable = 126;
-constexpr int kSshFailed = 255;
 constexpr const char* kSaysTooMuch = "says more over ssh than udtx would: do login scripts there print without an end?";
 constexpr std::array kRefusals{"Permission denied (", "Host key verification failed",
                                "Too many authentication failures", "REMOTE HOST IDENTIFICATION HAS CHANGED"};
@@ -175,11 +173,11 @@ class RemoteEnd::Dialogue {
     Error explain(int status) {
         const std::lock_guard lock(mutex_);
         const std::string& host = start_.target.host;
-        if (status == kNotFound && !greeted_) {
+        if (status == kCommandNotFound && !greeted_) {
             return {ErrorCode::protocol,
                     program_ + ": not found on " + host + "; install it or name it with --remote-bin"};
         }
-        if (status == kNotRunnable && !greeted_) {
+        if (status == kCommandNotRunnable && !greeted_) {
             return {ErrorCode::protocol, program_ + ": cannot be run on " + host + "; name another with --remote-bin"};
         }
         if (status != kSshFailed || greeted_) {

@@ -15,6 +15,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/signals.hpp"
+#include "ssh/exit_status.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -25,7 +26,7 @@ constexpr std::size_t kMaxLine = 1U << 20U;
 // Of all lines of a child: login scripts say a few, and udtx some kilobytes.
 constexpr std::size_t kMaxSaid = 4U << 20U;
 constexpr auto kKillAfter = std::chrono::seconds(2);
-constexpr int kUnknownStatus = 255;  // also what ssh ends with when it fails
+constexpr int kUnknownStatus = kSshFailed;
 
 Error system_error(const std::string& what, int error) {
     return {ErrorCode::network, what + ": " + std::generic_category().message(error)};

@@ -13,13 +13,16 @@
 
 namespace udtx {
 
+/// Most of PathRequest::weight.
+inline constexpr double kMaxPathWeight = 1e6;
+
 /// A path that a program asks for.
 struct PathRequest {
     /// An address of this host, or an interface, to which the path is then bound. Empty: as the routes say.
     std::string local{};
     /// Address or name of the peer on this path; the port is that of the session. Empty: the host of the session.
     std::string remote{};
-    double weight = 1.0;   ///< share of the data with the scheduler `weighted`; above 0, at most 10^6
+    double weight = 1.0;   ///< share of the data with the scheduler `weighted`; above 0, at most kMaxPathWeight
     bool standby = false;  ///< carries stream bytes only while no other path works
 };
 

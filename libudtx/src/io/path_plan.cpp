@@ -12,8 +12,6 @@
 namespace udtx::io {
 namespace {
 
-constexpr double kMostWeight = 1e6;
-
 Error wrong(const std::string& text, const std::string& why) {
     return {ErrorCode::invalid_argument, text + ": " + why};
 }
@@ -78,7 +76,7 @@ Result<void> check_port(std::uint16_t remote) {
 
 Result<proto::PathAddresses> plan_path(const PathRequest& path, const std::vector<Interface>& interfaces,
                                        const std::vector<Address>& remotes, AddressChoice choice) {
-    if (!std::isfinite(path.weight) || path.weight <= 0.0 || path.weight > kMostWeight) {
+    if (!std::isfinite(path.weight) || path.weight <= 0.0 || path.weight > kMaxPathWeight) {
         return wrong(path.local, "the weight must be a number above 0");
     }
     std::vector<Address> targets = remotes;

@@ -7,12 +7,13 @@
 #include <optional>
 #include <span>
 
+#include "udtx/core/crypto.hpp"
 #include "udtx/ids.hpp"
 
 namespace udtx::wire {
 
 inline constexpr std::uint32_t kVersion = 0x75647802;  // "udx" 2
-inline constexpr std::size_t kTagBytes = 16;
+using crypto::kTagBytes;
 inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8
 inline constexpr std::size_t kMinInitialDatagram = 1200;
