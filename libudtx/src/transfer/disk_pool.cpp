@@ -44,6 +44,16 @@ void DiskPool::add_thread() {
 }
 
 void DiskPool::grow(std::size_t threads) noexcept {
+    const std::lock_guard lock(growing_);
+    add_threads(threads);
+}
+
+std::size_t DiskPool::threads() const {
+    const std::lock_guard lock(growing_);
+    return threads_.size();
+}
+
+void DiskPool::add_threads(std::size_t threads) noexcept {
     try {
         while (threads_.size() < threads) add_thread();
     } catch (const std::exception&) {
@@ -53,6 +63,7 @@ void DiskPool::grow(std::size_t threads) noexcept {
 
 void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noexcept {
     const Time now = std::chrono::steady_clock::now();
+    const std::lock_guard growing(growing_);
     bool moves = false;
     {
         const std::lock_guard lock(mutex_);
@@ -62,7 +73,7 @@ void DiskPool::relieve(std::size_t threads, std::chrono::milliseconds after) noe
     if (moves || now - moved_ < after || threads_.size() >= threads) return;
     moved_ = now;
     // By half, since those that come may be stuck at once as well.
-    grow(std::min(threads, threads_.size() + std::max<std::size_t>(threads_.size() / 2, 1)));
+    add_threads(std::min(threads, threads_.size() + std::max<std::size_t>(threads_.size() / 2, 1)));
 }
 
 DiskPool::~DiskPool() {

@@ -28,18 +28,20 @@ class DiskPool {
     ~DiskPool();
     DiskPool(const DiskPool&) = delete;
     DiskPool& operator=(const DiskPool&) = delete;
-    /// Up to so many threads, as far as they can be had. Not while somebody else does it.
+    /// Up to so many threads, as far as they can be had.
     void grow(std::size_t threads) noexcept;
     /// Called now and then, as grow(): more threads, up to so many, where tasks are ready and none was begun since a
     /// call that long ago. All threads sit in disk calls then, perhaps of one disk that hangs.
     void relieve(std::size_t threads, std::chrono::milliseconds after = std::chrono::seconds(2)) noexcept;
-    [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
+    [[nodiscard]] std::size_t threads() const;
 
   private:
     friend class DiskTask;
     using Time = std::chrono::steady_clock::time_point;
 
     void add_thread();
+    /// As grow(), under growing_.
+    void add_threads(std::size_t threads) noexcept;
     void run();
     /// The next task that is ready. Waits for one; null: the pool ends.
     [[nodiscard]] DiskTask* next(std::unique_lock<std::mutex>& lock);
@@ -54,6 +56,8 @@ class DiskPool {
     bool watched_ = false;  // a thread waits for the first of sleeping_
     bool ended_ = false;
     std::uint64_t begun_ = 0;  // steps
+
+    mutable std::mutex growing_;  // guards what follows; taken before mutex_
     std::vector<std::thread> threads_;
     std::uint64_t begun_before_ = 0;  // when relieve() last found that others had begun
     Time moved_{};                    // and that was then

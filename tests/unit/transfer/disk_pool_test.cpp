@@ -119,6 +119,30 @@ TEST_CASE("steps that do not end, of a disk that hangs, leave a thread to the ot
     disk.set_value();
 }
 
+TEST_CASE("several servers of a process look after its threads at a time") {
+    DiskPool pool;
+    std::promise<void> disk;
+    const auto answered = disk.get_future().share();
+    const auto hang = [answered] {
+        answered.wait();
+        return DiskStep::over();
+    };
+    std::vector<std::unique_ptr<DiskTask>> hung;
+    for (int i = 0; i < 16; ++i) {
+        hung.push_back(std::make_unique<DiskTask>(pool, hang, never_fails));
+        hung.back()->wake();
+    }
+    std::vector<std::thread> servers;
+    for (int i = 0; i < 4; ++i) {
+        servers.emplace_back([&] {
+            while (pool.threads() < 8) pool.relieve(8, 0ms);
+        });
+    }
+    for (std::thread& server : servers) server.join();
+    CHECK(pool.threads() == 8);
+    disk.set_value();
+}
+
 TEST_CASE("no step of a task begins while another one runs, and no wake is lost") {
     DiskPool pool;
     pool.grow(4);
