@@ -1,6 +1,8 @@
 // Congestion controllers and path schedulers of the application's own.
+#include <cerrno>
 #include <functional>
 #include <stdexcept>
+#include <system_error>
 
 #include "multipath_rig.hpp"
 
@@ -221,6 +223,11 @@ TEST_CASE("a scheduler that throws ends its connection with what it says") {
     CHECK(end_by_pick([](const auto&) -> PathPick { throw std::runtime_error("no way in mind"); }).message ==
           failed + ": no way in mind");
     CHECK(end_by_pick([](const auto&) -> PathPick { throw 7; }).message == failed);
+    // That the program's own code met an error of the system is no lack of this library's.
+    const proto::CloseReason met = end_by_pick(
+        [](const auto&) -> PathPick { throw std::system_error(ENOENT, std::generic_category(), "no table"); });
+    CHECK(met.code == ErrorCode::internal);
+    CHECK(met.message.starts_with(failed + ": no table"));
 }
 
 TEST_CASE("a controller that throws what is no exception ends its connection") {

@@ -98,7 +98,7 @@ struct CongestionReport {
 
 /// Decides how much may be in flight on one path, and how fast it leaves. All calls come on the protocol thread:
 /// on_sent() and on_feedback() in the order of what happens, on_limits() and the questions at any time. They return
-/// soon. An exception of any type ends the connection with `internal`.
+/// soon. An exception of any type ends the connection with `internal`; a lack of memory ends it with `network`.
 class UDTX_EXPORT CongestionController {
   public:
     virtual ~CongestionController() = default;

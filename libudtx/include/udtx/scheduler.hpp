@@ -70,9 +70,9 @@ struct PathPick {
 };
 
 /// Chooses the paths of one connection. All calls come on the protocol thread and return soon. An exception of any type
-/// ends the connection with `internal`, and so does a pick that leads nowhere: a path that is not there, or an offset
-/// behind which flow control and the program leave nothing to send. pick() may be called any number of times before
-/// on_sent(); it changes no state but which paths are blocked.
+/// ends the connection with `internal`; a lack of memory ends it with `network`. A pick that leads nowhere ends it with
+/// `internal`: a path that is not there, or an offset behind which flow control and the program leave nothing to send.
+/// pick() may be called any number of times before on_sent(); it changes no state but which paths are blocked.
 class UDTX_EXPORT PathScheduler {
   public:
     virtual ~PathScheduler() = default;
