@@ -108,7 +108,8 @@ cmp -s "$work/file" "$work/keyed/in/bob/file" || fail "a key that may write does
 mkdir -p "$work/full" "$work/kept" "$work/run"
 chmod 700 "$work/run"
 extra=(--log "$work/kept/log" --receipt "$work/kept/receipt")
-! "$recv" --help | grep -q -- --report || extra+=(--report "$work/kept/report.html")
+"$recv" --help >"$work/help"
+! grep -q -- --report "$work/help" || extra+=(--report "$work/kept/report.html")
 XDG_RUNTIME_DIR=$work/run start_recv full --one-off --sandbox on --dir "$work/full" --psk-file "$work/psk" "${extra[@]}"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"
 wait_for 0 "$receiver"
@@ -144,7 +145,7 @@ expect 0 "$send" --psk-file "$work/psk" "$work/data" "udtx://127.0.0.1:$port/aga
 until_true 60 grep -q ' the rate of --host-rate is not shared: cannot make ' "$work/two.log"
 
 # A place that cannot be had is left out, and the rest of the rules holds all the same.
-if "$recv" --help | grep -q -- --report; then
+if grep -q -- --report "$work/help"; then
     ln -s "$work/nowhere/report.html" "$work/kept/dangling"
     take_over partly --report "$work/kept/dangling"
     grep -q " the sandbox forbids to write $work/kept/dangling: No such file" "$work/partly.log" || fail "it does not warn"

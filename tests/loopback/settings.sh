@@ -76,7 +76,8 @@ for tool in "$send" "$recv"; do
     grep -qE '^\.SH OPTIONS' "$work/last.out" || fail "no manual page"
     if command -v man >/dev/null; then
         cp "$work/last.out" "$work/page.1"
-        MANWIDTH=100 LC_ALL=C.UTF-8 man -l "$work/page.1" 2>"$work/man.err" | grep -q -e '--psk-file' || fail "man -l"
+        MANWIDTH=100 LC_ALL=C.UTF-8 man -l "$work/page.1" >"$work/man.out" 2>"$work/man.err" || fail "man -l ended with $?"
+        grep -q -e '--psk-file' "$work/man.out" || fail "man -l"
         [ ! -s "$work/man.err" ] || fail "man complains: $(head -n 1 "$work/man.err")"
     fi
     expect 0 "$tool" --generate complete-bash

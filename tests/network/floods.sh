@@ -13,7 +13,7 @@ start_recv r --dir "$work/dst" --psk-file "$work/psk"
 start_relay seen log
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$line/"
 # With a shared key the first flight carries a proof; changed ids make it none, as another key would.
-sed -n 's/^up //p' "$work/seen.relay" | head -n 1 >"$work/hello"
+sed -n '/^up /{s///p;q}' "$work/seen.relay" >"$work/hello"
 
 # client_during PID: three clients, one after the other, while it runs; sets $best, the seconds of the fastest, and $each, those of all.
 client_during() {
