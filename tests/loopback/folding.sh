@@ -3,10 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 has_fuse || skip "$no_fuse"
 command -v fusermount >/dev/null || command -v fusermount3 >/dev/null || skip "no fusermount here"
-unmount() { fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" 2>/dev/null || umount "$1" 2>/dev/null || true; }
+unmount() { fusermount -u "$1" 2>/dev/null || fusermount3 -u "$1" 2>/dev/null || umount "$1" 2>/dev/null; }
 unmount_all() {
     local status=$? at
-    for at in "$work"/mount.*; do [ ! -d "$at" ] || unmount "$at"; done
+    for at in "$work"/mount.*; do [ ! -d "$at" ] || unmount "$at" || true; done
     [ -z "${loop:-}" ] || losetup -d "$loop" 2>/dev/null || true
     set +e
     (exit "$status")
@@ -21,6 +21,12 @@ mount_rules() {
     disk=$work/mount.$1
     mkdir -p "$below"
     mount_fuse "$disk" folding_fs.py "$1" "$below" || skip "$no_fuse"
+}
+# end_disk: the receiver ends first, since what it has open keeps the file system busy.
+end_disk() {
+    kill -KILL "$receiver"
+    wait "$receiver" 2>/dev/null || true
+    unmount "$disk" || fail "cannot unmount $disk"
 }
 copy() { expect "$1" "$send" --json --psk-file "$work/psk" "${@:2}"; }
 plan() { expect "$1" "$send" -n --psk-file "$work/psk" "${@:2}"; }
@@ -173,8 +179,7 @@ ln "$disk/linked/name" "$disk/linked/stale"
 echo new >"$work/linked/name"
 copy 0 --delete "$work/linked/" "udtx://127.0.0.1:$port/linked"
 [ "$(ls "$disk/linked")" = name ] || fail "$rules: $(ls "$disk/linked")"
-kill -KILL "$receiver"
-unmount "$disk"
+end_disk
 rm -r "$below"
 
 for rules in fold,inodes fold small,inodes nfd,inodes nfd dots; do
@@ -251,7 +256,6 @@ for rules in ntfs exfat; do
     copy 23 "$work/disk.$rules/" "$url/"
     is failed_count 1
     grep -qxE '1|22' "$disk/README" || fail "$rules: README holds '$(cat "$disk/README")'"
-    kill -KILL "$receiver"
-    unmount "$disk"
+    end_disk
     rm "$work/image"
 done

@@ -81,6 +81,7 @@ mount_fuse() {
     local at=$1 program=$2 _
     shift 2
     mkdir -p "$at"
+    ! mountpoint -q "$at" || fail "something is mounted at $at already"
     "$python" -B "$(dirname "${BASH_SOURCE[0]}")/$program" "$@" "$at" >"$at.fs.log" 2>&1 &
     receivers+=("$!")
     for _ in $(seq 500); do
