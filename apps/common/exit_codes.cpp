@@ -22,6 +22,8 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
         case ErrorCode::refused:  // a name, a place or a kind of transfer that the receiver does not take
         case ErrorCode::file_io:
             return ExitCode::file_io;
+        case ErrorCode::superseded:
+            return ExitCode::superseded;
         case ErrorCode::integrity:
             return ExitCode::integrity;
         case ErrorCode::partial:
@@ -41,6 +43,8 @@ ErrorCode error_code_for(ExitCode code) noexcept {
             return ErrorCode::network;
         case ExitCode::file_io:
             return ErrorCode::file_io;
+        case ExitCode::superseded:
+            return ErrorCode::superseded;
         case ExitCode::partial:
             return ErrorCode::partial;
         case ExitCode::timeout:
@@ -72,6 +76,8 @@ std::string_view to_string(ExitCode code) noexcept {
             return "file_io";
         case ExitCode::protocol:
             return "protocol";
+        case ExitCode::superseded:
+            return "superseded";
         case ExitCode::partial:
             return "partial";
         case ExitCode::timeout:

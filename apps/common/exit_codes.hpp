@@ -13,6 +13,7 @@ enum class ExitCode : int {
     network = 10,
     file_io = 11,
     protocol = 12,
+    superseded = 13,
     partial = 23,
     timeout = 30,
     authentication = 40,

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "common/units.hpp"
@@ -31,7 +33,7 @@ From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies 
   udtx-recv doctor               say what is wrong with this machine, and what mends it
   udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help
 
-Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
+Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 13 a newer run has taken over, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
 
 Result<void> check_target(RecvCommand& command) {
@@ -142,6 +144,10 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = command.paths.check(); !checked) return checked;
     if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
+    std::error_code ignored;
+    const bool inside =
+        command.destination.ends_with('/') || std::filesystem::is_directory(command.destination, ignored);
+    if (const auto checked = command.tree.shards.check_place(command.destination, inside); !checked) return checked;
     command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
     return {};
 }

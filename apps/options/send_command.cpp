@@ -27,10 +27,11 @@ With "-" as SRC, standard input arrives as the file that the URL's path names. T
   udtx-send keygen FILE              make a key that both ends share (mode 0600); a source of that name is ./keygen
   udtx-send keygen --identity FILE   make an Ed25519 key pair: FILE and FILE.pub
 
+  udtx-send plan -N 8 SRC... >FILE   cut a tree for eight processes on any hosts, each with --shard; see udtx-send plan --help
   udtx-send ctl PID rate 100M        change the cap of a running transfer; see udtx-send ctl --help
   udtx-send doctor [HOST]            say what is wrong with this machine and with that, and what mends it; see udtx-send doctor --help
 
-Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 23 partial, 30 timeout, 40 authentication,
+Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 13 a newer run has taken over, 23 partial, 30 timeout, 40 authentication,
 41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";
 
 /// Where to: over ssh or by a URL, each with flags of its own.
@@ -141,6 +142,11 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;
+    if (command.remote) {
+        const std::string& path = command.remote->path;
+        if (const auto checked = command.tree.shards.check_place(path, path.empty() || path.ends_with('/')); !checked)
+            return checked;
+    }
     command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
     if (const auto checked = check_paths(command); !checked) return checked;
     if (command.streaming() && !command.common.receipt_text.empty()) {

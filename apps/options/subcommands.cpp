@@ -25,6 +25,13 @@ begins anew then.
 
 Exit codes: 0 done, 1 usage, 11 something cannot be read or removed.)";
 
+constexpr const char* kPlanFooter =
+    R"(Give the sources as for the transfer ("SRC/" is not "SRC"), write the plan to a file, and start each shard with that file:
+udtx-send --shard 0/8 --plan FILE SRC... [user@]HOST:DIR/, or udtx://HOST:PORT/[subdir]; udtx-recv takes the same flags.
+Whatever the tree has become since, each file belongs to one shard; only the shares may be less even. A file is not cut.
+
+Exit codes: 0 done, 1 usage, 11 a source cannot be read, 23 some of its entries cannot.)";
+
 constexpr const char* kControlFooter =
     "%ctl                        list the running transfers of this user: who, which end, what, from where to where;\n"
     "                            one JSON object a line where standard output is no terminal\n"
@@ -73,6 +80,26 @@ Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, Keyge
     if (!parsed || parsed.value()) return parsed;
     if (command.files.size() != 1) return usage("keygen takes one file: udtx-send keygen [--identity] FILE");
     command.file = command.files[0];
+    return EarlyText();
+}
+
+void define_plan(CLI::App& app, PlanCommand& command) {
+    app.name("udtx-send plan");
+    app.description("Cuts a tree into parts of equal cost, for shards on many hosts, and prints where.");
+    use_house_style(app);
+    app.add_option("-N,--shards", command.shards, "How many parts, 1 to 4096")->type_name("COUNT")->required();
+    app.add_option("ARGUMENTS", command.sources, "SRC...")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kPlanFooter);
+}
+
+Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCommand& command) {
+    CLI::App app;
+    define_plan(app, command);
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    if (command.sources.empty()) return usage("plan takes sources: udtx-send plan -N 8 SRC... >FILE");
     return EarlyText();
 }
 
@@ -184,7 +211,7 @@ void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool) {
 }
 
 Subcommands subcommands_of_send() {
-    return {subcommand<KeygenCommand>(define_keygen),
+    return {subcommand<KeygenCommand>(define_keygen), subcommand<PlanCommand>(define_plan),
             subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, true); }),
             subcommand<CtlCommand>([](CLI::App& app, CtlCommand& c) { define_ctl(app, c, "udtx-send"); })};
 }

@@ -1,7 +1,9 @@
-// The first words that make other programs of the tools, with the flags of each: keygen, verify, clean, doctor, ctl.
+// The first words that make other programs of the tools, with the flags of each: keygen, plan,
+// verify, clean, doctor, ctl.
 // Arguments are those after the word.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +28,14 @@ struct KeygenCommand {
 };
 void define_keygen(CLI::App& app, KeygenCommand& command);
 Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command);
+
+/// `udtx-send plan -N COUNT SRC...`, without the first word.
+struct PlanCommand {
+    std::size_t shards = 0;
+    std::vector<std::string> sources;
+};
+void define_plan(CLI::App& app, PlanCommand& command);
+Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCommand& command);
 
 /// `udtx-recv verify RECEIPT DIR`, without the first word.
 struct VerifyCommand {
@@ -77,7 +87,7 @@ struct CtlCommand {
 /// `tool`: whose subcommand it is; both have it.
 void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool);
 
-/// keygen, doctor, ctl.
+/// keygen, plan, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_send();
 /// verify, clean, doctor, ctl.
 [[nodiscard]] Subcommands subcommands_of_recv();

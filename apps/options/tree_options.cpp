@@ -59,6 +59,7 @@ void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("never|diff|always")->group(group);
     app.add_flag("--delete", erase, "Delete what the directories sent do not have, once everything has arrived")
         ->group(group);
+    shards.add_to(app);
 }
 
 Result<void> TreeOptions::collect_rules(const CLI::App& app) {
@@ -90,9 +91,10 @@ Result<void> TreeOptions::read_names() {
 }
 
 std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins& origins) {
-    for (const char* flag : {"--archive", "--dry-run", "--exclude", "--include", "--exclude-from", "--files-from",
-                             "--from0", "--links", "--safe-links", "--no-links", "--hard-links", "--xattrs", "--owner",
-                             "--set-id", "--sparse", "--by-hash", "--delete"}) {
+    for (const char* flag :
+         {"--archive", "--dry-run",    "--exclude",  "--include",    "--exclude-from", "--files-from", "--from0",
+          "--links",   "--safe-links", "--no-links", "--hard-links", "--xattrs",       "--owner",      "--set-id",
+          "--sparse",  "--by-hash",    "--delete",   "--shard",      "--plan",         "--job"}) {
         if (app.count(flag) > 0 && !origins.has(flag)) return flag;
     }
     return std::nullopt;
@@ -101,6 +103,13 @@ std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins
 Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t sources) {
     if (streaming && (dry_run || erase || !names_file.empty())) {
         return usage("--dry-run, --delete and --files-from are for trees, not for standard input or output");
+    }
+    if (const auto checked = shards.check(); !checked) return checked;
+    if (shards.shard && streaming) return usage("--shard is for trees, not for standard input or output");
+    if (shards.shard && erase) {
+        return usage(
+            "--delete and --shard exclude each other: one shard does not know what the others send. Run it without "
+            "--shard when all shards have ended");
     }
     if (static_cast<int>(links) + static_cast<int>(no_links) + static_cast<int>(safe_links) > 1) {
         return usage("--links, --safe-links and --no-links exclude each other");
@@ -135,6 +144,7 @@ transfer::Selection TreeOptions::selection(const CommonOptions& common) const {
     what.by_digest = by_digest;
     what.dry_run = dry_run;
     what.erase = erase;
+    what.part = shards.part();
     what.overwrite = overwrite;
     return what;
 }

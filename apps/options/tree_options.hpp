@@ -7,6 +7,7 @@
 
 #include "common/origins.hpp"
 #include "options/common_options.hpp"
+#include "options/shard_options.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/selection.hpp"
 
@@ -41,6 +42,7 @@ struct TreeOptions {
     bool by_digest = false;
     bool erase = false;
     bool dry_run = false;
+    ShardOptions shards;
 
     transfer::FilterRules rules;
     std::optional<std::vector<std::string>> names;

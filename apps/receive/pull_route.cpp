@@ -32,6 +32,7 @@ Result<void> add_selection(const RecvCommand& command, BootstrapFields& request)
 
 std::uint64_t number_of(const RecvCommand& command) {
     if (!resumable(command)) return 0;
+    if (command.tree.shards.shard) return command.tree.shards.number(identity_of(command));
     std::vector<std::string> sources;
     if (command.server) {
         for (const std::string& path : command.server_paths) sources.push_back('/' + path);

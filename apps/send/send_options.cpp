@@ -7,6 +7,7 @@
 namespace udtx::apps {
 
 std::uint64_t number_of(const SendCommand& command, const std::vector<std::string>& sources, const std::string& where) {
+    if (command.resumable() && command.tree.shards.shard) return command.tree.shards.number(where);
     return command.resumable() ? transfer::transfer_number(sources, where) : 0;
 }
 

@@ -18,6 +18,7 @@
 #include "options/send_command.hpp"
 #include "options/subcommands.hpp"
 #include "send/bootstrap.hpp"
+#include "send/plan.hpp"
 #include "send/probe.hpp"
 #include "send/sender.hpp"
 
@@ -96,6 +97,10 @@ int main(int argc, char** argv) {
             arguments.erase(arguments.begin());
             Log log("udtx-send", terminal, Log::Verbosity::normal);
             return static_cast<int>(keygen(log, std::move(arguments)));
+        }
+        if (!arguments.empty() && arguments.front() == "plan") {
+            Log log("udtx-send", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_plan(log, {arguments.begin() + 1, arguments.end()}));
         }
         if (!arguments.empty() && arguments.front() == "doctor") {
             return static_cast<int>(run_doctor(terminal, {arguments.begin() + 1, arguments.end()}));

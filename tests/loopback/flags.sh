@@ -53,6 +53,9 @@ delete          | mirror    | -
 allow-delete    | mirror    | -
 allow-set-id    | special_bits | -
 allow-read      | server_pull | -
+shard           | shards    | 3, 8/8, x/8
+plan            | shards    | no/file
+job             | shards    | x
 checksum        | receipt   | md5
 verbose         | observing | -
 quiet           | progress  | -

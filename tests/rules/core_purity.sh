@@ -97,7 +97,7 @@ all_named() {  # all_named <directory> <rooms>: a new one gets its place in the 
             echo "$directory/$room: no place in the order of rooms" >>"$work/breaches"
     done
 }
-transfers=(message file resume pieces receipt source landing job run serve)
+transfers=(split message file resume pieces receipt source landing job run serve)
 all_named libudtx/src/transfer "${transfers[*]}"
 in_order libudtx/src/transfer transfer/ . "${transfers[@]}"
 # Families of controllers know what is in `congestion` itself, not each other; the scavenger measures as `udtx` does.

@@ -26,6 +26,7 @@ enum class ErrorCode {
     partial,               ///< some files were not delivered; of one file see FailedFile
     cancelled,             ///< cancel() ended the wait; what it waited for goes on
     internal,              ///< a fault of the library
+    superseded,            ///< a newer run of the same transfer has taken over
 };
 
 /// Category "udtx", whose values are those of ErrorCode. Codes compare equal to std::errc where that has the same

@@ -38,6 +38,8 @@ const char* describe(ErrorCode code) noexcept {
             return "the wait was cancelled";
         case ErrorCode::internal:
             return "internal error";
+        case ErrorCode::superseded:
+            return "a newer run has taken over";
     }
     return "unknown error";
 }

@@ -26,6 +26,8 @@ CloseCode close_code_for(ErrorCode code) noexcept {
         case ErrorCode::partial:
         case ErrorCode::internal:
             return CloseCode::internal;
+        case ErrorCode::superseded:
+            return CloseCode::superseded;
     }
     return CloseCode::internal;
 }
@@ -44,6 +46,8 @@ ErrorCode error_code_for(std::uint64_t wire_code) noexcept {
             return ErrorCode::timeout;
         case CloseCode::internal:
             return ErrorCode::internal;
+        case CloseCode::superseded:
+            return ErrorCode::superseded;
         case CloseCode::done:
         case CloseCode::protocol:
             break;

@@ -17,6 +17,7 @@ enum class CloseCode : std::uint64_t {
     integrity = 5,
     timeout = 6,
     internal = 7,
+    superseded = 8,
 };
 
 [[nodiscard]] CloseCode close_code_for(ErrorCode code) noexcept;

@@ -116,6 +116,46 @@ std::uint64_t key_of(std::initializer_list<std::uint64_t> numbers) noexcept {
     return short_hash(std::as_bytes(std::span(numbers.begin(), numbers.size())));
 }
 
+std::string escape_field(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+            case '\t':
+                out += "\\t";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            default:
+                out += c;
+        }
+    }
+    return out;
+}
+
+std::optional<std::string> unescape_field(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\') {
+            out += text[i];
+            continue;
+        }
+        if (++i == text.size()) return std::nullopt;
+        constexpr std::string_view kCodes = "tnr\\";
+        constexpr std::string_view kMeant = "\t\n\r\\";
+        const std::size_t code = kCodes.find(text[i]);
+        if (code == std::string_view::npos) return std::nullopt;
+        out += kMeant[code];
+    }
+    return out;
+}
+
 std::uint64_t path_key(std::string_view path) noexcept { return short_hash(std::as_bytes(std::span(path))); }
 
 }  // namespace udtx::transfer

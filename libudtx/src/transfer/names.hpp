@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string in_lower_case(std::string_view text);
 /// Of an entry of a directory; an empty one is the top.
 [[nodiscard]] std::string path_in(const std::string& directory, const std::string& leaf);
+/// A name in a tab-separated line: tab, newline, return and backslash as \t, \n, \r, \\.
+[[nodiscard]] std::string escape_field(std::string_view text);
+/// The other direction. nullopt: a backslash before something else.
+[[nodiscard]] std::optional<std::string> unescape_field(std::string_view text);
 /// A path in eight bytes of its XXH3-128: in sets of very many names, and in the journal's Done records.
 [[nodiscard]] std::uint64_t path_key(std::string_view path) noexcept;
 /// Several numbers in eight bytes, likewise.

@@ -201,3 +201,32 @@ TEST_CASE("F50 what was asked for and has not come is told, and what stands here
     CHECK(file(names, "d"));
     CHECK(absent(names, Questions::over) == "c ");
 }
+
+TEST_CASE("of a part of a tree nothing comes that is in another part") {
+    PullWish wish;
+    wish.what.sources = {"t"};
+    wish.what.part = PathRange{"t/b/m", "t/d"};
+    AskedFor request(std::move(wish), AskedFor::Sources::names);
+    REQUIRE(shape(request, SourceShape::directory));
+    for (const char* name : {"t/b/m", "t/b/z/y", "t/c", "t/c/x"}) CHECK(file(request, name));
+    for (const char* name : {"t/a", "t/b/a", "t/b", "t/d", "t/d/x"}) CHECK_FALSE(file(request, name));
+    for (const char* name : {"t", "t/b", "t/b/z", "t/c"}) {
+        CHECK(request.check(EntryType::directory, split_path(name), {}).ok());
+    }
+    for (const char* name : {"t/a", "t/b/a", "t/d", "t/d/x"}) {
+        CHECK_FALSE(request.check(EntryType::directory, split_path(name), {}).ok());
+        CHECK_FALSE(question(request, name));
+    }
+    CHECK(question(request, "t/c"));
+}
+
+TEST_CASE("what is in another part is not missing") {
+    PullWish wish;
+    wish.what.sources = {"a", "b"};
+    wish.what.part = PathRange{"b", ""};
+    AskedFor request(std::move(wish), AskedFor::Sources::names);
+    REQUIRE(shape(request, SourceShape::several));
+    const auto absent = request.take_absent(AskedFor::Questions::over);
+    REQUIRE(absent.size() == 1);
+    CHECK(absent.front().name == "b");
+}

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "test/catch.hpp"
+#include "transfer/names.hpp"
 
 using namespace udtx;
 using namespace udtx::transfer;
@@ -33,6 +34,7 @@ message::Pull sample_pull() {
     pull.overwrite = Overwrite::always;
     pull.transfer = 42;
     pull.sources = {"a b", "c/"};
+    pull.part = PathRange{"a b/x", std::string(kMaxPathBytes, 'y')};
     return pull;
 }
 

@@ -62,6 +62,27 @@ TEST_CASE("a request means the same at the other side, however many names it has
     CHECK(same.what.asked_for);
 }
 
+TEST_CASE("a request for a part of a tree says which, and may delete nothing") {
+    PullWish wish = wish_for({"a"});
+    wish.what.part = PathRange{"a/b", ""};
+    const auto messages = messages_of(wish);
+    REQUIRE(messages.ok());
+    PullRequest request;
+    REQUIRE(request.add_all(bytes_of(*messages)).ok());
+    REQUIRE(request.wish().what.part);
+    CHECK(request.wish().what.part->from == "a/b");
+    CHECK(request.wish().what.part->to.empty());
+    message::Pull pull;
+    pull.sources = {"a"};
+    pull.part.emplace();
+    CHECK(begins(pull));
+    pull.erase = true;
+    CHECK_FALSE(begins(pull));
+    pull.erase = false;
+    pull.mode = TransferMode::stream;
+    CHECK_FALSE(begins(pull));
+}
+
 TEST_CASE("a request out of order or beyond its bounds is refused") {
     CHECK_FALSE(begins(message::Rules{}));
     CHECK_FALSE(begins(message::Names{{"a"}}));

@@ -143,6 +143,13 @@ bool AskedFor::is_excluded(const std::vector<std::string>& path, Kind kind, bool
     return false;
 }
 
+bool AskedFor::in_part(const std::vector<std::string>& path, Kind kind) const {
+    const auto& part = wish_.what.part;
+    if (!part) return true;
+    const std::string whole = join_path(path);
+    return kind == Kind::other ? part->contains(whole) : part->meets(whole);
+}
+
 const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind) {
     if (!contents_ && !is_source(path.front()) && !is_home(path, kind)) return "no source has that name";
     const bool one = shape_ == SourceShape::file || shape_ == SourceShape::directory;
@@ -151,6 +158,7 @@ const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind)
     if (shape_ == SourceShape::file && (path.size() != 1 || kind == Kind::directory)) return "the source is a file";
     if (shape_ == SourceShape::directory && path.size() == 1 && kind == Kind::other) return "the source is a directory";
     if (named_ && !is_listed(path, kind)) return "the list of names does not have it";
+    if (!in_part(path, kind)) return "it is in another part of the tree";
     if (is_excluded(path, kind)) return "a pattern excludes it";
     return nullptr;
 }
@@ -236,11 +244,14 @@ void AskedFor::note(const message::Answer& m) {
     questions_.erase(at);
 }
 
+bool AskedFor::is_pattern(const std::string& name) const {
+    return !named_ && patterns_ && (name.empty() || name.find_first_of("*?[") != std::string::npos);
+}
+
 bool AskedFor::may_be_excluded(const std::string& name) const {
     const FilterRules& rules = wish_.what.rules;
     // What a pattern of a shell stands for is not known here.
-    const bool unknown = !named_ && patterns_ && (name.empty() || name.find_first_of("*?[") != std::string::npos);
-    return unknown ? !rules.empty() : rules.excludes(name, true) || rules.excludes(name, false);
+    return is_pattern(name) ? !rules.empty() : rules.excludes(name, true) || rules.excludes(name, false);
 }
 
 std::vector<AskedFor::Absent> AskedFor::take_absent(Questions questions) {
@@ -249,6 +260,7 @@ std::vector<AskedFor::Absent> AskedFor::take_absent(Questions questions) {
     const bool may_be_link = wish_.what.links != LinkChoice::keep && shape_ != SourceShape::directory;
     const auto look = [&](Awaited& awaited, const std::string& name, const std::string& told) {
         if (awaited.came || (awaited.asked && questions == Questions::open) || may_be_excluded(name)) return;
+        if (wish_.what.part && (is_pattern(name) || !wish_.what.part->contains(name))) return;
         awaited.came = true;
         out.push_back({told, may_be_link});
     };

@@ -71,6 +71,8 @@ class AskedFor {
     void note_missing(const std::string& path);
     void each_awaited(const std::vector<std::string>& path, const std::function<void(Awaited&)>& use);
     void note_came(const std::vector<std::string>& path);
+    /// It stands for names that are not known here.
+    [[nodiscard]] bool is_pattern(const std::string& name) const;
     [[nodiscard]] bool may_be_excluded(const std::string& name) const;
     /// The name of a home directory is not known here: it is that of the first directory that no other source has, and
     /// no hidden one.
@@ -78,6 +80,8 @@ class AskedFor {
     [[nodiscard]] bool is_listed(const std::vector<std::string>& path, Kind kind) const;
     /// `itself`: and not for what is below it.
     [[nodiscard]] bool is_excluded(const std::vector<std::string>& path, Kind kind, bool itself = true);
+    /// Of a directory, and of what may be one: it may be the way to what is in the part.
+    [[nodiscard]] bool in_part(const std::vector<std::string>& path, Kind kind) const;
     /// Why not; nullptr: it was.
     [[nodiscard]] const char* objection(const std::vector<std::string>& path, Kind kind);
     [[nodiscard]] Result<void> check_belongings(bool owner, bool attributes) const;

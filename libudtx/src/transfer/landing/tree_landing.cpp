@@ -252,7 +252,7 @@ void TreeLanding::open_journal() {
         notes_ = "no resume: the receiver runs with --no-resume";
     } else {
         opening_.emplace(std::move(own_root).value(), offer_.transfer, offer_.hash, [&links = links_] {
-            links.fatal({ErrorCode::refused, "the same transfer was begun anew"});
+            links.fatal({ErrorCode::superseded, "a newer run of the same transfer has taken over"});
         });
     }
 }

@@ -148,6 +148,11 @@ message::Pull parse_pull(Fields& in) {
     m.overwrite = static_cast<Overwrite>(in.u8(2));
     m.transfer = in.u64();
     m.sources = parse_path_list(in);
+    if ((flags & kPullPart) != 0) {
+        m.part.emplace();
+        m.part->from = in.text(kMaxPathBytes);
+        m.part->to = in.text(kMaxPathBytes);
+    }
     return m;
 }
 

@@ -56,7 +56,8 @@ inline constexpr std::uint64_t kPullHardLinks = 128;
 inline constexpr std::uint64_t kPullNamed = 256;
 inline constexpr std::uint64_t kPullIntoNamed = 512;
 inline constexpr std::uint64_t kPullSetId = 1024;
-inline constexpr std::uint64_t kPullFlags = 2047;
+inline constexpr std::uint64_t kPullPart = 2048;
+inline constexpr std::uint64_t kPullFlags = 4095;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;

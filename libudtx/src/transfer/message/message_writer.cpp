@@ -21,6 +21,8 @@ bool put_bytes(Writer& out, std::span<const std::byte> bytes) { return out.varin
 
 bool put_text(Writer& out, const std::string& text) { return put_bytes(out, as_bytes_of(text, kMaxTextBytes)); }
 
+bool put_bound(Writer& out, const std::string& path) { return put_bytes(out, as_bytes_of(path, kMaxPathBytes)); }
+
 bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
 bool put_body(Writer& out, const message::Offer& m) {
@@ -191,14 +193,15 @@ std::uint64_t flags_of(const message::Pull& m) {
     return (m.preserve ? kPullPreserve : 0) | (m.owner ? kPullOwner : 0) | (m.sparse ? kPullSparse : 0) |
            (m.dry_run ? kPullDryRun : 0) | (m.erase ? kPullErase : 0) | (m.by_digest ? kPullByDigest : 0) |
            (m.attributes ? kPullAttributes : 0) | (m.hard_links ? kPullHardLinks : 0) | (m.named ? kPullNamed : 0) |
-           (m.into_named ? kPullIntoNamed : 0) | (m.set_id ? kPullSetId : 0);
+           (m.into_named ? kPullIntoNamed : 0) | (m.set_id ? kPullSetId : 0) | (m.part ? kPullPart : 0);
 }
 
 bool put_body(Writer& out, const message::Pull& m) {
     return put_type(out, MessageType::pull) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
            out.varint(flags_of(m)) && out.u8(static_cast<std::uint8_t>(m.links)) &&
            out.u8(static_cast<std::uint8_t>(m.hash)) && out.u8(static_cast<std::uint8_t>(m.overwrite)) &&
-           out.u64(m.transfer) && put_list(out, m.sources);
+           out.u64(m.transfer) && put_list(out, m.sources) &&
+           (!m.part || (put_bound(out, m.part->from) && put_bound(out, m.part->to)));
 }
 
 bool put_body(Writer& out, const message::Names& m) {

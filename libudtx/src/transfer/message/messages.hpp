@@ -209,6 +209,7 @@ struct Pull {
     Overwrite overwrite = Overwrite::diff;
     std::uint64_t transfer = 0;  ///< as in Offer
     std::vector<std::string> sources;
+    std::optional<PathRange> part{};
 };
 /// Names that were asked for.
 struct Names {

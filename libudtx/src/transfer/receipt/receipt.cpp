@@ -15,23 +15,6 @@ namespace {
 
 constexpr std::string_view kFirstLine = "udtx-receipt\t1\t";
 
-std::optional<std::string> unescape_field(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '\\') {
-            out += text[i];
-            continue;
-        }
-        if (++i == text.size()) return std::nullopt;
-        constexpr std::string_view kCodes = "tnr\\";
-        constexpr std::string_view kMeant = "\t\n\r\\";
-        const std::size_t code = kCodes.find(text[i]);
-        if (code == std::string_view::npos) return std::nullopt;
-        out += kMeant[code];
-    }
-    return out;
-}
-
 std::vector<std::string_view> split_tabs(std::string_view line) {
     std::vector<std::string_view> out;
     for (;;) {
@@ -167,29 +150,6 @@ class Parser {
 Error damaged(const std::string& what) { return {ErrorCode::integrity, "the receipt cannot be trusted: " + what}; }
 
 }  // namespace
-
-std::string escape_field(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '\t':
-                out += "\\t";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
 
 Digest digest_of(HashAlgorithm hash, std::uint64_t size, const std::vector<ProvenPiece>& pieces) {
     FileDigest digest(hash, size);

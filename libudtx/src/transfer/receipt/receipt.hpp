@@ -27,9 +27,6 @@ struct Receipt {
     std::vector<ReceiptEntry> entries;
 };
 
-/// A name in a tab-separated line: tab, newline, return and backslash as \t, \n, \r, \\.
-[[nodiscard]] std::string escape_field(std::string_view text);
-
 /// integrity: the text is no receipt, is cut, was changed, or its hashes do not agree with each other. Entries that
 /// were not delivered are left out.
 Result<Receipt> parse_receipt(std::string_view text);

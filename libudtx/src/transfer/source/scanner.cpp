@@ -144,6 +144,7 @@ void Scanner::walk_on() {
 
 void Scanner::begin_name(const Asked& asked) {
     const auto& [path, into] = asked;
+    if (options_.part && !options_.part->meets(path)) return;
     if (path.empty()) {
         everything_ = into == Into::all;
         return descend(roots_[root_].directory.fd(), ".", "", into);
@@ -186,6 +187,7 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
         ++unfinished_;
         return;
     }
+    if (options_.part && !options_.part->meets(path)) return;
     struct stat st = {};
     if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(path, errno);
     if (into != Into::way && options_.rules.excludes(path, S_ISDIR(st.st_mode))) return leave_out(path);
@@ -213,10 +215,13 @@ void Scanner::visit(std::size_t root, int directory, const std::string& name, co
     } else if (S_ISLNK(st.st_mode)) {
         visit_symlink(directory, name, std::move(entry));
     } else if (!came_before(path)) {
+        if (!in_part(path)) return;
         leave_out(path);
         report_.warn("skipped " + std::string(special_kind(st.st_mode)) + " '" + escape_name(path) + "'");
     }
 }
+
+bool Scanner::in_part(const std::string& path) const { return !options_.part || options_.part->contains(path); }
 
 TakenNames::Holder Scanner::holder_of(const std::string& path, bool directory) {
     return may_meet_ ? taken_.take(path, directory) : TakenNames::Holder::none;
@@ -239,7 +244,7 @@ void Scanner::leave_out(const std::string& path) {
 }
 
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
-    if (came_before(entry.path)) return;
+    if (came_before(entry.path) || !in_part(entry.path)) return;
     if (options_.hard_links && st.st_nlink > 1) {
         const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
                           st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
@@ -258,7 +263,7 @@ void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
 }
 
 void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {
-    if (came_before(entry.path)) return;
+    if (came_before(entry.path) || !in_part(entry.path)) return;
     if (options_.links == LinkChoice::skip) {
         leave_out(entry.path);
         return report_.warn("skipped link '" + escape_name(entry.path) + "'");

@@ -92,6 +92,8 @@ class Scanner {
     void walk_on();
     /// The directories above a name, each once. False: one of them is excluded or cannot be sent.
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
+    /// What is no directory: it is in the part that goes. A directory goes with whatever is below it.
+    [[nodiscard]] bool in_part(const std::string& path) const;
     /// Queues one entry; a directory's level goes on the stack.
     void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
     /// An earlier source, or line of the list, had that name.

@@ -1,0 +1,73 @@
+// One tree in several transfers, each of which takes a part of it: by other processes, from other hosts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "udtx/export.hpp"
+#include "udtx/result.hpp"
+#include "udtx/transfer/outcome.hpp"
+#include "udtx/transfer/path_range.hpp"
+#include "udtx/transfer/selection.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::size_t kMaxShards = 4096;  ///< most shards of one job
+/// What a file costs besides its bytes of data when shares are made equal, in bytes.
+inline constexpr std::uint64_t kShardFileCost = 64U << 10U;
+
+/// One of the transfers.
+struct Shard {
+    std::size_t index = 0;  ///< from 0
+    std::size_t count = 1;  ///< of all shards, at most kMaxShards
+};
+
+/// Where a tree is cut. The parts are without overlap and gap whatever the tree has become since: a split decides who
+/// sends a name, and a name that is new belongs to one shard as well.
+class UDTX_EXPORT Split {
+  public:
+    Split() = default;  ///< One shard.
+    /// The first paths of all shards but the first. A shard whose path is also that of the next has nothing to send.
+    /// invalid_argument: they descend (compare_paths()), one is no path, or there are too many.
+    static Result<Split> create(std::vector<std::string> cuts);
+    /// The other direction of to_text(). invalid_argument: the text is no split, or is cut short.
+    static Result<Split> parse(std::string_view text);
+    /// Lines; a file for all shards. Format: docs/fleet.md.
+    [[nodiscard]] std::string to_text() const;
+
+    /// How many shards there are.
+    [[nodiscard]] std::size_t count() const noexcept { return cuts_.size() + 1; }
+    /// What a shard sends. `index` is below count().
+    [[nodiscard]] PathRange part(std::size_t index) const;
+    /// The same for all processes that have the same split.
+    [[nodiscard]] std::uint64_t digest() const;
+
+  private:
+    std::vector<std::string> cuts_;
+};
+
+/// What make_split() has found.
+struct SplitPlan {
+    Split split{};
+    std::vector<std::uint64_t> shard_costs{};  ///< of each shard: bytes of data, and kShardFileCost for each file
+    std::uint64_t files = 0;                   ///< in all
+    std::uint64_t bytes = 0;                   ///< of data, in all
+    std::vector<FailedFile> failed{};          ///< the first that could not be read: their sizes are not known
+    std::uint64_t failed_count = 0;            ///< all of these
+    std::vector<std::string> warnings{};       ///< as Outcome::warnings
+};
+
+/// Walks the sources and cuts what would be sent into `shards` parts of equal cost: bytes of data, and kShardFileCost
+/// for each file. A file is not cut. Blocks, and takes about 100 bytes of memory and its path for each file.
+/// invalid_argument or file_io: `shards` is 0 or above kMaxShards, or a source is missing.
+[[nodiscard]] UDTX_EXPORT Result<SplitPlan> make_split(const Selection& what, std::size_t shards);
+
+/// The transfer number of a shard: two runs share it if job, shard and destination are the same, whatever the host and
+/// the directory of the sources. Never 0.
+[[nodiscard]] UDTX_EXPORT std::uint64_t shard_number(std::string_view job, const Shard& shard,
+                                                     std::string_view destination);
+
+}  // namespace udtx::transfer

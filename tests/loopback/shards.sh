@@ -1,0 +1,151 @@
+# One tree by several processes at once: each file comes once, whatever is killed and run again, pushed and fetched,
+# by a server and over ssh; and what would lose or double something is refused.
+. "$(dirname "$0")/lib.sh"
+make_key
+src=$work/src
+mkdir -p "$work/dst" "$src/only" "$src/read only" "$src/a/b" "$src/empty/deep"
+for i in $(seq 300); do head -c $((i * 97 % 30000)) /dev/urandom >"$src/a/$i"; done
+for i in $(seq 12); do head -c 2000000 /dev/urandom >"$src/a/b/large.$i"; done
+for i in $(seq 40); do echo "$i" >"$src/read only/$i"; done
+echo x >"$src/a.txt"
+printf 'a name' >"$src/a"$'\t'"b"
+ln -s a/1 "$src/link"
+ln "$src/a/1" "$src/a/2nd"
+touch -d 2001-02-03 "$src/only" "$src/a/b"
+start_recv r --allow-delete --allow-read --dir "$work/dst" --psk-file "$work/psk"
+url=udtx://127.0.0.1:$port
+n=5
+plan=$work/plan
+
+# shard K: for the background, where it takes the place of its shell; all: every one has to end with 0.
+shard() { exec "${tool[@]}" --shard "$1/$n" --plan "$plan" "${arguments[@]}" >"$work/shard.$1.out" 2>"$work/shard.$1"; }
+begin_all() {
+    shards=()
+    for k in $(seq 0 $((n - 1))); do
+        shard "$k" &
+        shards+=($!)
+    done
+}
+end_all() {
+    local k=0 pid
+    for pid in "${shards[@]}"; do
+        wait "$pid" || fail "$1: shard $k ended with $?: $(cat "$work/shard.$k")"
+        k=$((k + 1))
+    done
+}
+nothing_left() {
+    local left
+    left=$(find "$1" -name '.udtx-*')
+    [ -z "$left" ] || fail "left behind: $left"
+}
+same_as_source() {
+    diff -r --no-dereference "$src" "$1" || fail "$2: the tree differs"
+    (cd "$src" && find . -type d -printf '%p %m %Ts\n' | LC_ALL=C sort) >"$work/left"
+    (cd "$1" && find . -type d -printf '%p %m %Ts\n' | LC_ALL=C sort) | diff "$work/left" - || fail "$2: directories differ"
+}
+
+# --- a plan: lines that say where, a line that says how even
+expect 0 "$send" plan -N $n "$src"
+cp "$work/last.out" "$plan"
+said "355 files, .*, in 5 shards of "
+[ "$(head -n 1 "$plan")" = "udtx-plan 1 $n" ] && [ "$(tail -n 1 "$plan")" = end ] || fail "the plan is $(cat "$plan")"
+expect 0 "$send" plan -N 1 "$src/"
+expect 11 "$send" plan -N 2 "$work/missing"
+said missing
+for wrong in "-N 0 $src" "-N 4097 $src" "-N x $src" "$src" "-N 2"; do expect 1 "$send" plan $wrong; done
+
+# --- all at once, directories as they are at the source; one killed and run again, and all again
+chmod 555 "$src/read only"
+tool=("$send" -a --psk-file "$work/psk")
+arguments=("$src" "$url/pushed")
+begin_all
+end_all pushed
+same_as_source "$work/dst/pushed/src" pushed
+nothing_left "$work/dst"
+begin_all
+end_all again
+grep -q ' 0 B' "$work/shard.1" || fail "a shard run again sends data: $(cat "$work/shard.1")"
+
+tool=("$send" -a --psk-file "$work/psk" --rate 20M)
+arguments=("$src" "$url/killed")
+begin_all
+sleep 1
+kill -KILL "${shards[@]}" 2>/dev/null || true
+for pid in "${shards[@]}"; do wait "$pid" 2>/dev/null || true; done
+[ -n "$(find "$work/dst/killed" -name '.udtx-*')" ] || fail "nothing was under way when the shards were killed"
+tool=("$send" -a --psk-file "$work/psk" --json)
+# As from another host: another directory, and sources by another name.
+arguments=("../src/../src" "$url/killed")
+cd "$work/dst"
+begin_all
+end_all "killed, run again"
+cd "$work"
+same_as_source "$work/dst/killed/src" killed
+nothing_left "$work/dst"
+kept=0
+for k in $(seq 0 $((n - 1))); do kept=$((kept + $(json_field "$work/shard.$k.out" resumed_bytes))); done
+[ "$kept" -gt 0 ] || fail "the shards continued nothing"
+
+# --- the same shard twice at a time: the newer goes on, the older ends with a code of its own
+tool=("$send" -a --psk-file "$work/psk" --rate 10M)
+arguments=("$src" "$url/twice")
+shard 3 &
+older=$!
+begun() { [ -n "$(find "$work/dst/twice" -name '.udtx-*' 2>/dev/null)" ]; }
+until_true 60 begun
+tool=("$send" -a --psk-file "$work/psk")
+expect 0 "${tool[@]}" --shard 3/$n --plan "$plan" "${arguments[@]}"
+wait_for 13 "$older"
+grep -q "newer run" "$work/shard.3" || fail "the older run says: $(cat "$work/shard.3")"
+nothing_left "$work/dst"
+
+# --- a tree that has changed since: what is new belongs to one shard
+mkdir "$src/new"
+for i in 1 2 3; do echo "$i" >"$src/new/$i"; done
+echo new >"$src/a/b/zz"
+tool=("$send" -a --psk-file "$work/psk")
+arguments=("$src/" "$url/changed")
+begin_all
+end_all changed
+same_as_source "$work/dst/changed" changed
+
+# --- fetched
+chmod 755 "$work/dst/pushed/src/read only"
+tool=("$recv" -a --psk-file "$work/psk" --job nightly)
+arguments=("$url/changed/" "$work/fetched/")
+expect 0 "$send" plan -N $n "$src/"
+cp "$work/last.out" "$plan"
+begin_all
+end_all fetched
+same_as_source "$work/fetched" fetched
+nothing_left "$work/fetched"
+
+# --- what is refused, and how to go on
+to=(--psk-file "$work/psk" "$src" "$url/refused")
+says() { # says TEXT ARGS...
+    local text=$1
+    shift
+    expect 1 "$send" "$@" "${to[@]}"
+    said "$text"
+}
+says "udtx-send plan" --shard 0/$n
+says "for 5 shards, not 6" --shard 5/6 --plan "$plan"
+says "K from 0 to N - 1" --shard 5/5 --plan "$plan"
+says "K from 0 to N - 1" --shard 1 --plan "$plan"
+says "--delete and --shard" --shard 0/$n --plan "$plan" --delete
+says "--plan goes with --shard" --plan "$plan"
+says "--job goes with --shard" --job x
+says "make it again" --shard 0/$n --plan "$src/a.txt"
+head -c 20 "$plan" >"$work/cut"
+says "cut short" --shard 0/$n --plan "$work/cut"
+says "cannot read" --shard 0/$n --plan "$work/none"
+expect 1 "$send" --psk-file "$work/psk" --shard 0/$n --plan "$plan" - "$url/x" </dev/null
+said "for trees"
+expect 1 "$recv" --shard 0/$n --plan "$plan" --one-off --listen 127.0.0.1:0 --dir "$work/dst" --psk-file "$work/psk"
+said "--shard is for a pull"
+expect 1 "$recv" --psk-file "$work/psk" --shard 0/$n --plan "$plan" "$url/changed" "$work/nowhere"
+said "ends in '/'"
+expect 1 "$send" --shard 0/$n --plan "$plan" "$src" host:somewhere
+said "ends in '/'"
+[ ! -e "$work/dst/refused" ] || fail "something was sent all the same"
+chmod -R u+w "$src" "$work/dst"

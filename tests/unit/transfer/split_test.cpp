@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/names.hpp"
+#include "transfer/source/scanner.hpp"
+#include "udtx/transfer/shard.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+/// Short names of few letters, so that they collide and contain each other.
+std::string any_path(std::mt19937& random) {
+    constexpr std::string_view kLetters = "ab.~\x80";
+    std::string path;
+    for (std::size_t parts = 1 + random() % 3; parts > 0; --parts) {
+        if (!path.empty()) path += '/';
+        for (std::size_t n = 1 + random() % 2; n > 0; --n) path += kLetters[random() % kLetters.size()];
+        if (path.ends_with('.')) path += 'x';  // "." and ".." are no names
+    }
+    return path;
+}
+
+/// std::string compares as unsigned bytes.
+bool before(const std::string& a, const std::string& b) { return split_path(a) < split_path(b); }
+
+std::vector<std::string> scan_part(const std::string& source, const std::optional<PathRange>& part, bool directories) {
+    auto roots = open_sources({source});
+    REQUIRE(roots.ok());
+    ScanOptions options;
+    options.part = part;
+    options.hard_links = true;
+    ScanQueue queue(kMaxScanQueueBytes);
+    JobReport report;
+    Scanner scanner(*roots, queue, report, options);
+    std::vector<std::string> out;
+    while (!queue.over()) {
+        static_cast<void>(scanner.step());
+        while (auto entry = queue.try_pop()) {
+            if ((entry->type == EntryType::directory) == directories) out.push_back(entry->path);
+        }
+    }
+    CHECK(report.outcome().failed_count == 0);
+    return out;
+}
+
+Selection selection_of(const std::string& source) {
+    Selection what;
+    what.sources = {source};
+    return what;
+}
+
+}  // namespace
+
+TEST_CASE("paths are in the order of their components") {
+    CHECK((compare_paths("a", "a/b") < 0));
+    CHECK((compare_paths("a/b", "a.txt") < 0));
+    CHECK((compare_paths("a\x80", "ab") > 0));
+    CHECK((compare_paths("a", "a") == 0));
+    std::mt19937 random(1);
+    for (int i = 0; i < 20'000; ++i) {
+        const std::string a = any_path(random);
+        const std::string b = any_path(random);
+        CAPTURE(a, b);
+        CHECK((compare_paths(a, b) < 0) == before(a, b));
+        CHECK((compare_paths(a, b) == 0) == (a == b));
+    }
+}
+
+TEST_CASE("a part of a tree knows what is in it and what leads there") {
+    std::mt19937 random(2);
+    std::vector<std::string> all;
+    for (int i = 0; i < 300; ++i) all.push_back(any_path(random));
+    for (int i = 0; i < 300; ++i) {
+        const PathRange part{i % 7 == 0 ? "" : any_path(random), i % 5 == 0 ? "" : any_path(random)};
+        CAPTURE(part.from, part.to);
+        for (const std::string& path : all) {
+            const bool in =
+                (part.from.empty() || !before(path, part.from)) && (part.to.empty() || before(path, part.to));
+            CHECK(part.contains(path) == in);
+            if (in) CHECK(part.meets(path));
+            for (const std::string& other : all) {
+                if (other.starts_with(path + "/") && part.contains(other)) CHECK(part.meets(path));
+            }
+        }
+    }
+    const PathRange tail{"a/b", ""};
+    CHECK(tail.meets("a"));
+    CHECK(tail.meets(""));
+    CHECK_FALSE(tail.contains("a"));
+    CHECK_FALSE(tail.meets("a/a"));
+    CHECK_FALSE(PathRange{"a/b", "a/b"}.meets("a"));
+}
+
+TEST_CASE("a split survives its text, and what is none is refused") {
+    auto split = Split::create({"a", "a/b\tc", "a/b\tc", "b\\\n"});
+    REQUIRE(split.ok());
+    CHECK(split->count() == 5);
+    const auto again = Split::parse(split->to_text());
+    REQUIRE(again.ok());
+    CHECK(again->to_text() == split->to_text());
+    CHECK(again->digest() == split->digest());
+    CHECK(again->part(2).from == "a/b\tc");
+    CHECK(again->part(2).to == "a/b\tc");
+    CHECK(again->part(4).to.empty());
+    CHECK(Split().to_text() == "udtx-plan 1 1\nend\n");
+    CHECK(Split::parse(Split().to_text()).ok());
+
+    const std::string text = split->to_text();
+    for (std::size_t n = 0; n < text.size(); ++n) CHECK_FALSE(Split::parse(text.substr(0, n)).ok());
+    for (const char* wrong :
+         {"", "udtx-plan 2 1\nend\n", "udtx-plan 1 0\nend\n", "udtx-plan 1 4097\nend\n", "udtx-plan 1 2\nend\n",
+          "udtx-plan 1 1\nend\nend\n", "udtx-plan 1 2\n../x\nend\n", "udtx-plan 1 2\n/x\nend\n",
+          "udtx-plan 1 2\nx//y\nend\n", "udtx-plan 1 2\nx\\y\nend\n", "udtx-plan 1 3\nb\na\nend\n",
+          "udtx-plan 1 2\n\nend\n", "udtx-plan 1 01\nend\n", "udtx-plan 1 -1\nend\n"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(Split::parse(wrong).ok());
+    }
+    CHECK(Split::create(std::vector<std::string>(kMaxShards - 1, "x")).ok());
+    CHECK_FALSE(Split::create(std::vector<std::string>(kMaxShards, "x")).ok());
+}
+
+TEST_CASE("the parts of a tree have each file once, and each directory with what is below it") {
+    const TemporaryDirectory temp;
+    std::mt19937 random(3);
+    std::map<std::string, std::uint64_t> files;
+    for (int i = 0; i < 400; ++i) {
+        const std::string path = any_path(random);
+        std::error_code error;
+        fs::create_directories((temp / "t" / path).parent_path(), error);
+        if (error || fs::exists(temp / "t" / path)) continue;
+        files[path] = random() % 100'000;
+        write_file(temp / "t" / path, std::string(files[path], 'x'));
+    }
+    fs::create_directories(temp / "t/zz/empty");
+    fs::create_directories(temp / "t/00/empty");
+    const std::string source = (temp / "t").string();
+    for (const std::string& form : {source, source + "/"}) {
+        const std::string spelled = form.ends_with('/') ? form + "." : form;
+        for (const std::size_t shards : {1U, 2U, 3U, 8U, 50U, 1000U}) {
+            CAPTURE(form, shards);
+            const auto plan = make_split(selection_of(form), shards);
+            REQUIRE(plan.ok());
+            CHECK(plan->files == files.size());
+            CHECK(plan->split.count() == shards);
+            std::vector<std::string> seen;
+            std::set<std::string> directories;
+            for (std::size_t i = 0; i < shards; ++i) {
+                const std::vector<std::string> part = scan_part(spelled, plan->split.part(i), false);
+                std::uint64_t bytes = 0;
+                for (const std::string& path : part) bytes += files.at(form.ends_with('/') ? path : path.substr(2));
+                CHECK(plan->shard_costs[i] <= bytes + part.size() * kShardFileCost);
+                const std::vector<std::string> ways = scan_part(spelled, plan->split.part(i), true);
+                for (const std::string& path : part) {
+                    const std::string parent = split_leaf(path).directory;
+                    CHECK((parent.empty() || std::ranges::find(ways, parent) != ways.end()));
+                }
+                directories.insert(ways.begin(), ways.end());
+                seen.insert(seen.end(), part.begin(), part.end());
+            }
+            std::ranges::sort(seen);
+            std::vector<std::string> whole = scan_part(spelled, std::nullopt, false);
+            std::ranges::sort(whole);
+            CHECK(seen == whole);
+            const std::vector<std::string> all = scan_part(spelled, std::nullopt, true);
+            CHECK(directories == std::set<std::string>(all.begin(), all.end()));
+        }
+    }
+}
+
+TEST_CASE("shards have equal shares where files are small beside them") {
+    const TemporaryDirectory temp;
+    std::mt19937 random(4);
+    fs::create_directories(temp / "t");
+    for (int i = 0; i < 2000; ++i) {
+        write_file(temp / "t" / std::to_string(i), std::string(random() % 20'000, 'x'));
+    }
+    const auto plan = make_split(selection_of((temp / "t").string()), 8);
+    REQUIRE(plan.ok());
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+        CHECK(plan->shard_costs[i] >=
+              scan_part((temp / "t").string(), plan->split.part(i), false).size() * kShardFileCost);
+        most = std::max(most, plan->shard_costs[i]);
+    }
+    CHECK(static_cast<double>(most) <= 1.15 * static_cast<double>(plan->bytes + plan->files * kShardFileCost) / 8);
+}
+
+TEST_CASE("one large file leaves an equal share to each of the other shards") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "t");
+    write_file(temp / "t/a", std::string(20'000'000, 'x'));
+    for (int i = 0; i < 70; ++i) write_file(temp / "t" / ("b" + std::to_string(100 + i)), "x");
+    const auto plan = make_split(selection_of((temp / "t").string()), 8);
+    REQUIRE(plan.ok());
+    for (std::size_t i = 1; i < 8; ++i) {
+        CHECK(scan_part((temp / "t").string(), plan->split.part(i), false).size() == 10);
+    }
+}
+
+TEST_CASE("a split needs a number of shards and sources that are there") {
+    const TemporaryDirectory temp;
+    CHECK(make_split(selection_of(temp.path().string()), 0).error().code == ErrorCode::invalid_argument);
+    CHECK(make_split(selection_of(temp.path().string()), kMaxShards + 1).error().code == ErrorCode::invalid_argument);
+    CHECK_FALSE(make_split(selection_of((temp / "none").string()), 2).ok());
+    const auto empty = make_split(selection_of(temp.path().string() + "/"), 3);
+    REQUIRE(empty.ok());
+    CHECK(empty->files == 0);
+    CHECK(empty->split.count() == 3);
+}
+
+TEST_CASE("a shard's number is that of job, shard and destination") {
+    const std::uint64_t number = shard_number("job", {1, 8}, "to/here");
+    CHECK(number != 0);
+    CHECK(number == shard_number("job", {1, 8}, "/to//here/"));
+    CHECK(number != shard_number("job", {2, 8}, "to/here"));
+    CHECK(number != shard_number("job", {1, 9}, "to/here"));
+    CHECK(number != shard_number("other", {1, 8}, "to/here"));
+    CHECK(number != shard_number("job", {1, 8}, "to"));
+}
