@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "common/read_file.hpp"
 #include "common/usage.hpp"
+#include "options/engine_shard.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -46,7 +47,16 @@ Result<void> ShardOptions::check() {
     if (plan_file.empty()) {
         return usage("--shard needs --plan FILE, the same for all shards: udtx-send plan -N COUNT SRC... >FILE");
     }
-    shard = parse_shard(text);
+    if (text == "auto") {
+        const auto found = find_engine_shard([](const char* name) {
+            const char* const value = std::getenv(name);
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+        });
+        if (!found) return found.error();
+        shard = *found;
+    } else {
+        shard = parse_shard(text);
+    }
     if (!shard) return usage("--shard: '" + text + "' is neither K/N, with K from 0 to N - 1, nor auto");
     const auto plan = read_file(plan_file);
     if (!plan) return usage("--plan: " + plan.error().message);

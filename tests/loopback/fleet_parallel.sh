@@ -1,0 +1,14 @@
+# Shards by GNU parallel: one that is killed is tried again, and continues.
+. "$(dirname "$0")/lib.sh"
+command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU parallel' || skip "there is no GNU parallel"
+. "$(dirname "$0")/fleet_lib.sh"
+bash "$engines/parallel.sh" 8 "$plan" --psk-file "$work/psk" --rate 6M "$src" "udtx://127.0.0.1:$port/" >"$work/engine" 2>&1 &
+engine=$!
+receivers+=("$engine")
+until_true 60 begun
+victim=$(pgrep -f "^udtx-send --shard 7/8 --plan $plan" || true)
+[ -n "$victim" ] || victim=$(pgrep -f "udtx-send --shard [0-7]/8 --plan $plan" | tail -n 1)
+kill -KILL $victim
+wait_for 0 "$engine"
+all_came
+[ "$(grep -c 'in [0-9.]* s' "$work/engine")" -eq 8 ] || fail "not eight shards: $(cat "$work/engine")"
