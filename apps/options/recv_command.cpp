@@ -29,6 +29,7 @@ scp: a directory takes what comes, what does not exist becomes its new name, wha
 From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies below the DIR of a udtx-recv that listens.
 
   udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
+  udtx-recv receipt merge OUT IN...  one receipt of those of all shards
   udtx-recv clean DIR            remove what transfers that ended early left; -n only lists it
   udtx-recv doctor               say what is wrong with this machine, and what mends it
   udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help

@@ -18,6 +18,13 @@ one file, and what the receipt does not name.
 Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
 itself is damaged.)";
 
+constexpr const char* kReceiptFooter =
+    R"(IN was written by --receipt of each shard, on either side. Entries are in the order of their paths: shards of any number
+and one run without shards give the same file, which udtx-recv verify takes as any other. OUT is replaced when all are right.
+
+Exit codes: 0 done, 1 usage, 11 a file cannot be read or written, 41 one is damaged or not of this job, or says that something was
+not delivered.)";
+
 constexpr const char* kCleanFooter =
     R"(Journals and temporary files (.udtx-*.journal, *.udtx-*.part) of this user are removed, each a line on standard output. What
 a transfer under way needs stays, and so does any file that is not what its name says. A transfer that was to be continued
@@ -128,6 +135,30 @@ Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, Verif
     return EarlyText();
 }
 
+void define_receipt(CLI::App& app, ReceiptCommand& command) {
+    app.name("udtx-recv receipt");
+    app.description("Makes one receipt, OUT, of those of all shards of a job.");
+    use_house_style(app);
+    app.add_option("ARGUMENTS", command.words, "merge OUT IN...")
+        ->type_name("")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(kReceiptFooter);
+}
+
+Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, ReceiptCommand& command) {
+    CLI::App app;
+    define_receipt(app, command);
+    auto parsed = parse_arguments(app, std::move(arguments));
+    if (!parsed || parsed.value()) return parsed;
+    const std::vector<std::string>& words = command.words;
+    if (words.size() < 3 || words.front() != "merge" || words[1].empty()) {
+        return usage("receipt takes a word and files: udtx-recv receipt merge OUT IN...");
+    }
+    command.output = words[1];
+    command.inputs.assign(words.begin() + 2, words.end());
+    return EarlyText();
+}
+
 void define_clean(CLI::App& app, CleanCommand& command) {
     app.name("udtx-recv clean");
     app.description("Removes what transfers that ended early left in a directory and below.");
@@ -217,7 +248,8 @@ Subcommands subcommands_of_send() {
 }
 
 Subcommands subcommands_of_recv() {
-    return {subcommand<VerifyCommand>(define_verify), subcommand<CleanCommand>(define_clean),
+    return {subcommand<VerifyCommand>(define_verify), subcommand<ReceiptCommand>(define_receipt),
+            subcommand<CleanCommand>(define_clean),
             subcommand<DoctorCommand>([](CLI::App& app, DoctorCommand& c) { define_doctor(app, c, false); }),
             subcommand<CtlCommand>([](CLI::App& app, CtlCommand& c) { define_ctl(app, c, "udtx-recv"); })};
 }

@@ -1,5 +1,5 @@
 // The first words that make other programs of the tools, with the flags of each: keygen, plan,
-// verify, clean, doctor, ctl.
+// verify, receipt, clean, doctor, ctl.
 // Arguments are those after the word.
 #pragma once
 
@@ -48,6 +48,16 @@ struct VerifyCommand {
 };
 void define_verify(CLI::App& app, VerifyCommand& command);
 Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command);
+
+/// `udtx-recv receipt merge OUT IN...`, without the first word.
+struct ReceiptCommand {
+    std::vector<std::string> words;  ///< as typed
+
+    std::string output;
+    std::vector<std::string> inputs;
+};
+void define_receipt(CLI::App& app, ReceiptCommand& command);
+Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, ReceiptCommand& command);
 
 /// `udtx-recv clean DIR`, without the first word.
 struct CleanCommand {

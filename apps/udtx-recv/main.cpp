@@ -16,6 +16,7 @@
 #include "options/recv_command.hpp"
 #include "receive/bootstrap.hpp"
 #include "receive/clean.hpp"
+#include "receive/merge.hpp"
 #include "receive/pull.hpp"
 #include "receive/verify.hpp"
 #include "serve/run_receiver.hpp"
@@ -97,6 +98,11 @@ int main(int argc, char** argv) {
             arguments.erase(arguments.begin());
             Log log("udtx-recv", terminal, Log::Verbosity::normal);
             return static_cast<int>(run_verify(log, std::move(arguments)));
+        }
+        if (!arguments.empty() && arguments.front() == "receipt") {
+            arguments.erase(arguments.begin());
+            Log log("udtx-recv", terminal, Log::Verbosity::normal);
+            return static_cast<int>(run_receipt(log, std::move(arguments)));
         }
         if (!arguments.empty() && arguments.front() == "clean") {
             arguments.erase(arguments.begin());

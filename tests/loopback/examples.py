@@ -42,6 +42,7 @@ NO_COMMANDS = {
     "udtx-recv doctor": "examines this machine for seconds: loopback_ssh_ends",
     "udtx-send --probe-only": "fills the line for seconds: loopback_observing",
     "udtx-recv verify": "needs a receipt: loopback_receipt",
+    "udtx-recv receipt merge": "needs receipts: loopback_shards",
     "udtx-send -c -0 --files-from FILE": "goes on where verify --repair-list ended: loopback_receipt",
 }
 EXACTLY = {

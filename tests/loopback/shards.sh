@@ -99,6 +99,31 @@ wait_for 13 "$older"
 grep -q "newer run" "$work/shard.3" || fail "the older run says: $(cat "$work/shard.3")"
 nothing_left "$work/dst"
 
+# --- the receipts of all shards make that of the whole, byte for byte
+for k in $(seq 0 $((n - 1))); do
+    expect 0 "$send" --psk-file "$work/psk" --receipt "$work/receipt.$k" --shard $k/$n --plan "$plan" "$src" "$url/noted"
+done
+expect 0 "$send" --psk-file "$work/psk" --receipt "$work/receipt.whole" "$src" "$url/noted-whole"
+expect 0 "$recv" receipt merge "$work/of.shards" "$work"/receipt.[0-9]
+said "5 receipts: 355 files"
+expect 0 "$recv" receipt merge "$work/of.whole" "$work/receipt.whole"
+cmp "$work/of.shards" "$work/of.whole" || fail "shards and one run have different receipts"
+expect 0 "$recv" verify "$work/of.shards" "$work/dst/noted"
+# In another order, and what has been merged already.
+expect 0 "$recv" receipt merge "$work/some" "$work/receipt.4" "$work/receipt.1"
+expect 0 "$recv" receipt merge "$work/again" "$work/receipt.3" "$work/some" "$work/receipt.0" "$work/receipt.2"
+cmp "$work/again" "$work/of.shards" || fail "the order of the receipts matters"
+expect 41 "$recv" receipt merge "$work/again" "$work/receipt.1" "$work/receipt.1"
+said "is in .* twice|is in both"
+head -c 1000 "$work/receipt.1" >"$work/short"
+expect 41 "$recv" receipt merge "$work/again" "$work/receipt.0" "$work/short"
+said "short: the receipt cannot be trusted"
+expect 11 "$recv" receipt merge "$work/again" "$work/receipt.0" "$work/missing"
+expect 11 "$recv" receipt merge "$work/no/dir" "$work/receipt.0"
+said "cannot write"
+for wrong in "" merge "merge x" "split x y"; do expect 1 "$recv" receipt $wrong; done
+cmp "$work/again" "$work/of.shards" || fail "a merge that was refused has changed what stood there"
+
 # --- a tree that has changed since: what is new belongs to one shard
 mkdir "$src/new"
 for i in 1 2 3; do echo "$i" >"$src/new/$i"; done
@@ -131,6 +156,7 @@ says() { # says TEXT ARGS...
 says "udtx-send plan" --shard 0/$n
 says "for 5 shards, not 6" --shard 5/6 --plan "$plan"
 says "K from 0 to N - 1" --shard 5/5 --plan "$plan"
+says "no engine has started this process" --shard auto --plan "$plan"
 says "K from 0 to N - 1" --shard 1 --plan "$plan"
 says "--delete and --shard" --shard 0/$n --plan "$plan" --delete
 says "--plan goes with --shard" --plan "$plan"

@@ -173,3 +173,16 @@ TEST_CASE("A kept file that cannot be read is an error, not a gap") {
     CHECK(done.error().code == ErrorCode::file_io);
     CHECK_FALSE(std::filesystem::exists(rig.path));
 }
+
+TEST_CASE("A receipt that lists what was not delivered is not merged") {
+    Rig rig;
+    const std::string text = rig.finished();
+    const auto parsed = parse_receipt(text);
+    REQUIRE(parsed.ok());
+    CHECK(parsed->undelivered == std::vector<std::string>{"lost"});
+    const auto merged = merge_receipts({{"first", text}});
+    REQUIRE_FALSE(merged.ok());
+    CHECK(merged.error().code == ErrorCode::integrity);
+    CHECK(merged.error().message.find("first says that 'lost' was not delivered") != std::string::npos);
+    CHECK(merge_receipts({}).error().code == ErrorCode::invalid_argument);
+}

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "udtx/export.hpp"
 #include "udtx/result.hpp"
@@ -32,6 +33,24 @@ class UDTX_EXPORT ReceiptFile {
     explicit ReceiptFile(std::shared_ptr<ReceiptWriter> writer) : writer_(std::move(writer)) {}
     std::shared_ptr<ReceiptWriter> writer_;
 };
+
+/// A receipt, and what to call it in errors.
+struct NamedReceipt {
+    std::string name{};  ///< of its file, say
+    std::string text{};  ///< all of it
+};
+/// One receipt of several.
+struct MergedReceipt {
+    std::string text{};       ///< a receipt as any other
+    std::uint64_t files = 0;  ///< in it
+    std::uint64_t bytes = 0;  ///< sizes of `files`, holes included
+};
+
+/// Makes one receipt of those of all shards of a job. Entries are in the order of compare_paths() and numbered anew, so
+/// that the same tree gives the same text however it was cut; one receipt alone is put into that form. integrity: a
+/// text is no receipt, was cut or changed, has other hashes than the first, or says that something was not delivered;
+/// or a file stands in two of them. Takes all texts in memory, and as much again.
+[[nodiscard]] UDTX_EXPORT Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts);
 
 /// What a check has found.
 struct CheckCounts {

@@ -70,9 +70,19 @@ class Parser {
             if (entry.type == EntryType::file && !entry.digest.bytes().empty()) root.add(entry.index, entry.digest);
         }
         if (!root_ || root.finish() != *root_) return std::nullopt;
-        std::erase_if(receipt_.entries, [this](const ReceiptEntry& entry) {
-            return failed_.contains(entry.index) || (entry.type == EntryType::file && entry.digest.bytes().empty());
+        std::set<std::string> undelivered;
+        std::erase_if(receipt_.entries, [&](const ReceiptEntry& entry) {
+            const bool here =
+                !failed_.contains(entry.index) && (entry.type != EntryType::file || !entry.digest.bytes().empty());
+            // What was kept from an earlier run stands a second time, at the end.
+            if (here) {
+                undelivered.erase(entry.path);
+            } else {
+                undelivered.insert(entry.path);
+            }
+            return !here;
         });
+        receipt_.undelivered.assign(undelivered.begin(), undelivered.end());
         return std::move(receipt_);
     }
 

@@ -25,6 +25,7 @@ struct ReceiptEntry {
 struct Receipt {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<ReceiptEntry> entries;
+    std::vector<std::string> undelivered;  ///< paths that were announced, and are in no entry
 };
 
 /// integrity: the text is no receipt, is cut, was changed, or its hashes do not agree with each other. Entries that

@@ -1,0 +1,15 @@
+// udtx-recv receipt merge OUT IN...
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/exit_codes.hpp"
+#include "common/log.hpp"
+
+namespace udtx::apps {
+
+/// Makes one receipt of those of all shards.
+[[nodiscard]] ExitCode run_receipt(Log& log, std::vector<std::string> arguments);
+
+}  // namespace udtx::apps
