@@ -27,7 +27,8 @@ With "-" as SRC, standard input arrives as the file that the URL's path names. T
   udtx-send keygen FILE              make a key that both ends share (mode 0600); a source of that name is ./keygen
   udtx-send keygen --identity FILE   make an Ed25519 key pair: FILE and FILE.pub
 
-  udtx-send plan -N 8 SRC... >FILE   cut a tree for eight processes on any hosts, each with --shard; see udtx-send plan --help
+  udtx-send plan -N 8 SRC... >FILE   cut a tree for eight processes on any hosts, each with --shard; see udtx-send plan --help;
+                                     a source of that name is ./plan
   udtx-send ctl PID rate 100M        change the cap of a running transfer; see udtx-send ctl --help
   udtx-send doctor [HOST]            say what is wrong with this machine and with that, and what mends it; see udtx-send doctor --help
 

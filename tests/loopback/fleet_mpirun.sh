@@ -5,10 +5,10 @@ command -v mpirun >/dev/null || skip "there is no mpirun"
 export MPIRUN="--oversubscribe"
 [ "$(id -u)" -ne 0 ] || MPIRUN+=" --allow-run-as-root"
 to="udtx://127.0.0.1:$port/"
-bash "$engines/mpirun.sh" 8 "$plan" --psk-file "$work/psk" --rate 6M "$src" "$to" >"$work/engine" 2>&1 &
+bash "$engines/mpirun.sh" 8 "$plan" --psk-file "$work/psk" --rate 4M "$src" "$to" >"$work/engine" 2>&1 &
 engine=$!
 receivers+=("$engine")
-until_true 60 begun
+until_true 120 proven "$work/dst"
 kill -KILL "$(pgrep -f "^udtx-send --shard auto --plan $plan" | head -n 1)"
 ended() { ! kill -0 "$engine" 2>/dev/null; }
 until_true 60 ended

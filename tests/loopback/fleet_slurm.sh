@@ -23,9 +23,7 @@ sbatch -W -o "$work/out.%a" --array=0-7 "$engines/slurm-array.sh" "$plan" --psk-
     "$src" "$to" >"$work/sbatch" 2>&1 &
 batch=$!
 receivers+=("$batch")
-until_true 60 begun
-# Some pieces of a mebibyte are written down by then.
-sleep 6
+until_true 120 proven "$work/dst"
 bash "$cluster" kill "$state" n2
 wait_for 0 "$batch"
 all_came

@@ -158,6 +158,12 @@ until_true() {
 
 never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
 
+# proven DIRECTORY: each journal there has some pieces; a piece takes about forty bytes, what comes before them less.
+proven() {
+    [ -n "$(find "$1" -name '.udtx-*.journal' 2>/dev/null)" ] &&
+        [ -z "$(find "$1" -name '.udtx-*.journal' -size -160c 2>/dev/null)" ]
+}
+
 # check_metrics FILE: as promtool wants them; it is asked itself where it is installed.
 check_metrics() {
     if command -v python3 >/dev/null; then

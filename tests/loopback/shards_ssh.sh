@@ -32,12 +32,10 @@ run "$recv" -a "${ssh[@]}" --remote-bin "$work/send" far:new/deep/src "$work/out
 diff -r "$src" "$work/out/made/src" || fail "fetched over ssh"
 
 # --- killed at this end and run again
-"$send" -a "${ssh[@]}" --remote-bin "$work/recv" --rate 10M --shard 2/3 --plan "$plan" "$src" far:killed/ >/dev/null 2>&1 &
+"$send" -a "${ssh[@]}" --remote-bin "$work/recv" --rate 4M --shard 2/3 --plan "$plan" "$src" far:killed/ >/dev/null 2>&1 &
 killed=$!
 receivers+=("$killed")
-begun() { [ -n "$(find "$home/killed" -name '*.part' 2>/dev/null)" ]; }
-until_true 60 begun
-sleep 1
+until_true 120 proven "$home/killed"
 kill -KILL "$killed"
 wait_for 137 "$killed"
 run "$send" -a "${ssh[@]}" --remote-bin "$work/recv" --json "$src" far:killed/

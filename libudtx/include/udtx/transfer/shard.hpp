@@ -51,7 +51,7 @@ class UDTX_EXPORT Split {
 
 /// What make_split() has found.
 struct SplitPlan {
-    Split split{};
+    Split split{};                             ///< where to cut
     std::vector<std::uint64_t> shard_costs{};  ///< of each shard: bytes of data, and kShardFileCost for each file
     std::uint64_t files = 0;                   ///< in all
     std::uint64_t bytes = 0;                   ///< of data, in all
