@@ -10,7 +10,6 @@ cp "$work/last.out" "$plan"
 start_recv r --dir "$work/dst" --psk-file "$work/psk"
 engines=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../packaging/fleet" && pwd)
 export PATH=$bin:$PATH
-begun() { [ "$(find "$work/dst" -name '*.part' 2>/dev/null | wc -l)" -ge 4 ]; }
 all_came() {
     diff -r "$src" "$work/dst/tree" || fail "the tree differs"
     local left

@@ -5,10 +5,12 @@ command -v parallel >/dev/null && parallel --version 2>/dev/null | grep -q '^GNU
 bash "$engines/parallel.sh" 8 "$plan" --psk-file "$work/psk" --rate 6M "$src" "udtx://127.0.0.1:$port/" >"$work/engine" 2>&1 &
 engine=$!
 receivers+=("$engine")
-until_true 60 begun
+until_true 60 proven "$work/dst"
 victim=$(pgrep -f "^udtx-send --shard 7/8 --plan $plan" || true)
 [ -n "$victim" ] || victim=$(pgrep -f "udtx-send --shard [0-7]/8 --plan $plan" | tail -n 1)
 kill -KILL $victim
 wait_for 0 "$engine"
 all_came
 [ "$(grep -c 'in [0-9.]* s' "$work/engine")" -eq 8 ] || fail "not eight shards: $(cat "$work/engine")"
+# Of the one that was killed some was there when it was tried again.
+grep -q 'were there already' "$work/engine" || fail "nothing was continued: $(cat "$work/engine")"
