@@ -1,0 +1,50 @@
+# One tree by Airflow 3, a shard a task. The workers have udtx-send, the tree and a common directory for the plan.
+# A shard that fails is tried again and continues where it was, on whatever worker. The file cannot be called airflow.py: that hides Airflow itself.
+import os
+import subprocess
+from datetime import timedelta
+
+from airflow.sdk import dag, task
+from airflow.sdk.exceptions import AirflowFailException
+
+SHARDS = 8
+# Code 13 says that a newer run of the shard has taken over; with the others another run would fail as well.
+FINAL = {1, 12, 13, 40, 41}
+
+
+def run(*command, **options):
+    code = subprocess.run(command, check=False, **options).returncode
+    if code in FINAL:
+        raise AirflowFailException(f"{command[0]} ended with code {code}")
+    if code != 0:
+        raise RuntimeError(f"{command[0]} ended with code {code}")
+
+
+# One run at a time: two plans at the same time would leave gaps.
+@dag(
+    schedule=None,
+    max_active_runs=1,
+    params={
+        "source": "/data/tree",
+        "destination": "udtx://udtx-recv:7011/",
+        "plan": "/data/plan",
+        "key": "/etc/udtx/key",
+    },
+)
+def udtx_send():
+    @task
+    def plan(params=None):
+        made = params["plan"] + ".new"
+        with open(made, "wb") as out:
+            run("udtx-send", "plan", "-N", str(SHARDS), params["source"], stdout=out)
+        os.replace(made, params["plan"])
+
+    @task(retries=6, retry_delay=timedelta(seconds=30))
+    def shard(index, params=None):
+        run("udtx-send", "--shard", f"{index}/{SHARDS}", "--plan", params["plan"], "--psk-file", params["key"],
+            "--timeout", "120", params["source"], params["destination"])
+
+    plan() >> shard.expand(index=list(range(SHARDS)))
+
+
+tree = udtx_send()
