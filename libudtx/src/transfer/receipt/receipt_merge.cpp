@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <set>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct MergedEntry {
     std::size_t from = 0;  ///< which receipt
 };
 
-/// A directory is made by each shard that has something in it; a link may be there again after a run that was repeated.
+/// Each shard makes the directories on its way. A file or another name of one is moved by one shard only.
 bool same_twice(const ReceiptEntry& a, const ReceiptEntry& b) {
-    return a.type == b.type && a.type != EntryType::file && a.target == b.target;
+    const bool may_be = a.type == EntryType::directory || a.type == EntryType::symlink;
+    return may_be && a.type == b.type && a.target == b.target;
 }
 
 Error twice(const std::vector<NamedReceipt>& receipts, const MergedEntry& a, const MergedEntry& b) {

@@ -1,0 +1,178 @@
+#include <algorithm>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/file_digest.hpp"
+#include "transfer/receipt/receipt.hpp"
+#include "transfer/receipt/receipt_writer.hpp"
+#include "udtx/transfer/receipt.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using udtx::test::TemporaryDirectory;
+
+namespace {
+
+/// One entry of a tree; of a file `content`, of a link where it leads.
+struct Planned {
+    EntryType type = EntryType::file;
+    std::vector<std::string> path;
+    std::string content{};
+};
+
+Planned directory(std::vector<std::string> path) { return {EntryType::directory, std::move(path)}; }
+Planned file(std::vector<std::string> path, std::string content) {
+    return {EntryType::file, std::move(path), std::move(content)};
+}
+
+Digest digest_of_text(HashAlgorithm hash, std::string_view text) {
+    Hasher hasher(hash);
+    hasher.update(std::as_bytes(std::span(text)));
+    return hasher.finish();
+}
+
+void note_file(ReceiptWriter& writer, HashAlgorithm hash, const message::Entry& entry, std::string_view content) {
+    writer.note(entry);
+    FileDigest whole(hash, content.size());
+    if (!content.empty()) {
+        const Digest piece = digest_of_text(hash, content);
+        whole.add(0, content.size(), piece);
+        writer.note(message::Digests{entry.index, 0, {piece}});
+    }
+    writer.note(message::FileEnd{entry.index, FileStatus::ok, whole.finish()});
+}
+
+/// The receipt of a transfer that moved these, in this order.
+std::string receipt_of(const std::vector<Planned>& tree, HashAlgorithm hash = HashAlgorithm::sha256) {
+    const TemporaryDirectory at;
+    const std::string path = at.path().string() + "/receipt";
+    auto writer = ReceiptWriter::create(path);
+    REQUIRE(writer);
+    message::Offer offer;
+    offer.hash = hash;
+    (*writer)->note(offer);
+    std::uint64_t index = 0;
+    for (const Planned& planned : tree) {
+        message::Entry entry;
+        entry.index = index++;
+        entry.type = planned.type;
+        entry.path = planned.path;
+        if (planned.type == EntryType::file) {
+            entry.size = planned.content.size();
+            entry.whole = true;
+            note_file(**writer, hash, entry, planned.content);
+        } else {
+            entry.target = planned.content;
+            (*writer)->note(entry);
+        }
+    }
+    REQUIRE((*writer)->finish([](const std::string&) { return UniqueFd(); }));
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// The error of merging these two, which are called "first" and "second".
+Error refusal(const std::vector<Planned>& first, const std::vector<Planned>& second) {
+    const auto merged = merge_receipts({{"first", receipt_of(first)}, {"second", receipt_of(second)}});
+    REQUIRE_FALSE(merged);
+    CHECK(merged.error().code == ErrorCode::integrity);
+    return merged.error();
+}
+
+bool says(const Error& error, std::string_view what) { return error.message.find(what) != std::string::npos; }
+
+const Planned kLink{EntryType::symlink, {"a", "link"}, "../b"};
+
+/// In the order of the paths.
+std::vector<Planned> whole_tree() {
+    return {
+        directory({"a"}),      file({"a", "b"}, "one"), kLink,           {EntryType::hard_link, {"a", "other"}, "a/b"},
+        file({"a\tb"}, "tab"), file({"a.b"}, ""),       directory({"z"})};
+}
+
+}  // namespace
+
+TEST_CASE("A merged receipt has the entries in the order of their paths, numbered anew") {
+    const auto merged = merge_receipts({{"", receipt_of({file({"a.b"}, "x"), file({"a", "b"}, "yz")})},
+                                        {"", receipt_of({file({"a", "a"}, ""), directory({"a"})})}});
+    REQUIRE(merged);
+    CHECK(merged->files == 3);
+    CHECK(merged->bytes == 3);
+    const auto parsed = parse_receipt(merged->text);
+    REQUIRE(parsed);
+    std::vector<std::string> paths;
+    for (const ReceiptEntry& entry : parsed->entries) {
+        CHECK(entry.index == paths.size());
+        paths.push_back(entry.path);
+    }
+    CHECK(paths == std::vector<std::string>{"a", "a/a", "a/b", "a.b"});
+}
+
+TEST_CASE("A tree has one merged receipt, in whatever order and parts it was moved") {
+    const auto tree = whole_tree();
+    // What a writer makes of a tree in order is that form already.
+    const std::string expected = receipt_of(tree);
+    auto turned = tree;
+    std::ranges::reverse(turned);
+    const auto alone = merge_receipts({{"alone", receipt_of(turned)}});
+    REQUIRE(alone);
+    CHECK(alone->text == expected);
+    for (std::size_t parts = 2; parts <= tree.size() + 1; ++parts) {
+        std::vector<std::vector<Planned>> moved(parts, {directory({"a"})});
+        for (std::size_t i = 1; i < tree.size(); ++i) moved[i % parts].push_back(tree[i]);
+        std::vector<NamedReceipt> receipts;
+        for (const auto& part : moved) receipts.push_back({"part", receipt_of(part)});
+        const auto merged = merge_receipts(receipts);
+        REQUIRE(merged);
+        CHECK(merged->text == expected);
+        // And one that is made in steps.
+        const std::vector<NamedReceipt> begun(receipts.begin(), receipts.begin() + 1);
+        std::vector<NamedReceipt> rest(receipts.begin() + 1, receipts.end());
+        rest.push_back({"begun", merge_receipts(begun)->text});
+        CHECK(merge_receipts(rest)->text == expected);
+    }
+}
+
+TEST_CASE("Receipts that do not belong together are not merged") {
+    const Planned one = file({"d", "x\n"}, "one");
+    CHECK(says(refusal({one}, {one}), "'d/x\\x0a' is in both first and second"));
+    CHECK(says(refusal({one}, {directory({"d", "x\n"})}), "is in both first and second"));
+    CHECK(says(refusal({one, one}, {}), "is in first twice"));
+    const Planned hard{EntryType::hard_link, {"h"}, "d/x"};
+    CHECK(says(refusal({hard}, {hard}), "'h' is in both first and second"));
+    CHECK(says(refusal({kLink}, {{EntryType::symlink, kLink.path, "elsewhere"}}), "'a/link' is in both"));
+    CHECK(merge_receipts({{"first", receipt_of({kLink})}, {"second", receipt_of({kLink})}}));
+
+    const auto hashes = merge_receipts(
+        {{"first", receipt_of({one})}, {"second", receipt_of({directory({"d"})}, HashAlgorithm::xxh3_128)}});
+    REQUIRE_FALSE(hashes);
+    CHECK(hashes.error().code == ErrorCode::integrity);
+    CHECK(says(hashes.error(), "second has other hashes than first"));
+}
+
+TEST_CASE("A receipt that was changed or cut anywhere is not merged, and named") {
+    const NamedReceipt first{"first", receipt_of({directory({"d"})})};
+    const std::string text = receipt_of({file({"d", "x"}, "one")});
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::string changed = text;
+        changed[i] = static_cast<char>(changed[i] ^ 1);
+        for (const std::string& damaged : {changed, text.substr(0, i)}) {
+            const auto merged = merge_receipts({first, {"second", damaged}});
+            REQUIRE_FALSE(merged);
+            REQUIRE(merged.error().code == ErrorCode::integrity);
+            REQUIRE(merged.error().message.starts_with("second: the receipt cannot be trusted"));
+        }
+    }
+}
+
+TEST_CASE("A root that was computed of other files is not merged, though the end fits") {
+    std::string text = receipt_of({file({"x"}, "one")});
+    const std::string other = receipt_of({file({"x"}, "two")});
+    const std::size_t root = text.find("root\t");
+    text = text.substr(0, root) + other.substr(other.find("root\t"));
+    const std::size_t end = text.find("end\t");
+    text = text.substr(0, end + 4) + digest_of_text(HashAlgorithm::sha256, text.substr(0, end)).hex() + "\n";
+    const auto merged = merge_receipts({{"forged", text}});
+    REQUIRE_FALSE(merged);
+    CHECK(merged.error().message == "forged: the receipt cannot be trusted: its root is not that of its files");
+}
