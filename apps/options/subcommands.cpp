@@ -20,7 +20,8 @@ itself is damaged.)";
 
 constexpr const char* kReceiptFooter =
     R"(IN was written by --receipt of each shard, on either side. Entries are in the order of their paths: shards of any number
-and one run without shards give the same file, which udtx-recv verify takes as any other. OUT is replaced when all are right.
+and one run without shards give the same file, which udtx-recv verify takes as any other. Not so where hard links were sent, or
+where files with holes were kept from an earlier run. OUT is none of IN; it is replaced when all are right.
 
 Exit codes: 0 done, 1 usage, 11 a file cannot be read or written, 41 one is damaged or not of this job, or says that something was
 not delivered.)";

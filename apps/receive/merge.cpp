@@ -1,31 +1,80 @@
 #include "receive/merge.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "common/descriptors.hpp"
 #include "common/read_file.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
 #include "observe/output.hpp"
 #include "options/subcommands.hpp"
+#include "udtx/descriptor.hpp"
 #include "udtx/transfer/receipt.hpp"
 
 namespace udtx::apps {
 namespace {
 
-/// What stands there stays until all of the new one is written.
+Error cannot_write(const std::string& path, const std::string& why) {
+    return {ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + why};
+}
+
+/// As --receipt does: in the place of a file, also of one that a link leads to, and of nothing else.
+Result<std::string> place_of(const std::string& path) {
+    struct stat st = {};
+    if (::stat(path.c_str(), &st) != 0) return path;
+    if (!S_ISREG(st.st_mode)) return cannot_write(path, "it is no regular file; give OUT another name");
+    std::error_code failed;
+    const auto real = std::filesystem::canonical(path, failed);
+    return failed ? path : real.string();
+}
+
+/// A new file beside `path`, under a name that nothing has: an input may have any other.
+UniqueFd open_beside(const std::string& path, std::string& name) {
+    for (unsigned i = 0;; ++i) {
+        name = path + ".udtx-merge" + (i == 0 ? "" : std::to_string(i));
+        UniqueFd fd(open_file(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (fd || errno != EEXIST) return fd;
+    }
+}
+
+/// 0 or an errno. Not all file systems know syncs.
+int sync_merged(int fd) {
+    if (again([&] { return ::fsync(fd); }) == 0) return 0;
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ? 0 : errno;
+}
+
+/// What stands there stays until all of the new one is on the disk.
 Result<void> replace_file(const std::string& path, const std::string& text) {
-    const std::string fresh = path + ".new";
-    std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (out && std::rename(fresh.c_str(), path.c_str()) == 0) return {};
-    const int error = errno;
-    std::remove(fresh.c_str());
-    return Error{ErrorCode::file_io, "cannot write '" + escape_for_terminal(path) + "': " + std::strerror(error)};
+    const auto place = place_of(path);
+    if (!place) return place.error();
+    std::string fresh;
+    UniqueFd fd = open_beside(*place, fresh);
+    if (!fd) return cannot_write(path, std::strerror(errno));
+    int error = write_all(fd.get(), text);
+    if (error == 0) error = sync_merged(fd.get());
+    if (const int closing = fd.close(); error == 0) error = closing;
+    if (error == 0 && std::rename(fresh.c_str(), place->c_str()) != 0) error = errno;
+    if (error == 0) return {};
+    ::unlink(fresh.c_str());
+    return cannot_write(path, std::strerror(error));
+}
+
+/// Its receipt would be gone, and with it what the merge can be made of again.
+bool is_input(const ReceiptCommand& command) {
+    return std::ranges::any_of(command.inputs, [&](const std::string& input) {
+        std::error_code missing;
+        return std::filesystem::equivalent(command.output, input, missing) && !missing;
+    });
 }
 
 }  // namespace
@@ -35,6 +84,11 @@ ExitCode run_receipt(Log& log, std::vector<std::string> arguments) {
     const auto parsed = parse_receipt_command(std::move(arguments), command);
     if (!parsed) return finish_early(log, ExitCode::usage, parsed.error().message, false);
     if (parsed.value()) return print_output(log, **parsed, ExitCode::ok);
+    if (is_input(command)) {
+        return finish_early(
+            log, ExitCode::usage,
+            "OUT '" + escape_for_terminal(command.output) + "' is one of the receipts; give it another name", false);
+    }
     std::vector<transfer::NamedReceipt> receipts;
     for (const std::string& name : command.inputs) {
         auto text = read_file(name);
