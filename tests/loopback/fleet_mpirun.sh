@@ -12,7 +12,7 @@ until_true 120 proven "$work/dst"
 kill -KILL "$(pgrep -f "^udtx-send --shard auto --plan $plan" | head -n 1)"
 ended() { ! kill -0 "$engine" 2>/dev/null; }
 until_true 60 ended
-[ ! -e "$work/dst/tree/large/16" ] || ! diff -rq "$src" "$work/dst/tree" >/dev/null || fail "it was over before the kill"
+[ ! -e "$work/dst/tree/large/80" ] || ! diff -rq "$src" "$work/dst/tree" >/dev/null || fail "it was over before the kill"
 expect 0 bash "$engines/mpirun.sh" 8 "$plan" --psk-file "$work/psk" --json "$src" "$to"
 grep -qE '"resumed_bytes": ?[1-9]' "$work/last.out" || fail "nothing was continued"
 all_came

@@ -158,9 +158,10 @@ until_true() {
 
 never_said() { ! grep -qE -- "$1" "$work/last.err" || fail "a line matches '$1'"; }
 
-# proven DIRECTORY: each journal there has some pieces; a piece takes about forty bytes, what comes before them less.
+# proven DIRECTORY [COUNT]: there are COUNT journals or more, and each has some pieces; a piece takes about forty bytes,
+# what comes before them less.
 proven() {
-    [ -n "$(find "$1" -name '.udtx-*.journal' 2>/dev/null)" ] &&
+    [ "$(find "$1" -name '.udtx-*.journal' 2>/dev/null | wc -l)" -ge "${2:-1}" ] &&
         [ -z "$(find "$1" -name '.udtx-*.journal' -size -160c 2>/dev/null)" ]
 }
 
