@@ -144,6 +144,11 @@ Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     if (const auto checked = check_way_of_pull(app, command); !checked) return checked;
     if (const auto checked = command.paths.check(); !checked) return checked;
     if (const auto checked = command.tree.check(app, command.to_stdout, texts.size()); !checked) return checked;
+    if (const auto chosen = command.tree.shards.choose_server(command.server); !chosen) return chosen;
+    if (command.tree.shards.needs_split()) {
+        return usage(
+            "--shard needs --plan FILE here, from where the sources are: udtx-send plan -N COUNT SRC... >FILE");
+    }
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     std::error_code ignored;
     const bool inside =

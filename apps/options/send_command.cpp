@@ -143,6 +143,9 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     if (const auto taken = take_destination(app, command); !taken) return taken;
     if (const auto checked = command.tree.check(app, command.streaming(), command.sources.size()); !checked)
         return checked;
+    std::optional<Url> server = command.remote ? std::nullopt : std::optional(command.url);
+    if (const auto chosen = command.tree.shards.choose_server(server); !chosen) return chosen;
+    if (server) command.url = std::move(*server);
     if (command.remote) {
         const std::string& path = command.remote->path;
         if (const auto checked = command.tree.shards.check_place(path, path.empty() || path.ends_with('/')); !checked)

@@ -1,11 +1,13 @@
 #include "options/shard_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
 
 #include "common/read_file.hpp"
+#include "common/units.hpp"
 #include "common/usage.hpp"
 #include "options/engine_shard.hpp"
 
@@ -27,25 +29,38 @@ std::optional<transfer::Shard> parse_shard(const std::string& text) {
 
 void ShardOptions::add_to(CLI::App& app) {
     const auto group = "Many hosts";
-    app.add_option("--shard", text,
-                   "Move part K of N of --plan, K from 0 to N - 1; auto: as Slurm, MPI or Kubernetes say")
+    app.add_option("--shard", text, "Move part K of N, K from 0 to N - 1; auto: as Slurm, MPI or Kubernetes say")
         ->type_name("K/N|auto")
         ->group(group);
-    app.add_option("--plan", plan_file, "Where the tree is cut, the same file for all shards: udtx-send plan makes it")
+    app.add_option(
+           "--plan", plan_file,
+           "Where the tree is cut, by udtx-send plan, the same file for all shards (default: each walks the tree)")
         ->type_name("FILE")
         ->group(group);
-    app.add_option("--job", job, "Shards of one name continue each other (default: a name made of the plan)")
+    app.add_option("--job", job, "Name of what all shards do together (default: the names of the sources)")
         ->type_name("NAME")
+        ->group(group);
+    app.add_option("--job-rate", rate_text,
+                   "At most so many bits per second of all shards together, by what each can use")
+        ->type_name("RATE")
+        ->group(group);
+    app.add_option("--servers", servers_text,
+                   "Servers that write to one place: shard K talks to the one at K mod their number")
+        ->type_name("HOST[:PORT],...")
         ->group(group);
 }
 
 Result<void> ShardOptions::check() {
     if (text.empty()) {
         if (!plan_file.empty()) return usage("--plan goes with --shard K/N: which part is this?");
-        return job.empty() ? Result<void>() : usage("--job goes with --shard K/N");
+        if (!job.empty()) return usage("--job goes with --shard K/N");
+        if (!rate_text.empty()) return usage("--job-rate goes with --shard K/N; of one process it is --rate");
+        return servers_text.empty() ? Result<void>() : usage("--servers goes with --shard K/N");
     }
-    if (plan_file.empty()) {
-        return usage("--shard needs --plan FILE, the same for all shards: udtx-send plan -N COUNT SRC... >FILE");
+    if (!rate_text.empty()) {
+        const auto parsed = parse_rate(rate_text);
+        if (!parsed) return usage("--job-rate: " + parsed.error().message);
+        rate = *parsed;
     }
     if (text == "auto") {
         const auto found = find_engine_shard([](const char* name) {
@@ -58,6 +73,7 @@ Result<void> ShardOptions::check() {
         shard = parse_shard(text);
     }
     if (!shard) return usage("--shard: '" + text + "' is neither K/N, with K from 0 to N - 1, nor auto");
+    if (plan_file.empty()) return {};
     const auto plan = read_file(plan_file);
     if (!plan) return usage("--plan: " + plan.error().message);
     auto parsed = transfer::Split::parse(*plan);
@@ -70,11 +86,53 @@ Result<void> ShardOptions::check() {
 }
 
 std::optional<transfer::PathRange> ShardOptions::part() const {
-    return shard ? std::optional(split.part(shard->index)) : std::nullopt;
+    const bool cut = shard && split.count() == shard->count;
+    return cut ? std::optional(split.part(shard->index)) : std::nullopt;
 }
 
-std::uint64_t ShardOptions::number(const std::string& destination) const {
-    return transfer::shard_number(job.empty() ? std::to_string(split.digest()) : job, *shard, destination);
+std::string ShardOptions::name_of(const std::vector<std::string>& sources) const {
+    if (!job.empty()) return job;
+    // The same on each host, wherever the sources lie there.
+    std::string all;
+    for (const std::string& source : sources) {
+        const std::size_t end = source.find_last_not_of('/');
+        const std::size_t begin = end == std::string::npos ? end : source.rfind('/', end);
+        all += source.substr(begin == std::string::npos ? 0 : begin + 1) + '\n';
+    }
+    return all;
+}
+
+std::uint64_t ShardOptions::number(const std::vector<std::string>& sources, const std::string& destination) const {
+    return transfer::shard_number(name_of(sources), *shard, destination);
+}
+
+transfer::JobShard ShardOptions::of_job(const std::vector<std::string>& sources, const std::string& destination) const {
+    transfer::JobShard out;
+    out.job = transfer::job_number(name_of(sources), shard->count, destination);
+    out.index = shard->index;
+    out.count = shard->count;
+    out.split = split.digest();
+    if (!rate.is_infinite()) out.bits_per_second = static_cast<std::uint64_t>(rate.bps());
+    return out;
+}
+
+Result<void> ShardOptions::choose_server(std::optional<Url>& url) const {
+    if (servers_text.empty()) return {};
+    if (!url) return usage("--servers is for udtx://HOST, and not for what is started over ssh");
+    std::vector<Url> servers;
+    for (std::size_t at = 0; at <= servers_text.size();) {
+        const std::size_t end = std::min(servers_text.find(',', at), servers_text.size());
+        const auto server = parse_url("udtx://" + servers_text.substr(at, end - at) + "/");
+        if (!server) return usage("--servers: " + server.error().message);
+        if (!server->path.empty()) return usage("--servers takes hosts and ports, and the path stands in the URL");
+        servers.push_back(*server);
+        at = end + 1;
+    }
+    const Url& chosen = servers[shard->index % servers.size()];
+    url->host = chosen.host;
+    url->port = chosen.port;
+    url->port_given = chosen.port_given;
+    return {};
 }
 
 Result<void> ShardOptions::check_place(const std::string& destination, bool inside) const {

@@ -91,10 +91,10 @@ Result<void> TreeOptions::read_names() {
 }
 
 std::optional<std::string> TreeOptions::typed(const CLI::App& app, const Origins& origins) {
-    for (const char* flag :
-         {"--archive", "--dry-run",    "--exclude",  "--include",    "--exclude-from", "--files-from", "--from0",
-          "--links",   "--safe-links", "--no-links", "--hard-links", "--xattrs",       "--owner",      "--set-id",
-          "--sparse",  "--by-hash",    "--delete",   "--shard",      "--plan",         "--job"}) {
+    for (const char* flag : {"--archive", "--dry-run", "--exclude",    "--include",  "--exclude-from", "--files-from",
+                             "--from0",   "--links",   "--safe-links", "--no-links", "--hard-links",   "--xattrs",
+                             "--owner",   "--set-id",  "--sparse",     "--by-hash",  "--delete",       "--shard",
+                             "--plan",    "--job",     "--job-rate",   "--servers"}) {
         if (app.count(flag) > 0 && !origins.has(flag)) return flag;
     }
     return std::nullopt;

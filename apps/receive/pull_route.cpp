@@ -22,8 +22,22 @@ std::string identity_of(const RecvCommand& command) {
     return std::filesystem::absolute(command.destination, ignored).lexically_normal().string();
 }
 
+std::vector<std::string> sources_of(const RecvCommand& command) {
+    if (command.server) return command.server_paths;
+    std::vector<std::string> sources;
+    for (const SshTarget& target : command.sources) sources.push_back(target.path);
+    return sources;
+}
+
+transfer::Selection selection_of(const RecvCommand& command) {
+    transfer::Selection what = command.selection();
+    const ShardOptions& shards = command.tree.shards;
+    if (shards.shard) what.shard = shards.of_job(sources_of(command), identity_of(command));
+    return what;
+}
+
 Result<void> add_selection(const RecvCommand& command, BootstrapFields& request) {
-    auto blocks = transfer::pack(command.selection());
+    auto blocks = transfer::pack(selection_of(command));
     if (!blocks) return blocks.error();
     // One field each: a line may be long, but not without end.
     for (std::string& block : *blocks) request.add("selection", std::move(block));
@@ -32,7 +46,8 @@ Result<void> add_selection(const RecvCommand& command, BootstrapFields& request)
 
 std::uint64_t number_of(const RecvCommand& command) {
     if (!resumable(command)) return 0;
-    if (command.tree.shards.shard) return command.tree.shards.number(identity_of(command));
+    const ShardOptions& shards = command.tree.shards;
+    if (shards.shard) return shards.number(sources_of(command), identity_of(command));
     std::vector<std::string> sources;
     if (command.server) {
         for (const std::string& path : command.server_paths) sources.push_back('/' + path);
@@ -91,11 +106,8 @@ Result<PullRoute> find_route(const RecvRun& run) {
 transfer::ReceiveOptions receive_options(const RecvRun& run, const PullRoute& route) {
     const RecvCommand& command = run.command;
     transfer::ReceiveOptions options;
-    options.what = command.selection();
-    if (!command.server) {
-        options.what.sources.clear();
-        for (const SshTarget& target : command.sources) options.what.sources.push_back(target.path);
-    }
+    options.what = selection_of(command);
+    if (!command.server) options.what.sources = sources_of(command);
     options.destination = command.destination;
     if (command.to_stdout) options.stream_fd = STDOUT_FILENO;
     options.resume = !command.common.no_resume;

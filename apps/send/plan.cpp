@@ -21,6 +21,18 @@ std::string shares_of(const transfer::SplitPlan& plan) {
 
 }  // namespace
 
+Result<void> split_sources(SendCommand& command, Log& log) {
+    ShardOptions& shards = command.tree.shards;
+    if (!shards.needs_split()) return {};
+    transfer::Selection what = command.tree.selection(command.common);
+    what.sources = command.sources;
+    auto plan = transfer::make_split(what, shards.shard->count);
+    if (!plan) return plan.error();
+    log.detail(shares_of(*plan));
+    shards.split = std::move(plan->split);
+    return {};
+}
+
 ExitCode run_plan(Log& log, std::vector<std::string> arguments) {
     PlanCommand command;
     const auto parsed = parse_plan_command(std::move(arguments), command);

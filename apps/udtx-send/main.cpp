@@ -71,6 +71,9 @@ ExitCode send(Terminal& terminal, const StandardDescriptors& standard, const std
         return finish_early(log, ExitCode::file_io, "standard input is closed: give '-' a file or a pipe to read",
                             json);
     }
+    if (const auto split = split_sources(command, log); !split) {
+        return finish_early(log, exit_code_for(split.error().code), split.error().message, json);
+    }
     if (!command.common.rate.is_infinite()) log.info(describe_rate_cap(command.common.rate));
     SignalWaiter signals;
     const SendRun run{command, log, terminal, signals};

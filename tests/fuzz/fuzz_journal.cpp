@@ -1,10 +1,11 @@
-// A resume journal: reads as far as its records are whole, and what it says is within bounds. The input is read twice,
-// as a journal and as the bodies of records, since hardly any input has a right check.
+// A resume journal, and the file of a job: reads as far as its records are whole, and what it says is within bounds.
+// The input is read twice, as a journal and as the bodies of records, since hardly any input has a right check.
 #include <algorithm>
 #include <vector>
 
 #include "fuzz/require.hpp"
 #include "transfer/names.hpp"
+#include "transfer/resume/job_format.hpp"
 #include "transfer/resume/journal_format.hpp"
 
 const std::vector<udtx::fuzz::FaultCase> udtx::fuzz::kFaultCases{
@@ -29,6 +30,36 @@ void check(std::span<const std::byte> bytes) {
     require(again.valid_bytes == image.valid_bytes, "what is believed is believed again");
 }
 
+void check_job(std::span<const std::byte> bytes) {
+    JobImage image;
+    const std::size_t read = image.read(bytes, 0);
+    require(read <= bytes.size(), "no more is believed than there is");
+    require(image.has_head || image.files.empty(), "nothing is believed without a head");
+    for (const auto& [temporary, file] : image.files) {
+        require(check_path(split_path(file.path)).ok(), "paths of a job are checked");
+        std::uint64_t filled = 0;
+        for (const auto& [offset, length] : file.filled) {
+            require(length > 0 && offset + length <= file.size, "a part lies in its file");
+            filled = std::max(filled, offset + length);
+        }
+        for (const auto& [offset, piece] : file.pieces) {
+            require(piece.length > 0 && offset + piece.length <= file.size, "a piece lies in its file");
+        }
+        require(!file.is_whole() || filled == file.size, "a whole file is filled to its end");
+    }
+}
+
+/// Cut into bodies by a length before each, whatever they are.
+std::vector<std::byte> framed(std::span<const std::byte> input) {
+    std::vector<std::byte> out;
+    while (!input.empty()) {
+        const auto length = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
+        append_framed(out, out.size(), input.subspan(1, length));
+        input = input.subspan(1 + length);
+    }
+    return out;
+}
+
 /// Cut into bodies by a length before each, and sealed.
 std::vector<std::byte> sealed(std::span<const std::byte> input) {
     std::vector<std::byte> journal;
@@ -47,5 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto input = std::as_bytes(std::span(data, size));
     check(input);
     check(sealed(input));
+    check_job(input);
+    check_job(framed(input));
     return 0;
 }

@@ -34,6 +34,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 require(part.meets(above), "and its directory");
             }
             require(holders == 1, "each path has one shard");
+            // Of a file of any size each byte has one, too.
+            for (const std::uint64_t bytes :
+                 {std::uint64_t{0}, kCutBytes, 5 * kCutBytes + 1, split->part(i).from_offset}) {
+                std::uint64_t covered = 0;
+                for (std::size_t k = 0; k < split->count(); ++k) {
+                    const auto range = split->part(k).bytes_of(path, bytes);
+                    if (!range) continue;
+                    require(range->offset == covered, "the parts of a file have no gap and no overlap");
+                    covered += range->length;
+                }
+                require(covered == bytes, "and are all of it");
+            }
         }
     }
     return 0;

@@ -56,6 +56,8 @@ allow-read      | server_pull | -
 shard           | shards    | 3, 8/8, x/8
 plan            | shards    | no/file
 job             | shards    | x
+job-rate        | shards_job | 0, x
+servers         | shards_job | a b/
 checksum        | receipt   | md5
 verbose         | observing | -
 quiet           | progress  | -

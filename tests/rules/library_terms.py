@@ -12,9 +12,11 @@ FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")
 SAID_TO_THE_PEER = {
     "job/announcements.cpp": {"--delete", "--allow-delete"},
     "landing/clear_way.cpp": {"--delete"},
+    "landing/incoming_files.cpp": {"--no-resume"},
     "landing/stream_landing.cpp": {"--overwrite"},
     "landing/temp_file.cpp": {"--min-free"},
     "landing/tree_landing.cpp": {"--no-resume", "--allow-set-id", "--overwrite"},
+    "resume/job_file.cpp": {"--plan", "--job"},
     "source/entry_announcer.cpp": {"--set-id"},
 }
 OF_OTHER_PROGRAMS = {"-u", "-w"}  # ulimit, sysctl

@@ -31,6 +31,7 @@ Result<PathId> Connection::add_path(Instant now, const Address& local, const Add
 Result<void> Connection::remove_path(Instant now, PathId id) { return impl_->remove_path(now, id); }
 void Connection::set_max_rate(Rate rate) { impl_->set_max_rate(rate); }
 void Connection::set_peer_rate(Rate rate) { impl_->set_peer_rate(rate); }
+void Connection::set_group_rate(Rate rate) { impl_->set_group_rate(rate); }
 
 void Connection::close(Instant now, std::uint64_t code, std::string reason) {
     impl_->close(now, code, std::move(reason));

@@ -93,6 +93,7 @@ class UDTX_LOCAL Connection::Impl {
     Result<void> remove_path(Instant now, PathId id);
     void set_max_rate(Rate rate);
     void set_peer_rate(Rate rate);
+    void set_group_rate(Rate rate);
 
     [[nodiscard]] bool connected() const noexcept { return state_ == State::established; }
     [[nodiscard]] bool drained() const noexcept { return state_ == State::drained; }
@@ -312,8 +313,9 @@ class UDTX_LOCAL Connection::Impl {
     Instant last_sent_eliciting_;
     HoldMeter holds_;
     Rate own_rate_;
-    Rate max_rate_;                      // the smaller one of own_rate_ and peer_rate_
-    Rate peer_rate_ = Rate::infinite();  // what the peer wants to receive at most
+    Rate max_rate_;                       // the smallest of own_rate_, peer_rate_ and group_rate_
+    Rate peer_rate_ = Rate::infinite();   // what the peer wants to receive at most
+    Rate group_rate_ = Rate::infinite();  // what a group of connections leaves to this one
 
     std::string close_text_;
     wire::CloseFrame close_frame_;

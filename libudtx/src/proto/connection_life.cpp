@@ -211,8 +211,14 @@ void Connection::Impl::set_peer_rate(Rate rate) {
     apply_rates();
 }
 
+void Connection::Impl::set_group_rate(Rate rate) {
+    if (!may_cap(rate)) return;
+    group_rate_ = rate;
+    apply_rates();
+}
+
 void Connection::Impl::apply_rates() {
-    max_rate_ = std::min(own_rate_, peer_rate_);
+    max_rate_ = std::min({own_rate_, peer_rate_, group_rate_});
     share_rates();
     touch();
 }

@@ -93,12 +93,17 @@ bool is_transfer_file(std::string_view given) {
     const std::string_view rest = name.substr(mark + kMark.size());
     const std::size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
     const std::string_view end = rest.substr(digits);
-    return digits == kNumber && (end == ".part" || (end == ".journal" && mark == 0));
+    return digits == kNumber &&
+           (end == ".part" || (mark == 0 && (end == ".journal" || end == ".job" || end == ".shards")));
 }
 
 std::string temp_name(std::uint64_t unique) { return std::string(kMark) + hex(unique) + ".part"; }
 
 std::string journal_name(std::uint64_t transfer) { return std::string(kMark) + hex(transfer) + ".journal"; }
+
+std::string job_file_name(std::uint64_t job) { return std::string(kMark) + hex(job) + ".job"; }
+
+std::string shard_slots_name(std::uint64_t job) { return std::string(kMark) + hex(job) + ".shards"; }
 
 std::string in_lower_case(std::string_view text) {
     std::string out(text);

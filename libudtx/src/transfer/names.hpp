@@ -30,6 +30,10 @@ inline constexpr std::size_t kMaxDepth = 128;
 [[nodiscard]] std::string temp_name(std::uint64_t unique);
 /// Of a resume journal: ".udtx-<16 hex digits>.journal".
 [[nodiscard]] std::string journal_name(std::uint64_t transfer);
+/// Of what the shards of a job share: ".udtx-<16 hex digits>.job".
+[[nodiscard]] std::string job_file_name(std::uint64_t job);
+/// Of what they tell one another while they run: ".udtx-<16 hex digits>.shards".
+[[nodiscard]] std::string shard_slots_name(std::uint64_t job);
 /// The letters of ASCII.
 [[nodiscard]] std::string in_lower_case(std::string_view text);
 /// Of an entry of a directory; an empty one is the top.

@@ -38,6 +38,12 @@ message::Pull sample_pull() {
     return pull;
 }
 
+message::Offer shard_offer() {
+    message::Offer offer = sample_offer();
+    offer.shard = JobShard{0x0123456789abcdef, 3, 4096, 42, 400'000'000};
+    return offer;
+}
+
 std::vector<Message> samples() {
     message::Entry file;
     file.index = 7;
@@ -57,6 +63,9 @@ std::vector<Message> samples() {
     twin.type = EntryType::hard_link;
     twin.path = {"d", "twin"};
     twin.target = "d/name";
+    message::Entry part = file;
+    part.whole = false;
+    part.part = FileRange{kCutBytes, 77};
     return {sample_offer(),
             twin,
             message::Meta{7, true, true, 1000, 0xffffffff, {{"user.a", std::string("x\0y", 3)}, {"user.b", ""}}},
@@ -73,6 +82,9 @@ std::vector<Message> samples() {
             message::FileEnd{10, FileStatus::kept, {}},
             message::Kept{7, {{1ULL << 20U, 3ULL << 20U}}},
             message::Query{3, {"d", "name"}, 5'000'000, {20'000'000'000, 7}, 0640},
+            message::Query{5, {"d"}, 3 * kCutBytes, {1, 0}, 0755, false, false, 0, 0, 0, FileRange{kCutBytes, 99}},
+            shard_offer(),
+            part,
             message::Query{4, {"d"}, 0, {1, 0}, 0755, true, true, 1000, 100, 0x1234},
             message::Resume{true, "damaged at byte 9", false, true},
             message::Answer{
@@ -81,6 +93,7 @@ std::vector<Message> samples() {
             message::Note{"the time of 3 entries could not be kept"},
             message::Load{1000, 7},
             message::Cap{50'000'000},
+            message::Share{400'000},
             message::Accept{1},
             message::Plan{
                 {PlannedEntry::Kind::update, EntryType::file, change::kSize | change::kTime, "d/name", 1ULL << 40U}},

@@ -176,3 +176,85 @@ TEST_CASE("A root that was computed of other files is not merged, though the end
     REQUIRE_FALSE(merged);
     CHECK(merged.error().message == "forged: the receipt cannot be trusted: its root is not that of its files");
 }
+
+namespace {
+
+/// The receipt of shard `index` of `count`, which moved these parts of one file of the size of `content`.
+std::string receipt_of_parts(std::size_t index, std::size_t count, const std::string& content,
+                             const std::vector<FileRange>& parts, std::uint64_t split = 7) {
+    const TemporaryDirectory at;
+    const std::string path = at.path().string() + "/receipt";
+    auto writer = ReceiptWriter::create(path);
+    REQUIRE(writer);
+    message::Offer offer;
+    offer.hash = HashAlgorithm::sha256;
+    offer.shard = JobShard{1, index, count, split};
+    (*writer)->note(offer);
+    std::uint64_t next = 0;
+    for (const FileRange& part : parts) {
+        message::Entry entry;
+        entry.index = next++;
+        entry.path = {"f"};
+        entry.size = content.size();
+        if (part.length < content.size()) entry.part = part;
+        (*writer)->note(entry);
+        FileDigest whole(offer.hash, content.size());
+        const Digest piece = digest_of_text(offer.hash, content.substr(part.offset, part.length));
+        whole.add(part.offset, part.length, piece);
+        (*writer)->note(message::Extents{entry.index, {part}});
+        (*writer)->note(message::Digests{entry.index, 0, {piece}});
+        (*writer)->note(message::FileEnd{entry.index, FileStatus::ok, whole.finish()});
+    }
+    REQUIRE((*writer)->finish([](const std::string&) { return UniqueFd(); }));
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string merge_error(std::vector<std::string> texts) {
+    std::vector<NamedReceipt> named;
+    for (std::string& text : texts) named.push_back({"r" + std::to_string(named.size()), std::move(text)});
+    const auto merged = merge_receipts(named);
+    if (merged) return "";
+    CHECK(merged.error().code == ErrorCode::integrity);
+    return merged.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("the parts of a file become the file, whatever the order") {
+    const std::string content(300, 'x');
+    // Parts of a real file begin at multiples of 8 MiB; pieces are what is compared.
+    const std::string head = receipt_of_parts(0, 3, content, {{0, 100}});
+    const std::string middle = receipt_of_parts(1, 3, content, {{100, 150}});
+    const std::string tail = receipt_of_parts(2, 3, content, {{250, 50}});
+    const auto merged = merge_receipts({{"b", middle}, {"c", tail}, {"a", head}});
+    REQUIRE(merged);
+    CHECK(merged->files == 1);
+    CHECK(merged->bytes == 300);
+    const auto parsed = parse_receipt(merged->text);
+    REQUIRE(parsed);
+    CHECK(parsed->entries.size() == 1);
+    CHECK(parsed->entries[0].pieces.size() == 3);
+    CHECK_FALSE(parsed->entries[0].part);
+    CHECK_FALSE(parsed->shard);
+    CHECK(merge_receipts({{"again", merged->text}})->text == merged->text);
+}
+
+TEST_CASE("receipts of shards that are not all of one job are not merged") {
+    const std::string content(300, 'x');
+    const auto part = [&](std::size_t i, std::uint64_t from, std::uint64_t n) {
+        return receipt_of_parts(i, 2, content, {{from, n}});
+    };
+    CHECK(merge_error({part(0, 0, 100), part(1, 100, 200)}).empty());
+    CHECK(merge_error({part(0, 0, 100)}) == "there is no receipt of shard 1/2: give those of all shards");
+    CHECK(merge_error({part(1, 0, 100), part(1, 100, 200)}) == "r0 and r1 are both of shard 1/2");
+    CHECK(merge_error({part(0, 0, 100), part(1, 101, 199)}) == "'f': bytes 100 to 100 are in no receipt");
+    CHECK(merge_error({part(0, 1, 99), part(1, 100, 200)}) == "'f': bytes 0 to 0 are in no receipt");
+    CHECK(merge_error({part(0, 0, 100), part(1, 100, 199)}) == "'f': bytes 299 to 299 are in no receipt");
+    CHECK_FALSE(merge_error({part(0, 0, 100), part(1, 99, 201)}).empty());
+    CHECK_FALSE(merge_error({part(0, 0, 300), part(1, 100, 200)}).empty());
+    CHECK(merge_error({part(0, 0, 100), receipt_of_parts(1, 2, content, {{100, 200}}, 8)}) ==
+          "r1 is of another job than r0");
+    CHECK(merge_error({part(0, 0, 100), receipt_of({file({"g"}, "1")})}) == "r1 is of another job than r0");
+    CHECK_FALSE(merge_error({part(0, 0, 100), receipt_of_parts(1, 2, content + "y", {{100, 201}})}).empty());
+}

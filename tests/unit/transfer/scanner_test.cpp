@@ -289,7 +289,7 @@ TEST_CASE("the cursor finds data between holes and cuts it to size") {
     struct stat st = {};
     REQUIRE(::fstat(fd.get(), &st) == 0);
     CHECK(may_have_holes(st));
-    ExtentCursor cursor(fd.get(), 200ULL << 20U, true);
+    ExtentCursor cursor(fd.get(), {0, 200ULL << 20U}, true);
     const auto data = cursor.next();
     REQUIRE(data.has_value());
     CHECK(data->offset <= 100ULL << 20U);
@@ -297,7 +297,7 @@ TEST_CASE("the cursor finds data between holes and cuts it to size") {
     CHECK(data->length < 10ULL << 20U);
     CHECK_FALSE(cursor.next().has_value());
 
-    ExtentCursor dense(fd.get(), 200ULL << 20U, false);
+    ExtentCursor dense(fd.get(), {0, 200ULL << 20U}, false);
     std::uint64_t at = 0;
     while (const auto extent = dense.next()) {
         CHECK(extent->offset == at);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -101,7 +102,7 @@ TEST_CASE("a part of a tree knows what is in it and what leads there") {
 }
 
 TEST_CASE("a split survives its text, and what is none is refused") {
-    auto split = Split::create({"a", "a/b\tc", "a/b\tc", "b\\\n"});
+    auto split = Split::create({{"a"}, {"a/b\tc"}, {"a/b\tc", kCutBytes}, {"b\\\n"}});
     REQUIRE(split.ok());
     CHECK(split->count() == 5);
     const auto again = Split::parse(split->to_text());
@@ -120,12 +121,14 @@ TEST_CASE("a split survives its text, and what is none is refused") {
          {"", "udtx-plan 2 1\nend\n", "udtx-plan 1 0\nend\n", "udtx-plan 1 4097\nend\n", "udtx-plan 1 2\nend\n",
           "udtx-plan 1 1\nend\nend\n", "udtx-plan 1 2\n../x\nend\n", "udtx-plan 1 2\n/x\nend\n",
           "udtx-plan 1 2\nx//y\nend\n", "udtx-plan 1 2\nx\\y\nend\n", "udtx-plan 1 3\nb\na\nend\n",
-          "udtx-plan 1 2\n\nend\n", "udtx-plan 1 01\nend\n", "udtx-plan 1 -1\nend\n"}) {
+          "udtx-plan 1 2\n\nend\n", "udtx-plan 1 2\nx\t1\nend\n", "udtx-plan 1 2\nx\t0\nend\n",
+          "udtx-plan 1 2\nx\t\nend\n", "udtx-plan 1 2\nx\t08388608\nend\n", "udtx-plan 1 3\nx\t8388608\nx\nend\n",
+          "udtx-plan 1 01\nend\n", "udtx-plan 1 -1\nend\n"}) {
         CAPTURE(wrong);
         CHECK_FALSE(Split::parse(wrong).ok());
     }
-    CHECK(Split::create(std::vector<std::string>(kMaxShards - 1, "x")).ok());
-    CHECK_FALSE(Split::create(std::vector<std::string>(kMaxShards, "x")).ok());
+    CHECK(Split::create(std::vector<Cut>(kMaxShards - 1, Cut{"x"})).ok());
+    CHECK_FALSE(Split::create(std::vector<Cut>(kMaxShards, Cut{"x"})).ok());
 }
 
 TEST_CASE("the parts of a tree have each file once, and each directory with what is below it") {
@@ -194,10 +197,96 @@ TEST_CASE("shards have equal shares where files are small beside them") {
     CHECK(static_cast<double>(most) <= 1.15 * static_cast<double>(plan->bytes + plan->files * kShardFileCost) / 8);
 }
 
-TEST_CASE("one large file leaves an equal share to each of the other shards") {
+namespace {
+
+/// Each byte of files of these sizes is in one part, and where a part begins inside a file that is a multiple of 8 MiB.
+void check_bytes(const Split& split, const std::map<std::string, std::uint64_t>& files) {
+    for (const auto& [path, size] : files) {
+        CAPTURE(path, size);
+        std::vector<FileRange> parts;
+        for (std::size_t i = 0; i < split.count(); ++i) {
+            const auto bytes = split.part(i).bytes_of(path, size);
+            if (!bytes) continue;
+            CHECK(split.part(i).meets(path));
+            CHECK(split.part(i).contains(path) == (bytes->offset == 0));
+            parts.push_back(*bytes);
+        }
+        std::uint64_t end = 0;
+        for (const FileRange& part : parts) {
+            CHECK(part.offset == end);
+            CHECK(part.offset % kCutBytes == 0);
+            CHECK((part.length > 0 || size == 0));
+            end += part.length;
+        }
+        CHECK(end == size);
+        CHECK_FALSE(parts.empty());
+    }
+}
+
+}  // namespace
+
+TEST_CASE("each byte of a file has one shard, whatever size it has by now") {
+    std::mt19937 random(5);
+    for (int round = 0; round < 300; ++round) {
+        std::vector<Cut> cuts;
+        for (std::size_t n = random() % 12; n > 0; --n) cuts.push_back({any_path(random), (random() % 4) * kCutBytes});
+        std::ranges::sort(cuts, [](const Cut& a, const Cut& b) {
+            const auto order = compare_paths(a.path, b.path);
+            return order < 0 || (order == 0 && a.offset < b.offset);
+        });
+        std::map<std::string, std::uint64_t> files{{"a", 0}, {"b/a", 3 * kCutBytes}};
+        for (const Cut& cut : cuts) {
+            files[cut.path] = (random() % 5) * kCutBytes + random() % 3;
+            files[cut.path + "/x"] = random() % (3 * kCutBytes);
+        }
+        const auto split = Split::create(cuts);
+        REQUIRE(split.ok());
+        check_bytes(*split, files);
+        CHECK(Split::parse(split->to_text()).ok());
+    }
+}
+
+TEST_CASE("a large file is cut, so that all shards have equal shares") {
     const TemporaryDirectory temp;
     fs::create_directories(temp / "t");
-    write_file(temp / "t/a", std::string(20'000'000, 'x'));
+    constexpr std::uint64_t kMiB = 1U << 20U;
+    const auto sized = [&](const char* name, std::uint64_t size) {
+        write_file(temp / "t" / name, "");
+        fs::resize_file(temp / "t" / name, size);
+        // Its holes cost nothing: here all of it is data.
+        std::ofstream out(temp / "t" / name, std::ios::binary | std::ios::in);
+        const std::string block(kMiB, 'x');
+        for (std::uint64_t at = 0; at < size; at += kMiB) out << block;
+    };
+    sized("a", 100 * kMiB);
+    sized("m", 256 * kMiB);
+    for (int i = 0; i < 100; ++i) write_file(temp / "t" / ("z" + std::to_string(100 + i)), "x");
+    const auto plan = make_split(selection_of((temp / "t").string()), 8);
+    REQUIRE(plan.ok());
+    check_bytes(plan->split, {{"t/a", 100 * kMiB}, {"t/m", 256 * kMiB}, {"t/z150", 1}});
+    std::uint64_t most = 0;
+    std::uint64_t all = 0;
+    for (const std::uint64_t cost : plan->shard_costs) {
+        most = std::max(most, cost);
+        all += cost;
+    }
+    CHECK(all >= plan->bytes);
+    // A cut is at most half of 8 MiB away from where it should be.
+    CHECK(most <= all / 8 + kCutBytes);
+    // A file with two names, which would have to be cut alike.
+    fs::remove(temp / "t/a");
+    fs::create_hard_link(temp / "t/m", temp / "t/n");
+    Selection links = selection_of((temp / "t").string());
+    links.hard_links = true;
+    const auto uncut = make_split(links, 8);
+    REQUIRE(uncut.ok());
+    for (std::size_t i = 0; i < 8; ++i) CHECK(uncut->split.part(i).from_offset == 0);
+}
+
+TEST_CASE("a file that cannot be cut leaves an equal share to each of the other shards") {
+    const TemporaryDirectory temp;
+    fs::create_directories(temp / "t");
+    write_file(temp / "t/a", std::string(8'000'000, 'x'));
     for (int i = 0; i < 70; ++i) write_file(temp / "t" / ("b" + std::to_string(100 + i)), "x");
     const auto plan = make_split(selection_of((temp / "t").string()), 8);
     REQUIRE(plan.ok());

@@ -84,6 +84,9 @@ class UDTX_EXPORT Connection {
     /// Changes what the peer wants to receive at most. At first it is what it said in the handshake. No effect
     /// if it is not above zero.
     void set_peer_rate(Rate rate);
+    /// Sets a third cap of what is sent, beside TransportConfig::max_rate and the peer's: this connection's share of a
+    /// rate that several connections have in common. No effect if it is not above zero.
+    void set_group_rate(Rate rate);
 
     // --- the end
     /// Ends the connection with the code of a program; 0: in good order. Bytes that are not acknowledged are given up,

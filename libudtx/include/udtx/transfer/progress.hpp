@@ -28,6 +28,22 @@ struct ReceiverLoad {
     double cpu = 0.0;   ///< its protocol thread was running or waiting for a processor
 };
 
+/// All shards of a job together, as one of them knows of the others: what each told last.
+struct JobProgress {
+    std::uint64_t job = 0;              ///< JobShard::job, or made of it where each sender has a key of its own
+    std::size_t index = 0;              ///< this shard
+    std::size_t count = 0;              ///< of shards
+    std::size_t running = 0;            ///< these tell of themselves
+    std::size_t done = 0;               ///< have delivered everything
+    std::size_t failed = 0;             ///< have ended otherwise, or are silent
+    std::uint64_t bytes_done = 0;       ///< of those that have begun
+    std::uint64_t bytes_total = 0;      ///< the same, as far as it is known
+    std::uint64_t files_done = 0;       ///< a part of a file counts as one
+    std::uint64_t failures = 0;         ///< entries that did not arrive
+    std::uint64_t bits_per_second = 0;  ///< arriving
+    std::size_t slowest = 0;            ///< of those that run, the one with the longest way to go at its rate
+};
+
 /// One consistent snapshot; cheap enough for ten a second.
 struct Progress {
     Phase phase = Phase::connect;          ///< what happens now
@@ -39,6 +55,7 @@ struct Progress {
     std::uint64_t bytes_kept = 0;          ///< that the receiver has, or that are read to see whether it has them
     bool totals_final = false;             ///< all sources have been scanned
     std::optional<ReceiverLoad> receiver;  ///< sender: as the receiver told last
+    std::optional<JobProgress> job;        ///< receiver: of a shard
     std::string current_name;              ///< unescaped, see escape_name()
 };
 

@@ -49,8 +49,9 @@ struct MergedReceipt {
 /// Makes one receipt of those of all shards of a job. Entries are in the order of compare_paths() and numbered anew, so
 /// that the same entries give the same text however they were cut; one receipt alone is put into that form.
 /// invalid_argument: there are none. integrity, with the name: a text is no receipt, was cut or changed, has other
-/// hashes than the first, or says that something was not delivered; or a file or a hard link stands in two of them, or
-/// a directory or symbolic link that is not the same. Takes all texts in memory, and as much again. Any thread.
+/// hashes than the first, or says that something was not delivered; of the shards of a job one is missing or there
+/// twice; a file or a hard link stands in two of them, or a directory or symbolic link that is not the same. Takes all
+/// texts in memory, and as much again. Any thread.
 [[nodiscard]] UDTX_EXPORT Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts);
 
 /// What a check has found.

@@ -12,12 +12,13 @@
 #include "udtx/export.hpp"
 #include "udtx/result.hpp"
 #include "udtx/transfer/filter.hpp"
+#include "udtx/transfer/job_shard.hpp"
 #include "udtx/transfer/path_range.hpp"
 
 namespace udtx::transfer {
 
 /// Version of the messages of transfers and of pack(). Both ends need the same.
-inline constexpr std::uint64_t kTransferVersion = 9;
+inline constexpr std::uint64_t kTransferVersion = 10;
 
 /// Hash of pieces and files. xxh3_128 is fast and finds faults of memory and disk; sha256 also withstands forgers,
 /// which matters for receipts. On the way the AEAD of the packets protects the data. The values are those on the wire.
@@ -63,6 +64,8 @@ struct Selection {
     /// Send only what is in this part of the tree, and the directories on the way to it. Not with `erase`. Two parts
     /// know nothing of each other's hard links: what links from one into the other comes as a copy.
     std::optional<PathRange> part{};
+    /// The transfers that share the tree by `part`. Without it files are not to be cut.
+    std::optional<JobShard> shard{};
     bool preserve = false;  ///< keep all mode bits, and times of directories and links; times of files are always kept
     bool set_id = false;    ///< with `preserve`: keep set-user-ID and set-group-ID bits, if the receiver allows it
     bool owner = false;     ///< keep the numbers of user and group, if the receiver may set them

@@ -15,7 +15,6 @@
 
 namespace udtx::transfer {
 
-inline constexpr std::size_t kMaxShards = 4096;  ///< most shards of one job
 /// What a file costs besides its bytes of data when shares are made equal, in bytes.
 inline constexpr std::uint64_t kShardFileCost = 64U << 10U;
 
@@ -25,14 +24,21 @@ struct Shard {
     std::size_t count = 1;  ///< of all shards, at most kMaxShards
 };
 
+/// Where a part of a tree begins.
+struct Cut {
+    std::string path{};        ///< the first of it
+    std::uint64_t offset = 0;  ///< of a file of that name, in bytes: what comes before is in the part before
+};
+
 /// Where a tree is cut. The parts are without overlap and gap whatever the tree has become since: a split decides who
 /// sends a name, and a name that is new belongs to one shard as well.
 class UDTX_EXPORT Split {
   public:
     Split() = default;  ///< One shard.
-    /// The first paths of all shards but the first. A shard whose path is also that of the next has nothing to send.
-    /// invalid_argument: they descend (compare_paths()), one is no path, or there are too many.
-    static Result<Split> create(std::vector<std::string> cuts);
+    /// Where all shards but the first begin. A shard that begins where the next one does has nothing to send.
+    /// invalid_argument: they descend (compare_paths()), one is no path, an offset is no multiple of kCutBytes, or
+    /// there are too many.
+    static Result<Split> create(std::vector<Cut> cuts);
     /// The other direction of to_text(). invalid_argument: the text is no split, or is cut short.
     static Result<Split> parse(std::string_view text);
     /// Lines; a file for all shards. Format: docs/fleet.md.
@@ -46,7 +52,7 @@ class UDTX_EXPORT Split {
     [[nodiscard]] std::uint64_t digest() const;
 
   private:
-    std::vector<std::string> cuts_;
+    std::vector<Cut> cuts_;
 };
 
 /// What make_split() has found.
@@ -61,13 +67,18 @@ struct SplitPlan {
 };
 
 /// Walks the sources and cuts what would be sent into `shards` parts of equal cost: bytes of data, and kShardFileCost
-/// for each file. A file is not cut. Blocks, and takes about 100 bytes of memory and its path for each file.
-/// invalid_argument or file_io: `shards` is 0 or above kMaxShards, or a source is missing.
+/// for each file. Files of more than kCutBytes may be cut, but for those that have several names. Blocks, and takes
+/// about 100 bytes of memory and its path for each file. invalid_argument or file_io: `shards` is 0 or above
+/// kMaxShards, or a source is missing.
 [[nodiscard]] UDTX_EXPORT Result<SplitPlan> make_split(const Selection& what, std::size_t shards);
 
 /// The transfer number of a shard: two runs share it if job, shard and destination are the same, whatever the host and
 /// the directory of the sources. Never 0.
 [[nodiscard]] UDTX_EXPORT std::uint64_t shard_number(std::string_view job, const Shard& shard,
                                                      std::string_view destination);
+
+/// The number of the job: the same for all of its shards.
+[[nodiscard]] UDTX_EXPORT std::uint64_t job_number(std::string_view job, std::size_t count,
+                                                   std::string_view destination);
 
 }  // namespace udtx::transfer

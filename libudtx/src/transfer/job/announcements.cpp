@@ -195,6 +195,7 @@ Result<void> Announcements::handle(const message::Offer& m) {
     offer_ = m;
     // Another key's transfer of that number is another one.
     if (m.transfer != 0 && options_.whose != 0) offer_->transfer = key_of({m.transfer, options_.whose}) | 1U;
+    if (m.shard && options_.whose != 0) offer_->shard->job = key_of({m.shard->job, options_.whose}) | 1U;
     report_.edit([&](Progress& progress, Outcome& outcome) {
         progress.phase = Phase::transfer;
         outcome.dry_run = m.dry_run;
@@ -221,10 +222,27 @@ Result<void> Announcements::check_entry(EntryType type, const std::vector<std::s
     return options_.pull ? options_.pull->asked.check(type, path, target) : Result<void>();
 }
 
+Result<void> Announcements::check_bytes(const std::vector<std::string>& path, std::uint64_t size,
+                                        const std::optional<FileRange>& part) const {
+    if (part) {
+        const bool inside = part->offset < size && part->length > 0 && part->length <= size - part->offset;
+        const std::uint64_t end = inside ? part->offset + part->length : 0;
+        const bool cut = part->offset % kCutBytes == 0 && (end == size || end % kCutBytes == 0);
+        if (!offer_->shard || !inside || !cut || part->length == size) return broken("a part of a file that is none");
+    }
+    // What could not be read has no size.
+    const bool known = options_.pull && size > 0;
+    return known ? options_.pull->asked.check_bytes(path, size, part) : Result<void>();
+}
+
 Result<void> Announcements::handle(const message::Entry& m) {
     if (m.index != next_index_) return broken("entries out of order");
     if (current_) return broken("an entry inside of a file");
     if (auto checked = check_entry(m.type, m.path, m.target); !checked) return checked;
+    if (m.type == EntryType::file) {
+        if (auto checked = check_bytes(m.path, m.size, m.part); !checked) return checked;
+        if (m.whole && m.part) return broken("a whole part of a file");
+    }
     ++next_index_;
     message::Entry entry = m;
     entry.path = renamed(std::move(entry.path));
@@ -237,7 +255,8 @@ Result<void> Announcements::handle(const message::Entry& m) {
     }
     if (m.type != EntryType::file) return {};
     if (offer_->dry_run) return broken("a file in a dry run");
-    current_ = CurrentFile{m.index, m.size, 0, 0, m.whole};
+    const FileRange bytes = m.part.value_or(FileRange{0, m.size});
+    current_ = CurrentFile{m.index, bytes.offset + bytes.length, bytes.offset, 0, m.whole};
     assembler_.begin_file(m.index);
     return m.whole && m.size > 0 ? announce({0, m.size}) : Result<void>();
 }
@@ -264,6 +283,9 @@ Result<void> Announcements::handle(const message::Query& m) {
     if (auto checked = check_name(m.path); !checked) return checked;
     if (options_.pull) {
         if (auto checked = options_.pull->asked.check(m); !checked) return checked;
+    }
+    if (m.part) {
+        if (auto checked = check_bytes(m.path, m.size, m.part); !checked) return checked;
     }
     message::Query query = m;
     query.path = renamed(std::move(query.path));

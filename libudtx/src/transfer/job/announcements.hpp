@@ -85,6 +85,9 @@ class Announcements {
     Result<void> handle(const message::Sources& m);
     void queue_rules(message::Rules m);
     /// Why an offer is none that this receiver takes.
+    /// A part of a file that a shard may have.
+    [[nodiscard]] Result<void> check_bytes(const std::vector<std::string>& path, std::uint64_t size,
+                                           const std::optional<FileRange>& part) const;
     [[nodiscard]] Result<void> check_offer(const message::Offer& m) const;
     /// A name that can be had, and that was asked for.
     Result<void> check_entry(EntryType type, const std::vector<std::string>& path, const std::string& target);

@@ -88,6 +88,7 @@ Result<void> AskedFor::check(const message::Offer& m) const {
     if (m.overwrite != what.overwrite) return not_asked("another choice of what to overwrite");
     if (m.hash != what.hash) return not_asked("another hash");
     if (m.transfer != 0 && m.transfer != what.transfer) return not_asked("the number of another transfer");
+    if (m.shard && m.shard != what.shard) return not_asked("a shard of another job");
     return {};
 }
 
@@ -147,7 +148,15 @@ bool AskedFor::in_part(const std::vector<std::string>& path, Kind kind) const {
     const auto& part = wish_.what.part;
     if (!part) return true;
     const std::string whole = join_path(path);
-    return kind == Kind::other ? part->contains(whole) : part->meets(whole);
+    const bool rest = part->from_offset > 0 && whole == part->from;
+    return kind == Kind::other && !rest ? part->contains(whole) : part->meets(whole);
+}
+
+Result<void> AskedFor::check_bytes(const std::vector<std::string>& path, std::uint64_t size,
+                                   const std::optional<FileRange>& part) const {
+    const auto asked = wish_.what.part ? wish_.what.part->bytes_of(join_path(path), size) : FileRange{0, size};
+    return asked == part.value_or(FileRange{0, size}) ? Result<void>()
+                                                      : not_asked(path, "it is another part of the file");
 }
 
 const char* AskedFor::objection(const std::vector<std::string>& path, Kind kind) {

@@ -27,6 +27,9 @@ class AskedFor {
     [[nodiscard]] Result<void> check(const message::Offer& m) const;
     /// A name, and the kind of what has it. As the sender calls it: before any renaming here.
     [[nodiscard]] Result<void> check(EntryType type, const std::vector<std::string>& path, const std::string& target);
+    /// Of a file of so many bytes this comes; nullopt: all of it.
+    [[nodiscard]] Result<void> check_bytes(const std::vector<std::string>& path, std::uint64_t size,
+                                           const std::optional<FileRange>& part) const;
     /// A file that is asked about.
     [[nodiscard]] Result<void> check(const message::Query& m);
     [[nodiscard]] Result<void> check(const message::Meta& m) const;

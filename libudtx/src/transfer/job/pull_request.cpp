@@ -63,6 +63,7 @@ message::Pull pull_of(const PullWish& wish) {
     m.transfer = what.transfer;
     m.sources = what.sources;
     m.part = what.part;
+    m.shard = what.shard;
     return m;
 }
 
@@ -149,7 +150,8 @@ Result<void> PullRequest::add(const message::Pull& m) {
     const bool stream = m.mode == TransferMode::stream;
     if (m.sources.empty() || m.sources.size() > kMaxPullSources) return broken("a request of no or many sources");
     if (m.part && m.erase) return broken("a request to delete what a part of a tree does not have");
-    if (stream && (m.dry_run || m.erase || m.named || m.part)) return broken("a request for a stream as if for a tree");
+    if (stream && (m.dry_run || m.erase || m.named || m.part || m.shard))
+        return broken("a request for a stream as if for a tree");
     begun_ = true;
     wish_.stream = stream;
     SendJobOptions& what = wish_.what;
@@ -170,6 +172,7 @@ Result<void> PullRequest::add(const message::Pull& m) {
     what.transfer = m.transfer;
     what.sources = m.sources;
     what.part = m.part;
+    what.shard = m.shard;
     what.asked_for = true;
     return {};
 }

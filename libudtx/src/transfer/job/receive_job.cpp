@@ -149,6 +149,7 @@ void ReceiveJob::set_cap(Instant now, proto::Connection& connection, Rate cap) {
 void ReceiveJob::pass_on(Instant now, proto::Connection& connection, ReceiveFeedback::News& news) {
     MessageWriter out;
     if (news.resume) out.put(*news.resume);
+    if (news.share) out.put(*news.share);
     for (message::Answer& answer : news.answers) {
         if (options_.pull) options_.pull->asked.note(answer);
         out.put(std::move(answer));
@@ -203,6 +204,7 @@ void ReceiveJob::on_placed(StreamId id, std::uint64_t offset, std::span<const st
     if (ended_ || winding_up_) return;
     if (!data_) data_ = id;
     if (*data_ != id) return;
+    landing_.feedback().note_arrived(bytes.size());
     // Errors wait for the next event: this call has no connection to close. FINISH is followed by one for sure.
     if (announcements_.take_placed(offset, bytes) && announcements_.finished()) waker_.wake();
 }

@@ -6,6 +6,7 @@
 #include "transfer/close_codes.hpp"
 #include "transfer/job/report_pace.hpp"
 #include "transfer/message/message_writer.hpp"
+#include "transfer/split/job_rate.hpp"
 
 namespace udtx::transfer {
 
@@ -27,6 +28,7 @@ message::Offer offer_of(const SendJobOptions& options, bool stream) {
     out.erase = options.erase;
     out.by_digest = options.by_digest;
     out.set_id = options.set_id;
+    if (!stream && !options.dry_run) out.shard = options.shard;
     return out;
 }
 
@@ -82,6 +84,9 @@ void SendJob::start(Instant now, proto::Connection& connection) {
     if (!data) return end(now, connection, data.error());
     data_ = *data;
     const message::Offer offer = offer_of(options_, stream);
+    if (offer.shard && offer.shard->bits_per_second > 0) {
+        connection.set_group_rate(Rate::bits_per_second(static_cast<double>(least_share(*offer.shard))));
+    }
     if (options_.receipt != nullptr) options_.receipt->note(offer);
     MessageWriter out;
     if (options_.found) out.put(*options_.found);
@@ -201,6 +206,11 @@ void SendJob::tell_found(Instant now, proto::Connection& connection) {
 }
 
 Result<void> SendJob::take(proto::Connection& connection, const Message& message) {
+    if (const auto* share = std::get_if<message::Share>(&message)) {
+        if (!options_.shard || options_.shard->bits_per_second == 0) return broken("a share of a rate that has none");
+        connection.set_group_rate(Rate::bits_per_second(static_cast<double>(share->bits_per_second)));
+        return {};
+    }
     const auto* cap = std::get_if<message::Cap>(&message);
     if (cap == nullptr) return replies_.take(message);
     connection.set_peer_rate(cap->bits_per_second == 0

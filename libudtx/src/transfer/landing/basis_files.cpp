@@ -75,6 +75,8 @@ std::optional<Holding> BasisFiles::answer(const message::Query& query, const Rep
         return say(Holding::same);
     }
     if (options_.dry_run && !options_.by_digest) return say(Holding::last_pieces);
+    // It goes into a file with what other shards send, not into a copy of the older version.
+    if (query.part) return say(Holding::nothing);
     const std::size_t room = kMaxBlocks - std::min(blocks_ + kFileCost, kMaxBlocks);
     const std::uint64_t count = std::min<std::uint64_t>(common_blocks(size, query.size), room);
     if (room == 0 || (count == 0 && query.size + size > 0)) return say(Holding::nothing);

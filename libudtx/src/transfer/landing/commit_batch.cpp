@@ -23,6 +23,17 @@ namespace {
 
 constexpr int kTries = 8;  // of those who open a directory up and give it back, one after the other
 
+/// Its data is on the disk. 0 or an errno.
+int fill_part(Commit& commit) {
+    const auto whole = commit.fill(commit.fd.get());
+    if (!whole) {
+        commit.why = whole.error();
+        return EIO;
+    }
+    commit.part_only = !*whole;
+    return 0;
+}
+
 /// Contents to disk, and those that are closed are on the root's mount; an error for each commit that failed. What
 /// there is no syncing for, or 0.
 int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vector<std::optional<int>>& errors) {
@@ -34,6 +45,7 @@ int sync_contents(const ConfinedDir& root, std::vector<Commit>& batch, std::vect
         if (batch[i].fd) {
             error = sync_data(batch[i].fd.get());
             if (knows_no_sync(error)) unsynced = std::exchange(error, 0);
+            if (error == 0 && batch[i].fill) error = fill_part(batch[i]);
             if (const int closing = batch[i].fd.close(); error == 0) error = closing;
         } else {
             any_closed = true;
@@ -129,6 +141,7 @@ void remove_temporary(const Commit& commit, ChangedDirectories& directories) {
 }
 
 Error why_not(const Commit& commit, int error) {
+    if (commit.why) return *commit.why;
     if (commit.taken) return falls_together(commit.path());
     return io_error(commit.replaced ? "another file took the place of" : "cannot finish", commit.path(), error);
 }
@@ -145,7 +158,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
 
     ChangedDirectories directories(root);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (errors[i]) continue;
+        if (errors[i] || batch[i].part_only) continue;
         if (const int error = rename_one(batch[i], directories, claims); error != 0) errors[i] = error;
     }
     const int sync_error = directories.sync();
@@ -155,7 +168,7 @@ void commit_batch(const ConfinedDir& root, EntryClaims& claims, std::vector<Comm
             callbacks.delivered(commit);
             continue;
         }
-        if (errors[i] && !commit.replaced) remove_temporary(commit, directories);
+        if (errors[i] && !commit.replaced && !commit.fill) remove_temporary(commit, directories);
         callbacks.failed(commit, why_not(commit, errors[i].value_or(sync_error)));
     }
     callbacks.batch_over();

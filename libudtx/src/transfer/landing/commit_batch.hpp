@@ -15,6 +15,7 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/resume/journal_format.hpp"
 #include "udtx/descriptor.hpp"
+#include "udtx/result.hpp"
 
 namespace udtx::transfer {
 
@@ -43,12 +44,17 @@ struct Commit {
     std::optional<FileTime> had{};       ///< ... and what the disk made of it, before the file was closed
     std::optional<record::Done> done{};  ///< for the journal
     std::uint64_t unproven = 0;          ///< bytes that would be sent again if the receiver were killed now
-    bool replaces_directory = false;     ///< an empty one may stand under the name
-    bool keep_existing = false;          ///< what stands under the name stays ...
-    bool kept = false;                   ///< it was there, as a journal proves
-    bool skipped = false;                ///< ... and something did
-    bool replaced = false;               ///< the temporary name leads to another file
-    bool taken = false;                  ///< to the file system the name is that of something else that came
+    /// Of a part of a file that other shards fill, too: writes down that it is there. True: nothing of the file is
+    /// missing, and it gets its name.
+    std::function<Result<bool>(int fd)> fill{};
+    std::optional<Error> why{};       ///< that has failed
+    bool part_only = false;           ///< other parts are missing
+    bool replaces_directory = false;  ///< an empty one may stand under the name
+    bool keep_existing = false;       ///< what stands under the name stays ...
+    bool kept = false;                ///< it was there, as a journal proves
+    bool skipped = false;             ///< ... and something did
+    bool replaced = false;            ///< the temporary name leads to another file
+    bool taken = false;               ///< to the file system the name is that of something else that came
     [[nodiscard]] std::string path() const { return directory.empty() ? name : directory + '/' + name; }
 };
 

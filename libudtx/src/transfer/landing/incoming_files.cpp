@@ -46,11 +46,18 @@ void IncomingFiles::begin(const message::Entry& entry, const std::string& path) 
     if (!tree_.under_way.begin(path)) {
         return tree_.fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
     }
-    File& file = files_
-                     .try_emplace(entry.index, File{path, attributes_of(entry, tree_.options), entry.size, entry.sparse,
-                                                    entry.whole, FileVerifier(tree_.options.hash, entry.size)})
-                     .first->second;
+    File& file =
+        files_
+            .try_emplace(entry.index, File{path, attributes_of(entry, tree_.options), entry.size, entry.sparse,
+                                           entry.whole, entry.part, FileVerifier(tree_.options.hash, entry.size)})
+            .first->second;
     file.held = HeldBytes(held_);
+    if (file.part && tree_.options.job == nullptr) {
+        return drop(entry.index, {ErrorCode::refused, "'" + escape_name(path) +
+                                                          "' is cut between shards, and the receiver keeps nothing "
+                                                          "that they could share: run it without --no-resume"});
+    }
+    if (file.part) file.unsynced.shared = tree_.options.job->temporary_for(path);
     static_cast<void>(too_much_unfinished(entry.index, file));
 }
 
@@ -69,7 +76,7 @@ bool IncomingFiles::set_meta(const message::Meta& meta) {
 }
 
 bool IncomingFiles::too_much_unfinished(std::uint64_t index, File& file) {
-    const std::uint64_t pieces = file.verifier.waiting() + file.unsynced.pieces.size();
+    const std::uint64_t pieces = file.verifier.waiting() + file.unsynced.pieces.size() + file.part_pieces.size();
     file.held.set(sizeof(File) + 4 * kFileNodeBytes + 2 * file.path.size() + pieces * kPieceBytesHeld);
     if (held_ <= kMaxUnfinishedBytes) return false;
     drop(index, {ErrorCode::refused, "'" + escape_name(file.path) + "': the sender has begun more than it finishes"});
@@ -160,7 +167,7 @@ bool IncomingFiles::fail_next() {
 void IncomingFiles::abandon() {
     for (auto& [index, file] : files_) {
         go_on(file);
-        if (file.file && !may_continue(file)) file.file->remove(tree_.root);
+        if (file.file && !may_continue(file)) remove_temporary(file);
     }
 }
 
@@ -197,7 +204,32 @@ Result<void> IncomingFiles::ensure_open(std::uint64_t index, File& file) {
     return may_stand(file) ? Result<void>() : reserve(file, std::min(file.size, kPieceBytes));
 }
 
+void IncomingFiles::remove_temporary(File& file) {
+    if (!file.part) file.file->remove(tree_.root);
+}
+
+void IncomingFiles::note_part_piece(File& file, ProvenPiece piece) {
+    if (file.part) file.part_pieces.push_back(std::move(piece));
+}
+
+Result<void> IncomingFiles::share_temporary(File& file) {
+    const auto open = [&]() -> Result<bool> {
+        bool fresh = false;
+        auto shared = tree_.lent.with(split_leaf(file.path).directory, [&] {
+            return TempFile::share(tree_.root, file.path, file.unsynced.shared, file.attributes, fresh);
+        });
+        if (!shared) return shared.error();
+        file.file.emplace(std::move(shared).value());
+        if (!fresh) return false;
+        // Later another shard may look for it under its name.
+        const auto named = file.file->try_name(tree_.root);
+        return named ? Result<bool>(true) : named.error();
+    };
+    return tree_.options.job->begin(version_of(file), open);
+}
+
 Result<void> IncomingFiles::make_temporary(std::uint64_t index, File& file) {
+    if (file.part) return share_temporary(file);
     const std::uint64_t unique = tree_.unique_of_file(index, file.path);
     if (tree_.resume && tree_.resume->has_partial(file.path)) {
         if (auto adopted = TempFile::adopt(tree_.root, file.path, unique)) {
@@ -265,6 +297,7 @@ Result<void> IncomingFiles::store(std::uint64_t index, File& file, const WholePi
         if (auto done = complete(file); !done) return done;
         file.completed = true;
     }
+    note_part_piece(file, {piece.piece.file_offset, piece.piece.length, digest});
     if (tree_.resume && file.size > kPieceBytes) {
         tree_.resume->wrote(file.path, *file.file, file.unsynced,
                             {piece.piece.file_offset, piece.piece.length, digest});
@@ -284,6 +317,7 @@ Result<void> IncomingFiles::keep_piece(File& file, const Extent& piece, std::uin
             tree_.resume->wrote(file.path, *file.file, file.unsynced, {piece.offset, piece.length, *digest});
     }
     file.verifier.computed(ordinal, piece.offset, piece.length, *digest);
+    note_part_piece(file, {piece.offset, piece.length, *digest});
     return {};
 }
 
@@ -328,6 +362,11 @@ void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
     if (file.verifier.finish() != file.end->digest) {
         return drop(index, {ErrorCode::integrity, "'" + escape_name(file.path) + "': the file's digest differs"});
     }
+    if (file.part) {
+        if (auto open = ensure_open(index, file); !open) return drop(index, open.error());
+        tree_.note_working_disk();
+        return commit(index, file, false);
+    }
     if (!file.completed) {
         auto done = ensure_open(index, file);
         if (done) done = complete(file);
@@ -339,15 +378,31 @@ void IncomingFiles::settle_if_complete(std::uint64_t index, File& file) {
     commit(index, file, *way);
 }
 
+std::function<Result<bool>(int)> IncomingFiles::fill_of(const File& file) {
+    if (!file.part) return {};
+    return [this, version = version_of(file), part = *file.part, attributes = file.attributes,
+            pieces = file.part_pieces](int fd) -> Result<bool> {
+        const auto whole = tree_.options.job->fill(version, part, pieces);
+        if (!whole || !*whole) return whole;
+        const auto done = TempFile::complete(fd, version.path, version.size, attributes, tree_.unset_of(version.path));
+        if (!done) return done.error();
+        const int error = sync_data(fd);
+        if (error != 0 && !knows_no_sync(error)) return io_error("cannot write", version.path, error);
+        return true;
+    };
+}
+
 void IncomingFiles::commit(std::uint64_t index, File& file, bool replaces_directory) {
-    Commit commit = file.file->into_commit(index, file.size, file.holes || is_sparse(file));
+    const std::uint64_t bytes = file.part ? file.part->length : file.size;
+    Commit commit = file.file->into_commit(index, bytes, file.holes || is_sparse(file));
+    commit.fill = fill_of(file);
     commit.time = file.attributes.mtime;
     commit.had = file.had;
     // Where the holes of a file were, only the sender knows.
-    if (tree_.resume && !file.holes) {
+    if (tree_.resume && !file.holes && !file.part) {
         commit.done = record::Done{path_key(file.path), file.size, file.attributes.mtime, file.end->digest};
     }
-    if (tree_.resume) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : file.size;
+    if (tree_.resume) commit.unproven = file.unsynced.journaled ? file.unsynced.bytes : bytes;
     open_files_.forget(index);
     tree_.basis.forget(file.path);
     files_.erase(index);
@@ -415,7 +470,7 @@ void IncomingFiles::forget(std::uint64_t index) {
     auto node = files_.extract(index);
     File& file = node.mapped();
     // Begun before the sender knew.
-    if (file.file) file.file->remove(tree_.root);
+    if (file.file) remove_temporary(file);
     open_files_.forget(index);
     tree_.basis.forget(file.path);
     tree_.under_way.end(file.path);
@@ -429,7 +484,7 @@ void IncomingFiles::drop(std::uint64_t index, const Error& error) {
     // Room on the disk may be made until the next run; anything else would be found again.
     const bool leave = error.code == ErrorCode::file_io && file.file && may_continue(file);
     if (file.file && !leave) {
-        file.file->remove(tree_.root);
+        remove_temporary(file);
         if (tree_.resume) tree_.resume->gone(file.path);
     }
     tree_.basis.forget(file.path);

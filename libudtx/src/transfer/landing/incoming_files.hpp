@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "transfer/landing/held_bytes.hpp"
 #include "transfer/landing/holdings.hpp"
@@ -56,6 +58,7 @@ class IncomingFiles {
         std::uint64_t size = 0;
         bool sparse = false;
         bool whole = false;
+        std::optional<FileRange> part;  // other shards have the rest
         FileVerifier verifier;
         std::optional<TempFile> file{};
         bool completed = false;         // size, mode and time are set
@@ -67,6 +70,7 @@ class IncomingFiles {
         bool goes_on = false;             // more than the first piece comes of it, or that is all there is
         std::uint64_t first_written = 0;  // of that piece, until then
         UnsyncedPieces unsynced{};
+        std::vector<ProvenPiece> part_pieces{};  // of `part`, as they came
         std::optional<message::FileEnd> end{};
         std::uint64_t pieces = 0;
         HeldBytes held{};  // of held_
@@ -78,11 +82,19 @@ class IncomingFiles {
     /// Creates the temporary file or opens it again; another one may lose its descriptor for it.
     Result<void> ensure_open(std::uint64_t index, File& file);
     Result<void> make_temporary(std::uint64_t index, File& file);
+    /// The same of one that other shards fill, too.
+    Result<void> share_temporary(File& file);
+    [[nodiscard]] static JobFile::Version version_of(const File& file) {
+        return {file.path, file.size, file.attributes.mtime};
+    }
+    void note_part_piece(File& file, ProvenPiece piece);
+    /// Its temporary file goes, unless other shards fill it, too.
+    void remove_temporary(File& file);
     void limit_open_files();
     /// The sender may have begun it before it knew that the file is here, and end it so.
     [[nodiscard]] bool may_stand(const File& file);
-    /// It may have holes, and where is not known before.
-    [[nodiscard]] bool is_sparse(const File& file) const { return file.sparse || tree_.options.sparse; }
+    /// It may have holes, and where is not known before; or it has what other shards send.
+    [[nodiscard]] bool is_sparse(const File& file) const { return file.sparse || file.part || tree_.options.sparse; }
     /// Room for all of an open file, once; with holes for the next of its pieces.
     Result<void> reserve(File& file, std::uint64_t piece);
 
@@ -96,6 +108,8 @@ class IncomingFiles {
     Result<void> complete(File& file);
     void settle_if_complete(std::uint64_t index, File& file);
     void commit(std::uint64_t index, File& file, bool replaces_directory);
+    /// What makes a part known to the other shards, when it is on the disk.
+    [[nodiscard]] std::function<Result<bool>(int)> fill_of(const File& file);
     /// The path of one that stays.
     std::optional<std::string> end_kept(std::uint64_t index, const File& file);
     /// Mode and time of a file that an earlier run delivered, or that was here.

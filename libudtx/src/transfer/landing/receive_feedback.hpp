@@ -1,6 +1,7 @@
 // What the disk tasks of the receiver tell the protocol thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -27,11 +28,16 @@ class ReceiveFeedback {
         std::deque<std::string> notes;            ///< for the user at the sender
         bool more = false;                        ///< of these lists, for another call
         std::optional<message::Confirm> confirm;  ///< everything is done, and the lists were taken; once
+        std::optional<message::Share> share;      ///< the latest
         std::optional<Error> fatal;
         bool worker_idle = false;  ///< it has tidied up and ends; once
     };
 
     explicit ReceiveFeedback(LateWaker& waker) : waker_(waker) {}
+
+    /// Of the data stream; any thread.
+    void note_arrived(std::uint64_t bytes) noexcept { arrived_.fetch_add(bytes, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t arrived() const noexcept { return arrived_.load(std::memory_order_relaxed); }
 
     /// `room`: there is room() again. Before the first use.
     void call(std::function<void()> room) { room_ = std::move(room); }
@@ -106,6 +112,7 @@ class ReceiveFeedback {
     }
 
     LateWaker& waker_;
+    std::atomic<std::uint64_t> arrived_{0};
     std::function<void()> room_;
     mutable std::mutex mutex_;
     News news_;

@@ -26,13 +26,33 @@ bool is_file_of(const UniqueFd& fd, std::uint64_t size) {
 
 }  // namespace
 
-ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, Checked checked)
-    : root_(root), hash_(hash), journal_(journal), checked_(std::move(checked)), hasher_(hash), syncer_(journal) {
-    for (const auto& [key, partial] : journal.earlier().partials) partials_[key] = {partial.path, partial.pieces};
+ReceiveResume::ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job,
+                             Checked checked)
+    : root_(root),
+      hash_(hash),
+      journal_(journal),
+      job_(job),
+      checked_(std::move(checked)),
+      hasher_(hash),
+      syncer_(journal) {
+    for (const auto& [key, partial] : journal.earlier().partials) {
+        partials_[key] = {partial.path, partial.pieces, partial.shared};
+    }
 }
 
-bool ReceiveResume::knows(const std::string& path, const message::Query& query) const {
+bool ReceiveResume::knows(const std::string& path, const message::Query& query) {
+    if (query.part && job_ != nullptr) learn_claims(query, path);
     return has_partial(path) || knows_whole(path, query);
+}
+
+void ReceiveResume::learn_claims(const message::Query& query, const std::string& path) {
+    const std::uint64_t shared = job_->temporary_for(path);
+    const auto at = partials_.find(path_key(path));
+    if (at != partials_.end() && at->second.shared != shared) partials_.erase(at);
+    const auto claimed = job_->claimed({path, query.size, query.mtime}, *query.part);
+    if (claimed.empty()) return;
+    Partial& partial = partials_.try_emplace(path_key(path), Partial{path, {}, shared}).first->second;
+    for (const ProvenPiece& piece : claimed) partial.pieces[piece.offset] = piece;
 }
 
 bool ReceiveResume::knows_whole(const std::string& path, const message::Query& query) const {
@@ -73,7 +93,7 @@ bool ReceiveResume::go_on(const Reply& reply) {
 void ReceiveResume::begin(Partial& partial, std::uint64_t number) {
     int error = 0;
     const SplitName split = split_leaf(partial.path);
-    const std::string name = temp_name(unique_for(partial.path));
+    const std::string name = temp_name(partial.shared != 0 ? partial.shared : unique_for(partial.path));
     proving_pieces_ = ProvingPieces{};
     ProvingPieces& proving = *proving_pieces_;
     proving.partial = &partial;
@@ -157,7 +177,7 @@ void ReceiveResume::submit(const std::string& path, const TempFile& file, Unsync
     std::vector<ProvenPiece> pieces = std::exchange(unsynced.pieces, {});
     if (!fd) return;
     unsynced.journaled = true;
-    journal_.begin_partial(path);
+    journal_.begin_partial(path, unsynced.shared);
     syncer_.submit({std::move(fd), path, std::move(pieces), bytes});
 }
 

@@ -15,6 +15,7 @@
 #include "transfer/message/messages.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_hasher.hpp"
+#include "transfer/resume/job_file.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
 namespace udtx::transfer {
@@ -23,7 +24,8 @@ namespace udtx::transfer {
 struct UnsyncedPieces {
     std::vector<ProvenPiece> pieces;
     std::uint64_t bytes = 0;
-    bool journaled = false;  ///< there were others before
+    bool journaled = false;    ///< there were others before
+    std::uint64_t shared = 0;  ///< as record::Partial
 };
 
 class ReceiveResume {
@@ -32,11 +34,11 @@ class ReceiveResume {
     using Checked = std::function<bool(std::uint64_t bytes)>;
     using Reply = std::function<void(message::Answer)>;
 
-    /// Both outlive it.
-    ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, Checked checked);
+    /// All outlive it. `job`: of a shard, or null.
+    ReceiveResume(const ConfinedDir& root, HashAlgorithm hash, ResumeJournal& journal, JobFile* job, Checked checked);
 
     /// The journal has something to say about it.
-    [[nodiscard]] bool knows(const std::string& path, const message::Query& query) const;
+    [[nodiscard]] bool knows(const std::string& path, const message::Query& query);
     /// It has been delivered.
     [[nodiscard]] bool knows_whole(const std::string& path, const message::Query& query) const;
     /// Begins to read what the journal claims about the file from the disk; go_on() answers with what is so.
@@ -71,6 +73,7 @@ class ReceiveResume {
     struct Partial {
         std::string path;
         std::unordered_map<std::uint64_t, ProvenPiece> pieces;  // by offset: claimed, then proven
+        std::uint64_t shared = 0;
         bool proven = false;
     };
     /// A temporary file that is being read for an answer ...
@@ -91,6 +94,8 @@ class ReceiveResume {
         std::uint64_t offset = 0;
         bool whole = false;  // so far
     };
+    /// Of a part of a file: adds what the job's file says of it.
+    void learn_claims(const message::Query& query, const std::string& path);
     void begin(Partial& partial, std::uint64_t number);
     void prove_piece(const Reply& reply);
     void prove_block(const Reply& reply);
@@ -99,6 +104,7 @@ class ReceiveResume {
     const ConfinedDir& root_;
     HashAlgorithm hash_;
     ResumeJournal& journal_;
+    JobFile* job_;
     Checked checked_;
     PieceHasher hasher_;
     std::unordered_map<std::uint64_t, Partial> partials_;            // by path key

@@ -41,7 +41,9 @@ TargetTree::TargetTree(ConfinedDir root_directory, TreeWriterOptions how, TreeWr
                            [this] { return callbacks.checked(0); },
                            [this](const std::string& directory) { return lent.lend(directory); }});
     }
-    if (options.journal != nullptr) resume.emplace(root, options.hash, *options.journal, callbacks.checked);
+    if (options.journal != nullptr) {
+        resume.emplace(root, options.hash, *options.journal, options.job, callbacks.checked);
+    }
     committer_.emplace(root, claims, on_commit());
 }
 
@@ -49,7 +51,8 @@ CommitCallbacks TargetTree::on_commit() {
     CommitCallbacks out;
     out.delivered = [this](const Commit& commit) {
         if (commit.type == EntryType::file) under_way.end(commit.path());
-        if (commit.is && !commit.skipped) own_files.add(commit.path(), *commit.is);
+        if (commit.fill && !commit.part_only) options.job->named(commit.path());
+        if (commit.is && !commit.skipped && !commit.part_only) own_files.add(commit.path(), *commit.is);
         if (resume && commit.done && !commit.skipped) resume->delivered(*commit.done);
         commits_.succeeded();
         commit.skipped ? callbacks.skipped(commit.type) : callbacks.delivered(commit);

@@ -20,6 +20,7 @@
 #include "transfer/landing/receive_resume.hpp"
 #include "transfer/landing/temp_file.hpp"
 #include "transfer/message/messages.hpp"
+#include "transfer/resume/job_file.hpp"
 
 namespace udtx::transfer {
 
@@ -28,6 +29,7 @@ struct TreeWriterOptions {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::uint64_t unique = 0;          ///< makes temporary names differ from those of other jobs
     ResumeJournal* journal = nullptr;  ///< null: what is not complete goes; else another run continues it
+    JobFile* job = nullptr;            ///< with a journal: of a shard, for the files that others fill as well
     Overwrite overwrite = Overwrite::diff;
     bool by_digest = false;
     bool sparse = false;                       ///< zeros become holes

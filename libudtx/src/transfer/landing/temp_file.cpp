@@ -55,6 +55,36 @@ int take_owner_write(int fd) {
     return again([&] { return ::fchmod(fd, mode); }) == 0 ? 0 : errno;
 }
 
+Result<void> set_size(int fd, const std::string& path, std::uint64_t size) {
+    if (set_length(fd, static_cast<off_t>(size)) == 0) return {};
+    const int failed = errno;
+    // Some file systems make a file longer only by writing at its end.
+    struct stat st = {};
+    const bool shorter = ::fstat(fd, &st) == 0 && static_cast<std::uint64_t>(st.st_size) < size;
+    const std::array<std::byte, 1> zero{};
+    if (shorter && write_all_at(fd, zero, size - 1) == 0) return {};
+    return io_error("cannot set the size of", path, failed);
+}
+
+/// Owner, mode and time.
+void set_belongings(int fd, const FileAttributes& attributes, const OnUnset& unset) {
+    const auto check = [&](Belonging what, int failed) {
+        if (failed != 0) unset(what, failed);
+        return failed;
+    };
+    // The owner first: to change it takes set-user-ID and set-group-ID bits away.
+    const bool owned = !attributes.owner || check(Belonging::owner, transfer::set_owner(fd, *attributes.owner)) == 0;
+    if (attributes.exact_mode) {
+        // What one owner may let others do is not for another one to let.
+        const std::uint32_t mode = owned ? attributes.mode : attributes.mode & mode_bits::kPermissions;
+        const int failed = set_mode(fd, mode);
+        check(Belonging::mode, failed == 0 && mode != attributes.mode ? EPERM : failed);
+    } else if ((attributes.mode & mode_bits::kOwnerWrite) == 0) {
+        check(Belonging::mode, take_owner_write(fd));
+    }
+    if (attributes.set_mtime) check(Belonging::time, set_file_time(fd, attributes.mtime));
+}
+
 #ifdef __linux__
 /// A file system in memory lays nothing out: a reservation would take all the pages at once, and nothing be written
 /// meanwhile.
@@ -111,6 +141,14 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
     file.adopted_ = true;
     file.may_clone_ = false;
     return file;
+}
+
+Result<TempFile> TempFile::share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
+                                 const FileAttributes& attributes, bool& fresh) {
+    auto created = create(root, path, unique, attributes);
+    fresh = created.ok();
+    if (!fresh && created.error().system_error == EEXIST) return adopt(root, path, unique);
+    return created;
 }
 
 bool TempFile::is_adoptable(int fd) {
@@ -277,31 +315,18 @@ Result<void> TempFile::copy_from(int from, const Extent& extent) {
 }
 
 Result<void> TempFile::complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset) {
-    if ((has_old_content() || written_end_ != size) && set_length(fd_.get(), static_cast<off_t>(size)) != 0) {
-        const int failed = errno;
-        // Some file systems make a file longer only by writing at its end.
-        struct stat st = {};
-        const bool shorter = ::fstat(fd_.get(), &st) == 0 && static_cast<std::uint64_t>(st.st_size) < size;
-        const std::array<std::byte, 1> zero{};
-        if (!shorter || write_all_at(fd_.get(), zero, size - 1) != 0) return error("cannot set the size of", failed);
+    if (has_old_content() || written_end_ != size) {
+        if (auto sized = set_size(fd_.get(), path_in(directory_, name_), size); !sized) return sized;
     }
-    const auto check = [&](Belonging what, int failed) {
-        if (failed != 0) unset(what, failed);
-        return failed;
-    };
-    // The owner first: to change it takes set-user-ID and set-group-ID bits away.
-    const bool owned =
-        !attributes.owner || check(Belonging::owner, transfer::set_owner(fd_.get(), *attributes.owner)) == 0;
-    if (attributes.exact_mode) {
-        // What one owner may let others do is not for another one to let.
-        const std::uint32_t mode = owned ? attributes.mode : attributes.mode & mode_bits::kPermissions;
-        const int failed = set_mode(fd_.get(), mode);
-        check(Belonging::mode, failed == 0 && mode != attributes.mode ? EPERM : failed);
-    } else if ((attributes.mode & mode_bits::kOwnerWrite) == 0) {
-        check(Belonging::mode, take_owner_write(fd_.get()));
-    }
-    if (attributes.set_mtime) check(Belonging::time, set_file_time(fd_.get(), attributes.mtime));
+    set_belongings(fd_.get(), attributes, unset);
     complete_ = true;
+    return {};
+}
+
+Result<void> TempFile::complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
+                                const OnUnset& unset) {
+    if (auto sized = set_size(fd, path, size); !sized) return sized;
+    set_belongings(fd, attributes, unset);
     return {};
 }
 

@@ -43,6 +43,9 @@ class TempFile {
                                    const FileAttributes& attributes, Existing existing = Existing::refuse);
     /// Continues a temporary file of an earlier run. file_io: there is none, or it is not a file of ours.
     static Result<TempFile> adopt(const ConfinedDir& root, const std::string& path, std::uint64_t unique);
+    /// One that other processes fill as well: as it is, or a new one. `fresh`: it is new.
+    static Result<TempFile> share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
+                                  const FileAttributes& attributes, bool& fresh);
     /// A file that adopt() takes: of two names, as a copy by hard links makes them, the other one's content is to stay.
     [[nodiscard]] static bool is_adoptable(int fd);
     TempFile(TempFile&&) noexcept = default;
@@ -71,6 +74,9 @@ class TempFile {
     [[nodiscard]] int set_attributes(const std::vector<message::Attribute>& attributes);
     /// Full size (a hole at the end), owner, mode and time. The file is complete after that, whatever was `unset`.
     Result<void> complete(std::uint64_t size, const FileAttributes& attributes, const OnUnset& unset);
+    /// The same of a file of that name that is open as `fd`.
+    static Result<void> complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
+                                 const OnUnset& unset);
     /// As it stands on the disk now; 0 or an errno.
     [[nodiscard]] int look(struct stat& st) const;
     /// Hands the descriptor and the names over. `holes`: not all of its size may be on the disk.

@@ -11,9 +11,11 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/landing/shard_pulse.hpp"
 #include "transfer/landing/tree_writer.hpp"
 #include "transfer/names.hpp"
 #include "transfer/pieces/piece_map.hpp"
+#include "transfer/resume/job_file.hpp"
 #include "transfer/resume/leftovers.hpp"
 #include "transfer/resume/resume_journal.hpp"
 
@@ -127,6 +129,8 @@ class TreeLanding final : public Landing {
   private:
     /// Everything but the journal, for which others may have to make way.
     void open_journal();
+    /// What the shards of the job share. False: this one is not to begin.
+    [[nodiscard]] bool open_job();
     void begin();
     /// Something may have made room in the quota since the last look at the disk: nothing is refused before the next.
     bool must_look(std::uint64_t index, std::uint64_t piece) {
@@ -162,7 +166,8 @@ class TreeLanding final : public Landing {
         return true;
     }
     bool finish_more() {
-        const auto root = writer_->finish([this] { return may_erase(*finish_); });
+        const auto root =
+            writer_->finish([this] { return may_erase(*finish_); }, [this](const Digest& found) { finish_job(found); });
         if (!root) return true;
         tell_written();
         const bool same = *root == std::exchange(finish_, std::nullopt)->root;
@@ -173,6 +178,13 @@ class TreeLanding final : public Landing {
             links_.fatal({ErrorCode::integrity, "the root digests of the two ends differ"});
         }
         return false;
+    }
+    /// A shard that has delivered everything says so to the others.
+    void finish_job(const Digest& root) {
+        const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
+        if (!job_ || !whole) return;
+        pulse_->finish();
+        job_->finish();
     }
     void tell(message::Answer answer) {
         if (answering_) links_.answer(std::move(answer));
@@ -209,6 +221,8 @@ class TreeLanding final : public Landing {
     std::optional<ConfinedDir> root_;
     std::optional<std::uint32_t> root_mode_;  // what it had before its owner opened it up
     std::optional<ResumeJournal::Opening> opening_;
+    std::unique_ptr<JobFile> job_;            // null: none, or files cannot be shared
+    std::optional<ShardPulse> pulse_;         // with job_
     std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing, and nothing will be
     std::optional<TreeWriter> writer_;        // none: it could not begin
 };
@@ -239,6 +253,10 @@ bool TreeLanding::begun() {
         notes_ = std::move(opened->note);
         opening_.reset();
     }
+    if (!open_job()) {
+        root_.reset();
+        return true;
+    }
     begin();
     return true;
 }
@@ -257,6 +275,27 @@ void TreeLanding::open_journal() {
     }
 }
 
+bool TreeLanding::open_job() {
+    if (!offer_.shard) return true;
+    Result<std::unique_ptr<JobFile>> opened = Error{ErrorCode::file_io, "nothing is kept for other shards here"};
+    if (journal_) {
+        auto own_root = root_->make_subdirectory("");
+        opened = own_root ? JobFile::open(std::move(own_root).value(), *offer_.shard, offer_.hash) : own_root.error();
+    }
+    if (opened) {
+        job_ = std::move(opened).value();
+        pulse_.emplace(*job_, *offer_.shard, links_, random_number() | 1U);
+        return true;
+    }
+    const bool needed = opened.error().code == ErrorCode::refused || offer_.shard->bits_per_second > 0;
+    if (needed) {
+        links_.fatal(opened.error());
+    } else {
+        say(notes_, opened.error().message + ": files that are cut between shards fail");
+    }
+    return !needed;
+}
+
 void TreeLanding::begin() {
     const BasisOptions basis = rights_.basis_options(offer_);
     const bool owner = offer_.owner && ::geteuid() == 0;
@@ -267,7 +306,7 @@ void TreeLanding::begin() {
     const bool stricter = basis.overwrite < offer_.overwrite;
     if (stricter && basis.overwrite == Overwrite::never) say(notes_, "the receiver runs with --overwrite never");
     if (!notes_.empty()) links_.report.warn(notes_);
-    const bool resumes = journal_ && !journal_->earlier().empty();
+    const bool resumes = journal_ && (!journal_->earlier().empty() || (job_ && job_->has_parts()));
     int error = 0;
     const std::vector<std::string> names = names_in(root_->fd(), error);
     if (const auto old = remove_old_journals(*root_, names, kKeepLeftoversDays); old > 0) {
@@ -278,19 +317,13 @@ void TreeLanding::begin() {
     const bool occupied = error != 0 || holds_anything(names);  // nobody can say that nothing is there
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
-    const TreeWriterOptions options{offer_.preserve,
-                                    offer_.hash,
-                                    random_number(),
-                                    journal_.get(),
-                                    basis.overwrite,
-                                    basis.by_digest,
-                                    offer_.sparse,
-                                    owner,
-                                    offer_.erase,
-                                    occupied,
-                                    rights_.keeps_set_id(offer_),
-                                    rights_.room,
-                                    !rights_.keep_base || !offer_.destination.empty(),
+    const TreeWriterOptions options{offer_.preserve, offer_.hash,
+                                    random_number(), journal_.get(),
+                                    job_.get(),      basis.overwrite,
+                                    basis.by_digest, offer_.sparse,
+                                    owner,           offer_.erase,
+                                    occupied,        rights_.keeps_set_id(offer_),
+                                    rights_.room,    !rights_.keep_base || !offer_.destination.empty(),
                                     root_mode_};
     writer_.emplace(std::move(*root_), options, callbacks_for(links_));
     links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });

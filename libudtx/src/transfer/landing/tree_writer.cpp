@@ -140,7 +140,8 @@ void TreeWriter::note_unsent(const message::Unsent& unsent) {
     for (const std::string& path : unsent.paths) tree_.eraser->keep_unsent(path);
 }
 
-std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) {
+std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well,
+                                         const std::function<void(const Digest&)>& settled) {
     switch (ending_) {
         case Ending::files:
             if (files_.fail_next()) break;
@@ -162,16 +163,19 @@ std::optional<Digest> TreeWriter::finish(const std::function<bool()>& all_well) 
         case Ending::erasing:
             if (!tree_.eraser->go_on()) ending_ = Ending::rest;
             break;
-        case Ending::rest:
+        case Ending::rest: {
             tree_.basis.close();
             tree_.sync_names();
             if (directories_.finish_next()) break;
             directories_.finish_all();
             tree_.close_journal(true);
-            // The journal's end has changed its time.
+            const Digest root = root_digest_.finish();
+            settled(root);
+            // The end of the journal, and of what shards share, has changed its time.
             directories_.finish_top();
             tree_.tell_lost_times();
-            return root_digest_.finish();
+            return root;
+        }
     }
     return std::nullopt;
 }

@@ -52,8 +52,11 @@ class TreeWriter {
     void end_file(const message::FileEnd& end, std::uint64_t pieces);
     /// Waits until everything complete is durable; files that are not complete fail. Hard links are made; what the
     /// sender does not have goes, if it is to and if `all_well` says so then. Directories get their mode and time. Each
-    /// call does a part of that; the last one gives the root digest of what the sender declared whole.
-    [[nodiscard]] std::optional<Digest> finish(const std::function<bool()>& all_well);
+    /// call does a part of that; the last one gives the root digest of what the sender declared whole. `settled` hears
+    /// of that when nothing but the root's own mode and time is left to be set.
+    [[nodiscard]] std::optional<Digest> finish(
+        const std::function<bool()>& all_well,
+        const std::function<void(const Digest&)>& settled = [](const Digest&) {});
     /// Commits what is complete. Of the rest the temporary files go, but for those that another run can continue.
     void abandon() noexcept;
 

@@ -5,6 +5,7 @@
 
 #include "transfer/message/fields.hpp"
 #include "transfer/message/message_types.hpp"
+#include "udtx/transfer/job_shard.hpp"
 #include "wire/cursor.hpp"
 
 namespace udtx::transfer {
@@ -14,11 +15,29 @@ namespace {
 constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMostBitsPerSecond = 1'000'000'000'000'000;
 
+JobShard parse_shard(Fields& in) {
+    JobShard shard;
+    shard.job = in.u64();
+    shard.index = static_cast<std::size_t>(in.varint(kMaxShards - 1));
+    shard.count = static_cast<std::size_t>(in.varint(kMaxShards));
+    in.require(shard.index < shard.count);
+    shard.split = in.u64();
+    shard.bits_per_second = in.varint(kMostBitsPerSecond);
+    return shard;
+}
+
+FileRange parse_file_part(Fields& in) {
+    FileRange part;
+    part.offset = in.varint(kMaxFileBytes);
+    part.length = in.varint(kMaxFileBytes);
+    return part;
+}
+
 message::Offer parse_offer(Fields& in) {
     message::Offer m;
     m.version = in.varint();
     m.mode = static_cast<TransferMode>(in.u8(2));
-    const std::uint8_t flags = in.u8(kOfferFlags);
+    const std::uint8_t flags = in.u8();
     m.preserve = (flags & kOfferPreserve) != 0;
     m.owner = (flags & kOfferOwner) != 0;
     m.sparse = (flags & kOfferSparse) != 0;
@@ -32,6 +51,7 @@ message::Offer parse_offer(Fields& in) {
     m.destination = in.path();
     m.transfer = in.u64();
     m.overwrite = static_cast<Overwrite>(in.u8(2));
+    if ((flags & kOfferShard) != 0) m.shard = parse_shard(in);
     return m;
 }
 
@@ -44,9 +64,10 @@ message::Entry parse_entry(Fields& in) {
     m.mtime = in.time();
     if (m.type == EntryType::file) {
         m.size = in.varint(kMaxFileBytes);
-        const std::uint8_t flags = in.u8(kEntrySparse | kEntryWhole);
+        const std::uint8_t flags = in.u8(kEntrySparse | kEntryWhole | kEntryPart);
         m.sparse = (flags & kEntrySparse) != 0;
         m.whole = (flags & kEntryWhole) != 0;
+        if ((flags & kEntryPart) != 0) m.part = parse_file_part(in);
     }
     if (m.type == EntryType::symlink || m.type == EntryType::hard_link) m.target = in.text(kMaxPathBytes);
     return m;
@@ -152,7 +173,10 @@ message::Pull parse_pull(Fields& in) {
         m.part.emplace();
         m.part->from = in.text(kMaxPathBytes);
         m.part->to = in.text(kMaxPathBytes);
+        m.part->from_offset = in.varint(kMaxFileBytes);
+        m.part->to_offset = in.varint(kMaxFileBytes);
     }
+    if ((flags & kPullShard) != 0) m.shard = parse_shard(in);
     return m;
 }
 
@@ -184,9 +208,10 @@ message::Query parse_query(Fields& in) {
     m.size = in.varint(kMaxFileBytes);
     m.mtime = in.time();
     m.mode = static_cast<std::uint32_t>(in.varint(07777));
-    const std::uint8_t flags = in.u8(kMetaOwner | kMetaAttributes);
+    const std::uint8_t flags = in.u8(kMetaOwner | kMetaAttributes | kQueryPart);
     m.has_owner = (flags & kMetaOwner) != 0;
     m.has_attributes = (flags & kMetaAttributes) != 0;
+    if ((flags & kQueryPart) != 0) m.part = parse_file_part(in);
     if (m.has_owner) m.user = static_cast<std::uint32_t>(in.varint(kMaxId));
     if (m.has_owner) m.group = static_cast<std::uint32_t>(in.varint(kMaxId));
     if (m.has_attributes) m.attributes = in.u64();
@@ -353,6 +378,11 @@ std::optional<Message> parse_body(MessageType type, Fields& in) {
             return parse_load(in);
         case MessageType::cap:
             return message::Cap{in.varint(kMostBitsPerSecond)};
+        case MessageType::share: {
+            const message::Share share{in.varint(kMostBitsPerSecond)};
+            in.require(share.bits_per_second > 0);
+            return share;
+        }
         case MessageType::erased:
             return message::Erased{parse_path_list(in)};
         case MessageType::plan:

@@ -34,6 +34,7 @@ enum class MessageType : std::uint8_t {
     names = 27,
     unset = 28,
     note = 29,
+    share = 30,
 };
 
 inline constexpr std::uint8_t kOfferPreserve = 1;
@@ -43,7 +44,7 @@ inline constexpr std::uint8_t kOfferDryRun = 8;
 inline constexpr std::uint8_t kOfferErase = 16;
 inline constexpr std::uint8_t kOfferByDigest = 32;
 inline constexpr std::uint8_t kOfferSetId = 64;
-inline constexpr std::uint8_t kOfferFlags = 127;
+inline constexpr std::uint8_t kOfferShard = 128;
 
 inline constexpr std::uint64_t kPullPreserve = 1;
 inline constexpr std::uint64_t kPullOwner = 2;
@@ -57,7 +58,8 @@ inline constexpr std::uint64_t kPullNamed = 256;
 inline constexpr std::uint64_t kPullIntoNamed = 512;
 inline constexpr std::uint64_t kPullSetId = 1024;
 inline constexpr std::uint64_t kPullPart = 2048;
-inline constexpr std::uint64_t kPullFlags = 4095;
+inline constexpr std::uint64_t kPullShard = 4096;
+inline constexpr std::uint64_t kPullFlags = 8191;
 
 inline constexpr std::uint8_t kResumeActive = 1;
 inline constexpr std::uint8_t kResumeAnnounceAll = 2;
@@ -65,8 +67,10 @@ inline constexpr std::uint8_t kResumeKeeps = 4;
 
 inline constexpr std::uint8_t kMetaOwner = 1;
 inline constexpr std::uint8_t kMetaAttributes = 2;
+inline constexpr std::uint8_t kQueryPart = 4;
 
 inline constexpr std::uint8_t kEntrySparse = 1;
 inline constexpr std::uint8_t kEntryWhole = 2;
+inline constexpr std::uint8_t kEntryPart = 4;
 
 }  // namespace udtx::transfer

@@ -25,21 +25,31 @@ bool put_bound(Writer& out, const std::string& path) { return put_bytes(out, as_
 
 bool put_type(Writer& out, MessageType type) { return out.u8(static_cast<std::uint8_t>(type)); }
 
+bool put_shard(Writer& out, const std::optional<JobShard>& shard) {
+    return !shard || (out.u64(shard->job) && out.varint(shard->index) && out.varint(shard->count) &&
+                      out.u64(shard->split) && out.varint(shard->bits_per_second));
+}
+
+bool put_file_part(Writer& out, const std::optional<FileRange>& part) {
+    return !part || (out.varint(part->offset) && out.varint(part->length));
+}
+
 bool put_body(Writer& out, const message::Offer& m) {
     const auto flags = static_cast<std::uint8_t>((m.preserve ? kOfferPreserve : 0) | (m.owner ? kOfferOwner : 0) |
                                                  (m.sparse ? kOfferSparse : 0) | (m.dry_run ? kOfferDryRun : 0) |
                                                  (m.erase ? kOfferErase : 0) | (m.by_digest ? kOfferByDigest : 0) |
-                                                 (m.set_id ? kOfferSetId : 0));
+                                                 (m.set_id ? kOfferSetId : 0) | (m.shard ? kOfferShard : 0));
     return put_type(out, MessageType::offer) && out.varint(m.version) && out.u8(static_cast<std::uint8_t>(m.mode)) &&
            out.u8(flags) && out.u8(static_cast<std::uint8_t>(m.hash)) && put_path(out, m.destination) &&
-           out.u64(m.transfer) && out.u8(static_cast<std::uint8_t>(m.overwrite));
+           out.u64(m.transfer) && out.u8(static_cast<std::uint8_t>(m.overwrite)) && put_shard(out, m.shard);
 }
 
 bool put_body(Writer& out, const message::Entry& m) {
-    const auto flags = static_cast<std::uint8_t>((m.sparse ? kEntrySparse : 0) | (m.whole ? kEntryWhole : 0));
+    const auto flags = static_cast<std::uint8_t>((m.sparse ? kEntrySparse : 0) | (m.whole ? kEntryWhole : 0) |
+                                                 (m.part ? kEntryPart : 0));
     bool ok = put_type(out, MessageType::entry) && out.varint(m.index) && out.u8(static_cast<std::uint8_t>(m.type)) &&
               put_path(out, m.path) && out.varint(m.mode) && put_time(out, m.mtime);
-    if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags);
+    if (m.type == EntryType::file) ok = ok && out.varint(m.size) && out.u8(flags) && put_file_part(out, m.part);
     const bool link = m.type == EntryType::symlink || m.type == EntryType::hard_link;
     if (link) ok = ok && put_bytes(out, as_bytes_of(m.target, m.target.size()));
     return ok;
@@ -80,9 +90,9 @@ bool put_body(Writer& out, const message::Kept& m) {
 bool put_body(Writer& out, const message::Query& m) {
     return put_type(out, MessageType::query) && out.varint(m.number) && put_path(out, m.path) && out.varint(m.size) &&
            put_time(out, m.mtime) && out.varint(m.mode) &&
-           out.u8(
-               static_cast<std::uint8_t>((m.has_owner ? kMetaOwner : 0) | (m.has_attributes ? kMetaAttributes : 0))) &&
-           (!m.has_owner || (out.varint(m.user) && out.varint(m.group))) &&
+           out.u8(static_cast<std::uint8_t>((m.has_owner ? kMetaOwner : 0) | (m.has_attributes ? kMetaAttributes : 0) |
+                                            (m.part ? kQueryPart : 0))) &&
+           put_file_part(out, m.part) && (!m.has_owner || (out.varint(m.user) && out.varint(m.group))) &&
            (!m.has_attributes || out.u64(m.attributes));
 }
 
@@ -108,6 +118,10 @@ bool put_body(Writer& out, const message::Load& m) {
 
 bool put_body(Writer& out, const message::Cap& m) {
     return put_type(out, MessageType::cap) && out.varint(m.bits_per_second);
+}
+
+bool put_body(Writer& out, const message::Share& m) {
+    return put_type(out, MessageType::share) && out.varint(m.bits_per_second);
 }
 
 bool put_body(Writer& out, const message::Digests& m) {
@@ -193,7 +207,8 @@ std::uint64_t flags_of(const message::Pull& m) {
     return (m.preserve ? kPullPreserve : 0) | (m.owner ? kPullOwner : 0) | (m.sparse ? kPullSparse : 0) |
            (m.dry_run ? kPullDryRun : 0) | (m.erase ? kPullErase : 0) | (m.by_digest ? kPullByDigest : 0) |
            (m.attributes ? kPullAttributes : 0) | (m.hard_links ? kPullHardLinks : 0) | (m.named ? kPullNamed : 0) |
-           (m.into_named ? kPullIntoNamed : 0) | (m.set_id ? kPullSetId : 0) | (m.part ? kPullPart : 0);
+           (m.into_named ? kPullIntoNamed : 0) | (m.set_id ? kPullSetId : 0) | (m.part ? kPullPart : 0) |
+           (m.shard ? kPullShard : 0);
 }
 
 bool put_body(Writer& out, const message::Pull& m) {
@@ -201,7 +216,9 @@ bool put_body(Writer& out, const message::Pull& m) {
            out.varint(flags_of(m)) && out.u8(static_cast<std::uint8_t>(m.links)) &&
            out.u8(static_cast<std::uint8_t>(m.hash)) && out.u8(static_cast<std::uint8_t>(m.overwrite)) &&
            out.u64(m.transfer) && put_list(out, m.sources) &&
-           (!m.part || (put_bound(out, m.part->from) && put_bound(out, m.part->to)));
+           (!m.part || (put_bound(out, m.part->from) && put_bound(out, m.part->to) && out.varint(m.part->from_offset) &&
+                        out.varint(m.part->to_offset))) &&
+           put_shard(out, m.shard);
 }
 
 bool put_body(Writer& out, const message::Names& m) {

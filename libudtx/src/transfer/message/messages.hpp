@@ -58,11 +58,7 @@ enum class Holding : std::uint8_t {
 };
 
 /// Part of a file that holds data.
-struct Extent {
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-    friend bool operator==(const Extent&, const Extent&) noexcept = default;
-};
+using Extent = FileRange;
 
 /// A piece that lies on the receiver's disk and has this digest there.
 struct ProvenPiece {
@@ -89,6 +85,7 @@ struct Offer {
     bool erase = false;      ///< what is not sent goes: --delete
     bool by_digest = false;  ///< size and time do not make a file the same
     bool set_id = false;  ///< with preserve, set-user-ID and set-group-ID bits of files, where the receiver allows it
+    std::optional<JobShard> shard{};  ///< it is one of several transfers that share a tree
 };
 struct Entry {
     std::uint64_t index = 0;  ///< counts entries of all types from 0
@@ -97,9 +94,10 @@ struct Entry {
     std::uint32_t mode = 0;  ///< permission bits, 07777
     FileTime mtime{};
     std::uint64_t size = 0;
-    bool sparse = false;  ///< has holes: do not reserve disk space for all of it
-    bool whole = false;   ///< one extent from 0 to size; otherwise EXTENTS messages follow
-    std::string target;   ///< symlink; hard link: path of the other name, below the destination
+    bool sparse = false;              ///< has holes: do not reserve disk space for all of it
+    bool whole = false;               ///< one extent from 0 to size; otherwise EXTENTS messages follow
+    std::string target;               ///< symlink; hard link: path of the other name, below the destination
+    std::optional<FileRange> part{};  ///< of a shard: only this of the file comes; another one has the rest
 };
 struct Attribute {
     std::string name;
@@ -158,7 +156,8 @@ struct Query {
     bool has_attributes = false;
     std::uint32_t user = 0;
     std::uint32_t group = 0;
-    std::uint64_t attributes = 0;  ///< attributes_key() of them
+    std::uint64_t attributes = 0;     ///< attributes_key() of them
+    std::optional<FileRange> part{};  ///< as in Entry
 };
 
 /// Names that the sender has and does not send: excluded, links or kinds that do not go. --delete leaves them alone.
@@ -210,6 +209,7 @@ struct Pull {
     std::uint64_t transfer = 0;  ///< as in Offer
     std::vector<std::string> sources;
     std::optional<PathRange> part{};
+    std::optional<JobShard> shard{};  ///< as in Offer
 };
 /// Names that were asked for.
 struct Names {
@@ -274,6 +274,10 @@ struct Load {
 struct Cap {
     std::uint64_t bits_per_second = 0;  ///< 0: no cap
 };
+/// Of a shard whose job has a rate: this much of that is its own from now on, beside any other cap.
+struct Share {
+    std::uint64_t bits_per_second = 0;  ///< above 0
+};
 struct Answer {
     std::uint64_t number = 0;  ///< of the query
     Holding has = Holding::nothing;
@@ -297,6 +301,6 @@ using Message =
                  message::Kept, message::Query, message::Meta, message::Rules, message::Accept, message::FileFailed,
                  message::Delivered, message::Confirm, message::Stopped, message::Resume, message::Answer,
                  message::Erased, message::Load, message::Cap, message::Plan, message::Sources, message::Pull,
-                 message::Names, message::Note, message::Found, message::Unset, message::Unsent>;
+                 message::Names, message::Note, message::Share, message::Found, message::Unset, message::Unsent>;
 
 }  // namespace udtx::transfer

@@ -55,6 +55,8 @@ class Parser {
         if (kind == "link" && fields.size() == 4) return entry(fields, EntryType::symlink);
         if (kind == "hard" && fields.size() == 4) return entry(fields, EntryType::hard_link);
         if (kind == "file" && fields.size() == 4) return entry(fields, EntryType::file);
+        if (kind == "part" && fields.size() == 6) return part(fields);
+        if (kind == "shard" && fields.size() == 5) return number == 2 && shard(fields);
         if (kind == "piece" && fields.size() == 4) return piece(fields);
         if (kind == "digest" && fields.size() == 2) return digest(fields[1]);
         if (kind == "failed" && fields.size() == 2) return failed(fields[1]);
@@ -99,7 +101,8 @@ class Parser {
         return false;
     }
     bool entry(const std::vector<std::string_view>& fields, EntryType type) {
-        ReceiptEntry next{.index = 0, .type = type, .path = {}, .target = {}, .size = 0, .pieces = {}, .digest = {}};
+        ReceiptEntry next;
+        next.type = type;
         if (type == EntryType::file && !read_number(fields[3], next.size)) return false;
         auto path = unescape_field(fields[2]);
         const bool leads = type == EntryType::symlink || type == EntryType::hard_link;
@@ -110,6 +113,29 @@ class Parser {
         next.path = std::move(*path);
         next.target = std::move(*target);
         receipt_.entries.push_back(std::move(next));
+        return true;
+    }
+    /// The same of a file, and then from where on and how much of it.
+    bool part(const std::vector<std::string_view>& fields) {
+        FileRange bytes;
+        const bool read = entry({fields.begin(), fields.begin() + 4}, EntryType::file) &&
+                          read_number(fields[4], bytes.offset) && read_number(fields[5], bytes.length);
+        const std::uint64_t size = read ? receipt_.entries.back().size : 0;
+        if (!read || bytes.length == 0 || bytes.offset >= size || bytes.length > size - bytes.offset) return false;
+        receipt_.entries.back().part = bytes;
+        return true;
+    }
+    bool shard(const std::vector<std::string_view>& fields) {
+        std::uint64_t index = 0;
+        std::uint64_t count = 0;
+        JobShard next;
+        if (!read_number(fields[1], index) || !read_number(fields[2], count) || !read_number(fields[3], next.job) ||
+            !read_number(fields[4], next.split) || count > kMaxShards || index >= count) {
+            return false;
+        }
+        next.index = static_cast<std::size_t>(index);
+        next.count = static_cast<std::size_t>(count);
+        receipt_.shard = next;
         return true;
     }
     /// The file whose pieces and digest are being given.
@@ -125,9 +151,12 @@ class Parser {
             return false;
         }
         const auto digest = read_digest(fields[3], receipt_.hash);
-        const std::uint64_t from = file->pieces.empty() ? 0 : file->pieces.back().offset + file->pieces.back().length;
-        const bool fits = next.length > 0 && next.length <= kPieceBytes && next.offset >= from &&
-                          next.offset <= file->size && next.length <= file->size - next.offset;
+        const FileRange all = file->part.value_or(FileRange{0, file->size});
+        const std::uint64_t from =
+            file->pieces.empty() ? all.offset : file->pieces.back().offset + file->pieces.back().length;
+        const std::uint64_t end = all.offset + all.length;
+        const bool fits = next.length > 0 && next.length <= kPieceBytes && next.offset >= from && next.offset <= end &&
+                          next.length <= end - next.offset;
         if (!digest || !fits) return false;
         next.digest = *digest;
         file->pieces.push_back(next);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "transfer/checksum.hpp"
 #include "transfer/message/messages.hpp"
 #include "udtx/result.hpp"
+#include "udtx/transfer/job_shard.hpp"
 
 namespace udtx::transfer {
 
@@ -18,6 +20,7 @@ struct ReceiptEntry {
     std::string path;    ///< below the transfer's destination
     std::string target;  ///< of a symbolic link; of a hard link: the path of the file that it is another name of
     std::uint64_t size = 0;
+    std::optional<FileRange> part{};  ///< of a file: only this of it was delivered
     std::vector<ProvenPiece> pieces;  ///< ascending; what lies between is zeros
     Digest digest;                    ///< of the file; empty: it was not delivered
 };
@@ -26,6 +29,7 @@ struct Receipt {
     HashAlgorithm hash = HashAlgorithm::xxh3_128;
     std::vector<ReceiptEntry> entries;
     std::vector<std::string> undelivered;  ///< paths that were announced, and are in no entry
+    std::optional<JobShard> shard{};       ///< of a job of several
 };
 
 /// integrity: the text is no receipt, is cut, was changed, or its hashes do not agree with each other. Entries that

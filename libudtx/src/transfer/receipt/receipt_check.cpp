@@ -80,7 +80,7 @@ class Checker {
 
     bool check_file(const ReceiptEntry& entry) {
         ++counts_.files;
-        counts_.bytes += entry.size;
+        counts_.bytes += bytes_of(entry).length;
         int error = 0;
         // O_NONBLOCK: a FIFO that took the file's name must not be waited for.
         const UniqueFd fd = base_.open_at(entry.path, O_RDONLY | O_NONBLOCK, 0, error);
@@ -121,10 +121,13 @@ class Checker {
         return found == files_.end() ? nullptr : found->second;
     }
 
+    static FileRange bytes_of(const ReceiptEntry& entry) { return entry.part.value_or(FileRange{0, entry.size}); }
+
     /// The blocks that are there, also of a file of another size: they need not be sent again.
     bool check_content(const ReceiptEntry& entry, int fd, std::uint64_t size) {
         bool same = true;
-        std::uint64_t from = 0;
+        std::uint64_t from = bytes_of(entry).offset;
+        const std::uint64_t end = from + bytes_of(entry).length;
         for (const ProvenPiece& piece : entry.pieces) {
             same = check_hole(entry, fd, from, piece.offset) && same;
             from = piece.offset + piece.length;
@@ -133,7 +136,7 @@ class Checker {
             if (!digest) return cannot(entry, hasher_.error());
             if (*digest != piece.digest) same = differs(entry, span_text(piece.offset, from) + " differ");
         }
-        return check_hole(entry, fd, from, std::min(entry.size, size)) && same;
+        return check_hole(entry, fd, from, std::min(end, size)) && same;
     }
     bool check_hole(const ReceiptEntry& entry, int fd, std::uint64_t from, std::uint64_t to) {
         if (to <= from) return true;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,32 +59,125 @@ void add_lines(const ReceiptEntry& entry, std::uint64_t index, RootDigest& root,
     root.add(index, entry.digest);
 }
 
+/// All that the receipts have, or why they are not to be merged.
+class MergeInput {
+  public:
+    explicit MergeInput(const std::vector<NamedReceipt>& receipts) : receipts_(receipts) {}
+
+    Result<void> read() {
+        for (std::size_t i = 0; i < receipts_.size(); ++i) {
+            auto parsed = parse_receipt(receipts_[i].text);
+            if (!parsed) return Error{parsed.error().code, receipts_[i].name + ": " + parsed.error().message};
+            if (auto taken = take(i, std::move(*parsed)); !taken) return taken;
+        }
+        if (auto whole = check_shards(); !whole) return whole;
+        std::ranges::stable_sort(all_, [](const MergedEntry& a, const MergedEntry& b) {
+            const auto order = compare_paths(a.entry.path, b.entry.path);
+            return order < 0 || (order == 0 && offset_of(a.entry) < offset_of(b.entry));
+        });
+        return join_parts();
+    }
+    [[nodiscard]] HashAlgorithm hash() const noexcept { return hash_; }
+    [[nodiscard]] const std::vector<MergedEntry>& all() const noexcept { return all_; }
+
+  private:
+    static std::uint64_t offset_of(const ReceiptEntry& entry) { return entry.part ? entry.part->offset : 0; }
+
+    [[nodiscard]] Result<void> take(std::size_t i, Receipt receipt) {
+        const std::string& name = receipts_[i].name;
+        if (i == 0) hash_ = receipt.hash;
+        if (receipt.hash != hash_) {
+            return Error{ErrorCode::integrity, name + " has other hashes than " + receipts_.front().name +
+                                                   ", and cannot be compared with it"};
+        }
+        if (!receipt.undelivered.empty()) {
+            return Error{ErrorCode::integrity, name + " says that '" + escape_name(receipt.undelivered.front()) +
+                                                   "' was not delivered: run that shard again, and merge its new "
+                                                   "receipt"};
+        }
+        for (ReceiptEntry& entry : receipt.entries) all_.push_back({std::move(entry), i});
+        shards_.push_back(receipt.shard);
+        return {};
+    }
+
+    /// Of a job each shard is there, once.
+    [[nodiscard]] Result<void> check_shards() const {
+        if (std::ranges::none_of(shards_, [](const auto& shard) { return shard.has_value(); })) return {};
+        const auto first = std::ranges::find_if(shards_, [](const auto& shard) { return shard.has_value(); });
+        std::vector<std::string> names((*first)->count);
+        for (std::size_t i = 0; i < shards_.size(); ++i) {
+            const auto& shard = shards_[i];
+            const bool alike = shard && shard->job == (*first)->job && shard->count == (*first)->count &&
+                               shard->split == (*first)->split;
+            const std::string& of_job = receipts_[static_cast<std::size_t>(first - shards_.begin())].name;
+            if (!alike) return Error{ErrorCode::integrity, receipts_[i].name + " is of another job than " + of_job};
+            if (!names[shard->index].empty()) {
+                return Error{ErrorCode::integrity, names[shard->index] + " and " + receipts_[i].name +
+                                                       " are both of shard " + text_of(*shard)};
+            }
+            names[shard->index] = receipts_[i].name;
+        }
+        const auto missing = std::ranges::find(names, std::string());
+        if (missing == names.end()) return {};
+        JobShard lost = **first;
+        lost.index = static_cast<std::size_t>(missing - names.begin());
+        return Error{ErrorCode::integrity,
+                     "there is no receipt of shard " + text_of(lost) + ": give those of all shards"};
+    }
+    static std::string text_of(const JobShard& shard) {
+        return std::to_string(shard.index) + "/" + std::to_string(shard.count);
+    }
+
+    /// Each file once, with all of its parts.
+    [[nodiscard]] Result<void> join_parts() {
+        std::vector<MergedEntry> out;
+        for (MergedEntry& next : all_) {
+            ReceiptEntry* const last = out.empty() ? nullptr : &out.back().entry;
+            if (last != nullptr && last->path == next.entry.path && last->part && next.entry.part) {
+                const std::uint64_t end = last->part->offset + last->part->length;
+                const FileRange& part = *next.entry.part;
+                if (last->size != next.entry.size || part.offset < end) return twice(receipts_, out.back(), next);
+                if (part.offset > end) return gap(*last, end, part.offset);
+                last->part->length += part.length;
+                std::ranges::move(next.entry.pieces, std::back_inserter(last->pieces));
+                continue;
+            }
+            if (auto closed = close(last); !closed) return closed;
+            if (next.entry.part && next.entry.part->offset > 0) return gap(next.entry, 0, next.entry.part->offset);
+            out.push_back(std::move(next));
+        }
+        if (auto closed = close(out.empty() ? nullptr : &out.back().entry); !closed) return closed;
+        all_ = std::move(out);
+        return {};
+    }
+    [[nodiscard]] Result<void> close(ReceiptEntry* entry) const {
+        if (entry == nullptr || !entry->part) return {};
+        if (entry->part->length != entry->size) return gap(*entry, entry->part->length, entry->size);
+        entry->part.reset();
+        entry->digest = digest_of(hash_, entry->size, entry->pieces);
+        return {};
+    }
+    static Error gap(const ReceiptEntry& entry, std::uint64_t from, std::uint64_t to) {
+        return {ErrorCode::integrity, "'" + escape_name(entry.path) + "': bytes " + std::to_string(from) + " to " +
+                                          std::to_string(to - 1) + " are in no receipt"};
+    }
+
+    const std::vector<NamedReceipt>& receipts_;
+    HashAlgorithm hash_ = HashAlgorithm::xxh3_128;
+    std::vector<std::optional<JobShard>> shards_;  // of each receipt
+    std::vector<MergedEntry> all_;
+};
+
 }  // namespace
 
 Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) {
     if (receipts.empty()) return Error{ErrorCode::invalid_argument, "there are no receipts to merge"};
-    std::vector<MergedEntry> all;
-    HashAlgorithm hash = HashAlgorithm::xxh3_128;
-    for (std::size_t i = 0; i < receipts.size(); ++i) {
-        auto parsed = parse_receipt(receipts[i].text);
-        if (!parsed) return Error{parsed.error().code, receipts[i].name + ": " + parsed.error().message};
-        if (i == 0) hash = parsed->hash;
-        if (parsed->hash != hash) {
-            return Error{ErrorCode::integrity, receipts[i].name + " has other hashes than " + receipts.front().name +
-                                                   ", and cannot be compared with it"};
-        }
-        if (!parsed->undelivered.empty()) {
-            return Error{ErrorCode::integrity,
-                         receipts[i].name + " says that '" + escape_name(parsed->undelivered.front()) +
-                             "' was not delivered: run that shard again, and merge its new receipt"};
-        }
-        for (ReceiptEntry& entry : parsed->entries) all.push_back({std::move(entry), i});
-    }
-    std::ranges::stable_sort(
-        all, [](const auto& a, const auto& b) { return compare_paths(a.entry.path, b.entry.path) < 0; });
+    MergeInput input(receipts);
+    if (auto read = input.read(); !read) return read.error();
+    const std::vector<MergedEntry>& all = input.all();
     MergedReceipt out;
-    out.text = "udtx-receipt\t1\t" + std::string(to_string(hash)) + '\n';
-    RootDigest root(hash);
+    out.text = "udtx-receipt\t1\t" + std::string(to_string(input.hash())) + '\n';
+    RootDigest root(input.hash());
     std::uint64_t index = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const ReceiptEntry& entry = all[i].entry;
@@ -97,7 +192,7 @@ Result<MergedReceipt> merge_receipts(const std::vector<NamedReceipt>& receipts) 
         add_lines(entry, index++, root, out.text);
     }
     out.text += "root\t" + root.finish().hex() + '\n';
-    Hasher whole(hash);
+    Hasher whole(input.hash());
     whole.update(std::as_bytes(std::span(out.text)));
     out.text += "end\t" + whole.finish().hex() + '\n';
     return out;

@@ -26,6 +26,11 @@ std::string piece_text(const ProvenPiece& piece) {
     return "piece\t" + std::to_string(piece.offset) + "\t" + std::to_string(piece.length) + "\t" + piece.digest.hex();
 }
 
+std::string shard_text(const JobShard& shard) {
+    return "shard\t" + std::to_string(shard.index) + "\t" + std::to_string(shard.count) + "\t" +
+           std::to_string(shard.job) + "\t" + std::to_string(shard.split);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ReceiptWriter>> ReceiptWriter::create(std::string path) {
@@ -58,7 +63,8 @@ void ReceiptWriter::note(const Message& message) {
     const std::lock_guard lock(mutex_);
     if (const auto* offer = std::get_if<message::Offer>(&message)) {
         hashes_.emplace(offer->hash);
-        return line("udtx-receipt\t1\t" + std::string(to_string(offer->hash)));
+        line("udtx-receipt\t1\t" + std::string(to_string(offer->hash)));
+        return offer->shard ? line(shard_text(*offer->shard)) : void();
     }
     if (!hashes_) return;
     if (const auto* digests_of_file = std::get_if<message::Digests>(&message)) return digests(*digests_of_file);
@@ -84,7 +90,7 @@ void ReceiptWriter::entry(const message::Entry& m) {
     }
     file_ = m;
     unhashed_.clear();
-    file_line(m.index, path, m.size);
+    file_line({m.index, path, m.size, m.part});
     if (m.whole && m.size > 0) unhashed_.push_back({0, m.size});
 }
 
@@ -105,11 +111,14 @@ void ReceiptWriter::digests(const message::Digests& m) {
 
 void ReceiptWriter::end_file(const message::FileEnd& m) {
     if (m.status == FileStatus::ok) return digest_line(m.index, m.digest);
-    if (m.status == FileStatus::kept) kept_.push_back({file_.index, join_path(file_.path), file_.size});
+    if (m.status == FileStatus::kept) kept_.push_back({file_.index, join_path(file_.path), file_.size, file_.part});
 }
 
-void ReceiptWriter::file_line(std::uint64_t index, const std::string& path, std::uint64_t size) {
-    line("file\t" + std::to_string(index) + "\t" + escape_field(path) + "\t" + std::to_string(size));
+void ReceiptWriter::file_line(const Kept& file) {
+    std::string text = file.part ? "part\t" : "file\t";
+    text += std::to_string(file.index) + "\t" + escape_field(file.path) + "\t" + std::to_string(file.size);
+    if (file.part) text += "\t" + std::to_string(file.part->offset) + "\t" + std::to_string(file.part->length);
+    line(text);
 }
 
 void ReceiptWriter::digest_line(std::uint64_t index, const Digest& digest) {
@@ -120,9 +129,11 @@ void ReceiptWriter::digest_line(std::uint64_t index, const Digest& digest) {
 Result<void> ReceiptWriter::hash_kept(const Kept& kept, int fd) {
     PieceHasher hasher(hashes_->hash);
     FileDigest digest(hashes_->hash, kept.size);
-    file_line(kept.index, kept.path, kept.size);
-    for (std::uint64_t offset = 0; offset < kept.size;) {
-        const std::uint64_t length = piece_length(offset, kept.size - offset);
+    file_line(kept);
+    const FileRange bytes = kept.part.value_or(FileRange{0, kept.size});
+    const std::uint64_t end = bytes.offset + bytes.length;
+    for (std::uint64_t offset = bytes.offset; offset < end;) {
+        const std::uint64_t length = piece_length(offset, end - offset);
         const auto piece = hasher.hash(fd, offset, length);
         if (!piece) return io_error("cannot read for the receipt", kept.path, hasher.error());
         digest.add(offset, length, *piece);

@@ -42,10 +42,12 @@ class ReceiptWriter {
     void discard() noexcept;
 
   private:
+    /// A file, or a part of one.
     struct Kept {
         std::uint64_t index = 0;
         std::string path;
         std::uint64_t size = 0;
+        std::optional<FileRange> part{};
     };
 
     /// What needs to know the hash, from OFFER on.
@@ -61,7 +63,7 @@ class ReceiptWriter {
     void announce(std::span<const Extent> extents);
     void digests(const message::Digests& m);
     void end_file(const message::FileEnd& m);
-    void file_line(std::uint64_t index, const std::string& path, std::uint64_t size);
+    void file_line(const Kept& file);
     void digest_line(std::uint64_t index, const Digest& digest);
     /// As it stands on the disk.
     Result<void> hash_kept(const Kept& kept, int fd);

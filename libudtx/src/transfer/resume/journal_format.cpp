@@ -1,5 +1,6 @@
 #include "transfer/resume/journal_format.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <optional>
@@ -25,7 +26,8 @@ enum class RecordType : std::uint8_t {
     gone = 4,
     done_in_nanoseconds = 5,
     rights = 6,
-    done = 7
+    done = 7,
+    shared_partial = 8
 };
 
 /// Seeded by the place: a record that was copied to another one does not pass.
@@ -41,7 +43,9 @@ bool put(Writer& out, const record::Header& r) {
            out.u8(static_cast<std::uint8_t>(r.hash));
 }
 bool put(Writer& out, const record::Partial& r) {
-    return put_type(out, RecordType::partial) && out.varint(r.number) && put_path(out, r.path);
+    if (r.shared == 0) return put_type(out, RecordType::partial) && out.varint(r.number) && put_path(out, r.path);
+    return put_type(out, RecordType::shared_partial) && out.varint(r.number) && put_path(out, r.path) &&
+           out.u64(r.shared);
 }
 bool put(Writer& out, const record::Rights& r) {
     return put_type(out, RecordType::rights) && put_path(out, r.path) && out.varint(r.mode) && out.u8(r.lent ? 1 : 0);
@@ -77,11 +81,14 @@ std::optional<JournalRecord> parse_body(RecordType type, Fields& in) {
             r.hash = hash.value_or(HashAlgorithm::xxh3_128);
             return r;
         }
+        case RecordType::shared_partial:
         case RecordType::partial: {
             record::Partial r;
             r.number = in.varint();
             r.path = in.path();
             in.require(check_path(r.path).ok());
+            if (type == RecordType::shared_partial) r.shared = in.u64();
+            in.require((type == RecordType::shared_partial) == (r.shared != 0));
             return r;
         }
         case RecordType::piece: {
@@ -130,7 +137,7 @@ class Replay {
         const std::uint64_t key = path_key(path);
         if (!image_.has_header || r.number < image_.next_number) return false;
         image_.next_number = r.number + 1;
-        image_.partials[key] = {r.number, path, {}};
+        image_.partials[key] = {r.number, path, {}, r.shared};
         image_.done.erase(key);
         keys_[r.number] = key;
         return true;
@@ -177,16 +184,31 @@ class Replay {
 
 }  // namespace
 
+void append_framed(std::vector<std::byte>& out, std::uint64_t offset, std::span<const std::byte> body) {
+    std::array<std::byte, kHeadBytes> head{};
+    wire::store_big_endian(head.data(), body.size(), 2);
+    wire::store_big_endian(head.data() + 2, check_of(offset, body), kCheckBytes);
+    out.insert(out.end(), head.begin(), head.end());
+    out.insert(out.end(), body.begin(), body.end());
+}
+
+std::optional<std::span<const std::byte>> framed_at(std::span<const std::byte> bytes, std::uint64_t offset) {
+    if (bytes.size() < kHeadBytes) return std::nullopt;
+    const auto length = static_cast<std::size_t>(wire::load_big_endian(bytes.data(), 2));
+    if (length > bytes.size() - kHeadBytes) return std::nullopt;
+    const auto body = bytes.subspan(kHeadBytes, length);
+    if (wire::load_big_endian(bytes.data() + 2, kCheckBytes) != check_of(offset, body)) return std::nullopt;
+    return body;
+}
+
+std::size_t framed_bytes(std::span<const std::byte> body) noexcept { return kHeadBytes + body.size(); }
+
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record) {
     std::array<std::byte, kMaxRecordBytes> body_bytes;
     Writer body(body_bytes);
     [[maybe_unused]] const bool fits = std::visit([&](const auto& r) { return put(body, r); }, record);
     assert(fits && "a record beyond its bounds");
-    std::array<std::byte, kHeadBytes> head{};
-    wire::store_big_endian(head.data(), body.size(), 2);
-    wire::store_big_endian(head.data() + 2, check_of(offset, body.written()), kCheckBytes);
-    out.insert(out.end(), head.begin(), head.end());
-    out.insert(out.end(), body.written().begin(), body.written().end());
+    append_framed(out, offset, body.written());
 }
 
 Result<JournalRecord> parse_record(std::span<const std::byte> body) {
@@ -204,18 +226,21 @@ std::uint64_t temp_number(const record::Header& header, std::string_view path) {
     return wire::load_big_endian(hasher.finish().bytes().data(), 8);
 }
 
+std::uint64_t shared_temp_number(std::uint64_t job, std::string_view path) {
+    Hasher hasher(HashAlgorithm::sha256);
+    hasher.update(std::as_bytes(std::span("shared")));
+    hasher.update_u64(job);
+    hasher.update(std::as_bytes(std::span(path)));
+    return std::max<std::uint64_t>(wire::load_big_endian(hasher.finish().bytes().data(), 8), 1);
+}
+
 JournalImage parse_journal(std::span<const std::byte> bytes) {
     JournalImage image;
     Replay replay(image);
-    while (bytes.size() - image.valid_bytes >= kHeadBytes) {
-        const std::byte* head = bytes.data() + image.valid_bytes;
-        const auto length = static_cast<std::size_t>(wire::load_big_endian(head, 2));
-        if (length > bytes.size() - image.valid_bytes - kHeadBytes) break;
-        const auto body = bytes.subspan(image.valid_bytes + kHeadBytes, length);
-        if (wire::load_big_endian(head + 2, kCheckBytes) != check_of(image.valid_bytes, body)) break;
-        const auto record = parse_record(body);
+    while (const auto body = framed_at(bytes.subspan(image.valid_bytes), image.valid_bytes)) {
+        const auto record = parse_record(*body);
         if (!record || !std::visit(replay, *record)) break;
-        image.valid_bytes += kHeadBytes + length;
+        image.valid_bytes += framed_bytes(*body);
     }
     return image;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct Header {
 struct Partial {
     std::uint64_t number = 0;
     std::vector<std::string> path;
+    std::uint64_t shared = 0;  ///< other shards fill it as well: what makes its name. 0: it is this transfer's alone
 };
 /// This piece is on disk in the temporary file. A later record for the same offset replaces it.
 struct Piece {
@@ -59,6 +61,15 @@ struct Rights {
 using JournalRecord =
     std::variant<record::Header, record::Partial, record::Piece, record::Gone, record::Done, record::Rights>;
 
+/// Appends the body of a record that will stand at `offset` of its file: its length and a check of it and its place.
+void append_framed(std::vector<std::byte>& out, std::uint64_t offset, std::span<const std::byte> body);
+/// The body of the record at the beginning of `bytes`, which stands at `offset` of its file. nullopt: it is torn or was
+/// altered.
+[[nodiscard]] std::optional<std::span<const std::byte>> framed_at(std::span<const std::byte> bytes,
+                                                                  std::uint64_t offset);
+/// Of a record with that body.
+[[nodiscard]] std::size_t framed_bytes(std::span<const std::byte> body) noexcept;
+
 /// Appends a record that will stand at `offset` of the journal.
 void append_record(std::vector<std::byte>& out, std::uint64_t offset, const JournalRecord& record);
 /// The body of one record, whose check was right.
@@ -67,6 +78,8 @@ void append_record(std::vector<std::byte>& out, std::uint64_t offset, const Jour
 /// Makes the name of the temporary file for this path. Stable, so that another run finds the file, and of a
 /// cryptographic hash: whoever chooses number and paths of a transfer cannot choose the name of another one's file.
 [[nodiscard]] std::uint64_t temp_number(const record::Header& header, std::string_view path);
+/// The same of a file that several shards of a job fill. Never 0.
+[[nodiscard]] std::uint64_t shared_temp_number(std::uint64_t job, std::string_view path);
 
 /// What a journal says.
 struct JournalImage {
@@ -74,6 +87,7 @@ struct JournalImage {
         std::uint64_t number = 0;
         std::string path;
         std::unordered_map<std::uint64_t, ProvenPiece> pieces;  // by offset
+        std::uint64_t shared = 0;
     };
     bool has_header = false;
     record::Header header;

@@ -99,7 +99,8 @@ OpenJournal open_journal(int directory, const std::string& name) {
     out.state = busy ? OpenJournal::State::busy : OpenJournal::State::free;
     out.rights = image.rights;
     for (const auto& [key, partial] : image.partials) {
-        out.temporaries.push_back(temporary_of(image.header, partial.path));
+        // What other shards fill as well goes when no transfer is under way there.
+        if (partial.shared == 0) out.temporaries.push_back(temporary_of(image.header, partial.path));
     }
     return out;
 }

@@ -151,7 +151,10 @@ std::string ResumeJournal::load(HashAlgorithm hash) {
     end_ = earlier_.valid_bytes;
     next_number_ = earlier_.next_number;
     done_ = earlier_.done.size();
-    for (const auto& [key, partial] : earlier_.partials) numbers_[partial.path] = partial.number;
+    for (const auto& [key, partial] : earlier_.partials) {
+        numbers_[partial.path] = partial.number;
+        if (partial.shared != 0) shared_.insert(partial.path);
+    }
     if (set_length(fd_.get(), static_cast<off_t>(end_)) != 0) broken_ = true;
     header_ = end_ == 0 ? record::Header{kJournalVersion, transfer_, hash} : earlier_.header;
     if (end_ == 0) add(header_);
@@ -165,10 +168,13 @@ void ResumeJournal::add(const JournalRecord& record) {
     end_ += pending_.size() - before;
 }
 
-void ResumeJournal::begin_partial(const std::string& path) {
+void ResumeJournal::begin_partial(const std::string& path, std::uint64_t shared) {
     const std::lock_guard lock(mutex_);
-    const auto [at, added] = numbers_.try_emplace(path, next_number_);
-    if (added) add(record::Partial{next_number_++, split_path(path)});
+    const bool known = numbers_.contains(path) && shared_.contains(path) == (shared != 0);
+    if (known) return;
+    numbers_[path] = next_number_;
+    if (shared != 0) shared_.insert(path);
+    add(record::Partial{next_number_++, split_path(path), shared});
 }
 
 void ResumeJournal::add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces) {
@@ -217,6 +223,7 @@ void ResumeJournal::remove() {
     const std::lock_guard lock(mutex_);
     broken_ = true;
     for (const auto& [path, number] : numbers_) {
+        if (shared_.contains(path)) continue;
         const SplitName split = split_leaf(path);
         int ignored = 0;
         const UniqueFd directory = root_.open_directory(split.directory, ignored);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "transfer/file/confined_dir.hpp"
@@ -38,8 +39,8 @@ class ResumeJournal {
     /// Makes the name of a temporary file.
     [[nodiscard]] std::uint64_t unique_for(const std::string& path) const { return temp_number(header_, path); }
 
-    /// A temporary file is begun; before its pieces, and before it is done or gone.
-    void begin_partial(const std::string& path);
+    /// A temporary file is begun; before its pieces, and before it is done or gone. `shared` as in record::Partial.
+    void begin_partial(const std::string& path, std::uint64_t shared = 0);
     /// These are synced.
     void add_pieces(const std::string& path, const std::vector<ProvenPiece>& pieces);
     void add_done(const record::Done& done);
@@ -75,6 +76,7 @@ class ResumeJournal {
     std::uint64_t end_ = 0;  // of the file and what is pending
     std::uint64_t next_number_ = 0;
     std::unordered_map<std::string, std::uint64_t> numbers_;  // of temporary files, by the path of the file
+    std::unordered_set<std::string> shared_;                  // of these, those that other shards fill as well
     std::uint64_t done_ = 0;
     bool broken_ = false;
 };

@@ -67,6 +67,7 @@ void EntryAnnouncer::announce_kept(const ScannedEntry& entry) {
     m.mode = entry.mode;
     m.mtime = entry.mtime;
     m.size = entry.size;
+    m.part = entry.part;
     packer_.message(message::FileEnd{announce(std::move(m), entry.path), FileStatus::kept, {}});
     if (!tells_meta()) return;
     int ignored = 0;

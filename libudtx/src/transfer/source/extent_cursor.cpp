@@ -9,25 +9,25 @@ namespace udtx::transfer {
 
 std::optional<Extent> ExtentCursor::next() {
     if (at_ >= data_end_) seek_data();
-    if (at_ >= size_) return std::nullopt;
+    if (at_ >= end_) return std::nullopt;
     const Extent extent{at_, std::min(kSentExtentBytes, data_end_ - at_)};
     at_ += extent.length;
     return extent;
 }
 
 void ExtentCursor::seek_data() {
-    data_end_ = size_;
+    data_end_ = end_;
 #ifdef SEEK_DATA
-    if (!holes_ || at_ >= size_) return;
+    if (!holes_ || at_ >= end_) return;
     const off_t data = ::lseek(fd_, static_cast<off_t>(at_), SEEK_DATA);
     if (data < 0) {
         // ENXIO: nothing but a hole up to the end. Anything else: this file system cannot tell, all is data.
-        if (errno == ENXIO) at_ = size_;
+        if (errno == ENXIO) at_ = end_;
         return;
     }
-    at_ = std::min(static_cast<std::uint64_t>(data), size_);
+    at_ = std::min(static_cast<std::uint64_t>(data), end_);
     const off_t hole = ::lseek(fd_, data, SEEK_HOLE);
-    if (hole > data) data_end_ = std::min(static_cast<std::uint64_t>(hole), size_);
+    if (hole > data) data_end_ = std::min(static_cast<std::uint64_t>(hole), end_);
 #endif
 }
 

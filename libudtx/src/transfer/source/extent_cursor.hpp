@@ -13,8 +13,9 @@ inline constexpr std::uint64_t kSentExtentBytes = 8U << 20U;
 
 class ExtentCursor {
   public:
-    /// `holes`: ask the file system for them; otherwise all of [0, size) is data.
-    ExtentCursor(int fd, std::uint64_t size, bool holes) : fd_(fd), size_(size), holes_(holes) {}
+    /// Of the bytes in `range`. `holes`: ask the file system for them; otherwise all of it is data.
+    ExtentCursor(int fd, const Extent& range, bool holes)
+        : fd_(fd), end_(range.offset + range.length), holes_(holes), at_(range.offset), data_end_(range.offset) {}
     /// The next extent, ascending, at most kSentExtentBytes; nullopt at the end.
     [[nodiscard]] std::optional<Extent> next();
 
@@ -23,10 +24,10 @@ class ExtentCursor {
     void seek_data();
 
     int fd_;
-    std::uint64_t size_;
+    std::uint64_t end_;
     bool holes_;
-    std::uint64_t at_ = 0;
-    std::uint64_t data_end_ = 0;
+    std::uint64_t at_;
+    std::uint64_t data_end_;
 };
 
 }  // namespace udtx::transfer

@@ -40,9 +40,11 @@ FileSender::FileSender(HashAlgorithm hash, OutgoingPacker& packer, EntryAnnounce
 void FileSender::begin(SourceFile file) {
     const std::uint64_t size = file.size();
     const bool sparse = may_have_holes(file.before);
-    const bool whole = !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
+    const auto& part = file.entry.part;
+    const bool whole = !part && !sparse && size <= kSentExtentBytes && file.kept.none() && !file.query;
     const int fd = file.fd.get();
-    file_.emplace(Open{std::move(file), FileDigest(hash_, size), ExtentCursor(fd, size, sparse), whole});
+    const ExtentCursor cursor(fd, part.value_or(Extent{0, size}), sparse);
+    file_.emplace(Open{std::move(file), FileDigest(hash_, size), cursor, whole});
     announce();
     if (!sparse && size > kPieceBytes) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
@@ -55,6 +57,7 @@ void FileSender::announce() {
     m.size = source.size();
     m.sparse = may_have_holes(source.before);
     m.whole = file_->whole;
+    m.part = source.entry.part;
     file_->index = announcer_.announce(std::move(m), source.entry.path);
     if (announcer_.tells_meta()) announcer_.send_meta(source.entry, source.fd.get(), EntryAnnouncer::Others::none);
     counts_.begin(source.entry);
@@ -239,7 +242,7 @@ void FileSender::end(FileStatus status) {
         counts_.sent_whole(entry, file.sent);
     } else if (status == FileStatus::kept) {
         if (file.source.kept.has() == Holding::file) {
-            counts_.kept(entry.size, 0);
+            counts_.kept(entry.bytes(), 0);
         } else {
             counts_.stands(entry);
         }

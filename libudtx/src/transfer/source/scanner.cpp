@@ -244,8 +244,9 @@ void Scanner::leave_out(const std::string& path) {
 }
 
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
-    if (came_before(entry.path) || !in_part(entry.path)) return;
-    if (options_.hard_links && st.st_nlink > 1) {
+    if (came_before(entry.path) || !choose_bytes(static_cast<std::uint64_t>(st.st_size), entry)) return;
+    // The names of a file are not cut alike: one of which only a part goes is no other one's file.
+    if (options_.hard_links && st.st_nlink > 1 && !entry.part) {
         const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
                           st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
         entry.linked = true;
@@ -258,8 +259,17 @@ void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
         }
     }
     entry.size = static_cast<std::uint64_t>(st.st_size);
-    entry.data_bytes = expected_data_bytes(st);
+    entry.data_bytes = std::min(expected_data_bytes(st), entry.bytes());
     add(std::move(entry));
+}
+
+bool Scanner::choose_bytes(std::uint64_t size, ScannedEntry& entry) const {
+    if (!options_.part) return true;
+    const auto bytes = options_.part->bytes_of(entry.path, size);
+    if (!bytes) return false;
+    // Without a job nobody puts the parts of a file together.
+    if (options_.shard && bytes->length < size) entry.part = *bytes;
+    return options_.shard || bytes->offset == 0;
 }
 
 void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {

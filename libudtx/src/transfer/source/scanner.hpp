@@ -40,8 +40,11 @@ struct ScannedEntry {
     std::string target;            ///< symlink; hard link: path of the entry that it is another name of
     std::uint32_t user = 0;
     std::uint32_t group = 0;
-    bool linked = false;  ///< other names of the file may follow as hard links
-    bool unsent = false;  ///< only its name goes
+    bool linked = false;              ///< other names of the file may follow as hard links
+    std::optional<FileRange> part{};  ///< of a file: another shard has the rest
+    bool unsent = false;              ///< only its name goes
+    /// What goes of a file.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return part ? part->length : size; }
 };
 
 struct ScanOptions : Selection {
@@ -94,6 +97,8 @@ class Scanner {
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
     /// What is no directory: it is in the part that goes. A directory goes with whatever is below it.
     [[nodiscard]] bool in_part(const std::string& path) const;
+    /// What of a file is in that part. False: nothing.
+    [[nodiscard]] bool choose_bytes(std::uint64_t size, ScannedEntry& entry) const;
     /// Queues one entry; a directory's level goes on the stack.
     void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
     /// An earlier source, or line of the list, had that name.

@@ -11,7 +11,7 @@ void SourceCounts::meet(const ScannedEntry& entry) {
     if (entry.type != EntryType::file || sent_ == nullptr || !sent_->earlier(entry.path)) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.files;
-        outcome.sent_earlier.bytes += entry.size;
+        outcome.sent_earlier.bytes += entry.bytes();
     });
 }
 
@@ -32,16 +32,16 @@ void SourceCounts::stands(const ScannedEntry& entry) {
     if (!sent) return;
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.sent_earlier.stood_files;
-        outcome.sent_earlier.stood_bytes += entry.size;
+        outcome.sent_earlier.stood_bytes += entry.bytes();
         outcome.sent_earlier.stood_data += *sent;
     });
 }
 
 void SourceCounts::kept_file(const ScannedEntry& entry) {
-    kept(entry.size, 0);
+    kept(entry.bytes(), 0);
     report_.edit([&](Progress&, Outcome& outcome) {
         ++outcome.kept_files;
-        outcome.kept_file_bytes += entry.size;
+        outcome.kept_file_bytes += entry.bytes();
     });
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "transfer/job_report.hpp"
@@ -12,8 +13,14 @@ namespace {
 
 struct CostedPath {
     std::string path;
-    std::uint64_t cost = 0;
+    std::uint64_t data = 0;  ///< bytes
+    std::uint64_t size = 0;  ///< of a file that may be cut; else 0
+    std::uint64_t file_cost = 0;
+    [[nodiscard]] std::uint64_t cost() const noexcept { return data + file_cost; }
 };
+
+// A cut costs a file more than it brings where less than that is moved from one shard to another.
+constexpr std::uint64_t kLeastMoved = kCutBytes / 2;
 
 /// All that would be sent, in order.
 Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out) {
@@ -35,7 +42,10 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
             const bool file = entry->type == EntryType::file;
             if (file) ++out.files;
             out.bytes += entry->data_bytes;
-            found.push_back({std::move(entry->path), entry->data_bytes + (file ? kShardFileCost : 0)});
+            // Each of a file's names would have to be cut alike.
+            const bool may_be_cut = file && entry->size > kCutBytes && !entry->linked;
+            found.push_back(
+                {std::move(entry->path), entry->data_bytes, may_be_cut ? entry->size : 0, file ? kShardFileCost : 0});
         }
     }
     Outcome outcome = report.outcome();
@@ -46,27 +56,65 @@ Result<std::vector<CostedPath>> walk_costs(const Selection& what, SplitPlan& out
     return found;
 }
 
-/// The first path of each shard but the first. A path goes to the shard in whose share its middle lies.
-std::vector<std::string> cut_evenly(const std::vector<CostedPath>& found, std::vector<std::uint64_t>& shard_costs) {
-    const std::size_t shards = shard_costs.size();
-    std::uint64_t left = 0;
-    for (const CostedPath& entry : found) left += entry.cost;
-    std::vector<std::string> cuts;
-    std::uint64_t filled = 0;
-    for (const CostedPath& entry : found) {
-        // What is left is shared anew at each cut: one large file does not empty all the shares after it.
-        const std::uint64_t share = left / (shards - cuts.size());
-        const bool over = filled > 0 && filled + entry.cost / 2 >= share;
-        if (over && cuts.size() + 1 < shards) {
-            cuts.push_back(entry.path);
-            left -= filled;
-            filled = 0;
+/// Cuts in the order of the paths, so that each shard gets its part of what is left.
+class EvenCuts {
+  public:
+    explicit EvenCuts(std::vector<std::uint64_t>& shard_costs) : costs_(shard_costs) {}
+
+    [[nodiscard]] std::vector<Cut> cut(const std::vector<CostedPath>& found) {
+        for (const CostedPath& entry : found) left_ += entry.cost();
+        for (const CostedPath& entry : found) {
+            if (entry.size > 0) {
+                add_in_parts(entry);
+            } else {
+                // It goes to the shard in whose share its middle lies.
+                if (filled_ > 0 && filled_ + entry.cost() / 2 >= share()) next_shard({entry.path, 0});
+                fill(entry.cost());
+            }
         }
-        filled += entry.cost;
-        shard_costs[cuts.size()] += entry.cost;
+        return std::move(cuts_);
     }
-    return cuts;
-}
+
+  private:
+    /// What is left is shared anew at each cut: what could not be cut does not empty all the shares after it.
+    [[nodiscard]] std::uint64_t share() const { return left_ / (costs_.size() - cuts_.size()); }
+
+    void add_in_parts(const CostedPath& entry) {
+        if (filled_ > 0 && filled_ + kLeastMoved >= share()) next_shard({entry.path, 0});
+        const double density = static_cast<double>(entry.data) / static_cast<double>(entry.size);
+        const auto data_of = [&](std::uint64_t bytes) {
+            return static_cast<std::uint64_t>(static_cast<double>(bytes) * density);
+        };
+        fill(entry.file_cost);
+        for (std::uint64_t at = 0; at < entry.size;) {
+            std::uint64_t bytes = entry.size - at;
+            if (cuts_.size() + 1 < costs_.size() && filled_ + data_of(bytes) > share() + kLeastMoved) {
+                const double room = share() > filled_ ? static_cast<double>(share() - filled_) / density : 0;
+                const auto blocks = static_cast<std::uint64_t>(std::llround(room / static_cast<double>(kCutBytes)));
+                bytes = std::min(bytes, std::max<std::uint64_t>(blocks, 1) * kCutBytes);
+            }
+            fill(std::min(data_of(bytes), left_));
+            at += bytes;
+            if (at < entry.size) next_shard({entry.path, at});
+        }
+    }
+
+    void fill(std::uint64_t cost) {
+        filled_ += cost;
+        costs_[cuts_.size()] += cost;
+    }
+    void next_shard(Cut at) {
+        if (cuts_.size() + 1 == costs_.size()) return;
+        cuts_.push_back(std::move(at));
+        left_ -= std::min(left_, filled_);
+        filled_ = 0;
+    }
+
+    std::vector<std::uint64_t>& costs_;
+    std::vector<Cut> cuts_;
+    std::uint64_t left_ = 0;    // cost of all shards from the present one on
+    std::uint64_t filled_ = 0;  // of the present one, so far
+};
 
 }  // namespace
 
@@ -78,10 +126,10 @@ Result<SplitPlan> make_split(const Selection& what, std::size_t shards) {
     auto found = walk_costs(what, out);
     if (!found) return found.error();
     out.shard_costs.resize(shards);
-    std::vector<std::string> cuts = cut_evenly(*found, out.shard_costs);
+    std::vector<Cut> cuts = EvenCuts(out.shard_costs).cut(*found);
     // Fewer files than shards: the first ones have nothing, before all there is.
     const std::size_t idle = shards - 1 - cuts.size();
-    cuts.insert(cuts.begin(), idle, found->empty() ? "0" : found->front().path);
+    cuts.insert(cuts.begin(), idle, Cut{found->empty() ? "0" : found->front().path, 0});
     std::ranges::rotate(out.shard_costs, out.shard_costs.end() - static_cast<std::ptrdiff_t>(idle));
     auto split = Split::create(std::move(cuts));
     if (!split) return split.error();

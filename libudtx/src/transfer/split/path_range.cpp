@@ -15,14 +15,35 @@ std::strong_ordering compare_paths(std::string_view a, std::string_view b) noexc
     return a.size() <=> b.size();
 }
 
+namespace {
+
+/// Of two places in a tree, each a path and an offset.
+bool is_before(std::string_view path, std::uint64_t offset, std::string_view other, std::uint64_t other_offset) {
+    const auto order = compare_paths(path, other);
+    return order < 0 || (order == 0 && offset < other_offset);
+}
+
+}  // namespace
+
 bool PathRange::contains(std::string_view path) const noexcept {
-    return (from.empty() || compare_paths(path, from) >= 0) && (to.empty() || compare_paths(path, to) < 0);
+    return (from.empty() || !is_before(path, 0, from, from_offset)) &&
+           (to.empty() || is_before(path, 0, to, to_offset));
+}
+
+std::optional<FileRange> PathRange::bytes_of(std::string_view path, std::uint64_t size) const noexcept {
+    const std::uint64_t begin = from_offset > 0 && path == from ? from_offset : 0;
+    const std::uint64_t end = to_offset > 0 && path == to ? std::min(to_offset, size) : size;
+    if (begin == 0) return contains(path) ? std::optional(FileRange{0, end}) : std::nullopt;
+    if (begin >= end || (!to.empty() && !is_before(path, begin, to, to_offset))) return std::nullopt;
+    return FileRange{begin, end - begin};
 }
 
 bool PathRange::meets(std::string_view path) const noexcept {
-    if (!to.empty() && (compare_paths(path, to) >= 0 || compare_paths(from, to) >= 0)) return false;
+    if (!to.empty() && (!is_before(path, 0, to, to_offset) || !is_before(from, from_offset, to, to_offset))) {
+        return false;
+    }
     // All that begin before `from` end before it, unless it is below the path.
-    return contains(path) || path.empty() ||
+    return contains(path) || path.empty() || path == from ||
            (from.size() > path.size() && from.starts_with(path) && from[path.size()] == '/');
 }
 

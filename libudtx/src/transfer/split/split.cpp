@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,14 +26,46 @@ std::optional<std::string_view> take_line(std::string_view& text) {
     return line;
 }
 
+bool descends(const Cut& a, const Cut& b) {
+    const auto order = compare_paths(a.path, b.path);
+    return order > 0 || (order == 0 && a.offset > b.offset);
+}
+
+/// A line: the path, and the offset if there is one.
+std::string line_of(const Cut& cut) {
+    return escape_field(cut.path) + (cut.offset > 0 ? '\t' + std::to_string(cut.offset) : "");
+}
+
+std::optional<Cut> parse_cut(std::string_view line) {
+    Cut cut;
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string_view::npos) {
+        const std::string_view number = line.substr(tab + 1);
+        std::from_chars(number.data(), number.data() + number.size(), cut.offset);
+    }
+    auto path = unescape_field(line.substr(0, tab));
+    if (!path) return std::nullopt;
+    cut.path = std::move(*path);
+    return line_of(cut) == line ? std::optional(std::move(cut)) : std::nullopt;
+}
+
+/// NUL is in no name: what is joined by it cannot be confused.
+std::uint64_t number_of_all(std::initializer_list<std::string_view> parts) {
+    std::string all;
+    for (const std::string_view part : parts) all.append(part).push_back('\0');
+    return std::max<std::uint64_t>(path_key(all), 1);
+}
+
 }  // namespace
 
-Result<Split> Split::create(std::vector<std::string> cuts) {
+Result<Split> Split::create(std::vector<Cut> cuts) {
     if (cuts.size() >= kMaxShards) return no_split("more than 4096 shards");
     for (std::size_t i = 0; i < cuts.size(); ++i) {
-        if (auto checked = check_path(split_path(cuts[i])); !checked) return no_split("a path is none");
-        if (join_path(split_path(cuts[i])) != cuts[i]) return no_split("a path is not in its shortest form");
-        if (i > 0 && compare_paths(cuts[i - 1], cuts[i]) > 0) return no_split("the paths descend");
+        const std::string& path = cuts[i].path;
+        if (auto checked = check_path(split_path(path)); !checked) return no_split("a path is none");
+        if (join_path(split_path(path)) != path) return no_split("a path is not in its shortest form");
+        if (cuts[i].offset % kCutBytes != 0) return no_split("a file is cut elsewhere than at a multiple of 8 MiB");
+        if (i > 0 && descends(cuts[i - 1], cuts[i])) return no_split("the paths descend");
     }
     Split out;
     out.cuts_ = std::move(cuts);
@@ -48,12 +81,12 @@ Result<Split> Split::parse(std::string_view text) {
     if (number != std::to_string(count) || count == 0 || count > kMaxShards) {
         return no_split("its first line has no number of shards from 1 to 4096");
     }
-    std::vector<std::string> cuts;
+    std::vector<Cut> cuts;
     while (cuts.size() + 1 < count) {
         const auto line = take_line(text);
-        auto path = line ? unescape_field(*line) : std::nullopt;
-        if (!path || escape_field(*path) != *line) return no_split("it is cut short, or a path in it was changed");
-        cuts.push_back(std::move(*path));
+        auto cut = line ? parse_cut(*line) : std::nullopt;
+        if (!cut) return no_split("it is cut short, or a path in it was changed");
+        cuts.push_back(std::move(*cut));
     }
     const auto end = take_line(text);
     if (!end || *end != kSplitEnd || !text.empty()) return no_split("it is cut short, or something follows its end");
@@ -62,21 +95,25 @@ Result<Split> Split::parse(std::string_view text) {
 
 std::string Split::to_text() const {
     std::string out = std::string(kSplitHead) + std::to_string(count()) + '\n';
-    for (const std::string& cut : cuts_) out += escape_field(cut) + '\n';
+    for (const Cut& cut : cuts_) out += line_of(cut) + '\n';
     return out + std::string(kSplitEnd) + '\n';
 }
 
 PathRange Split::part(std::size_t index) const {
-    return {index == 0 ? std::string() : cuts_[index - 1], index < cuts_.size() ? cuts_[index] : std::string()};
+    const Cut from = index == 0 ? Cut() : cuts_[index - 1];
+    const Cut to = index < cuts_.size() ? cuts_[index] : Cut();
+    return {from.path, to.path, from.offset, to.offset};
 }
 
 std::uint64_t Split::digest() const { return path_key(to_text()); }
 
 std::uint64_t shard_number(std::string_view job, const Shard& shard, std::string_view destination) {
-    // NUL is in no name: what is joined by it cannot be confused.
-    const std::string all = std::string("shard") + '\0' + std::string(job) + '\0' + std::to_string(shard.index) + '/' +
-                            std::to_string(shard.count) + '\0' + join_path(split_path(destination));
-    return std::max<std::uint64_t>(path_key(all), 1);
+    const std::string which = std::to_string(shard.index) + '/' + std::to_string(shard.count);
+    return number_of_all({"shard", job, which, join_path(split_path(destination))});
+}
+
+std::uint64_t job_number(std::string_view job, std::size_t count, std::string_view destination) {
+    return number_of_all({"job", job, std::to_string(count), join_path(split_path(destination))});
 }
 
 }  // namespace udtx::transfer

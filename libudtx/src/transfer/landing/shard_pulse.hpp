@@ -1,0 +1,51 @@
+// What a shard tells the others while it runs, and what it learns from them: its share of the job's rate, and how far
+// all of them are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transfer/disk_pool.hpp"
+#include "transfer/landing/landing.hpp"
+#include "transfer/resume/job_file.hpp"
+#include "transfer/split/job_rate.hpp"
+
+namespace udtx::transfer {
+
+class ShardPulse {
+  public:
+    /// `links` and `job` outlive it. `run`: not 0, and another one for each run.
+    ShardPulse(JobFile& job, const JobShard& shard, const LandingLinks& links, std::uint64_t run);
+    /// The others hear that this run is over.
+    ~ShardPulse();
+    ShardPulse(const ShardPulse&) = delete;
+    ShardPulse& operator=(const ShardPulse&) = delete;
+
+    /// Everything has been delivered. Not from within its task.
+    void finish();
+
+  private:
+    [[nodiscard]] DiskStep step();
+    void fill_in(ShardSlot& own);
+    void turn(std::vector<ShardSlot>& slots);
+    void tell(const std::vector<ShardSlot>& slots, const std::vector<bool>& alive);
+    void measure(Instant now);
+    void end(ShardSlot::State state);
+
+    JobFile& job_;
+    const JobShard shard_;
+    const LandingLinks& links_;
+    const std::uint64_t run_;
+    ShardLives lives_;
+    std::optional<RateClaim> claim_;
+    std::uint64_t beat_ = 0;
+    std::uint64_t share_ = 0;  // as told last
+    std::uint64_t arrived_ = 0;
+    std::optional<Instant> measured_;
+    double bits_per_second_ = 0;
+    bool ended_ = false;
+    DiskTask task_;  // last: it uses what stands above
+};
+
+}  // namespace udtx::transfer

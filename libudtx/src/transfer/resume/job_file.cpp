@@ -1,0 +1,254 @@
+#include "transfer/resume/job_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "transfer/file/file_io.hpp"
+#include "transfer/file/owner_rights.hpp"
+#include "transfer/names.hpp"
+#include "transfer/resume/journal_format.hpp"
+#include "wire/cursor.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+// Whoever has the lock syncs some kilobytes; a file server takes some seconds to see that its client has died.
+constexpr auto kWaitForLock = std::chrono::seconds(20);
+constexpr auto kBetweenTries = std::chrono::milliseconds(2);
+constexpr std::uint64_t kMaxJobFileBytes = 1U << 30U;
+
+constexpr std::size_t kSlotBytes = 128;  // one after the other; nobody's write tears another one's
+
+void put_slot(std::byte* to, const ShardSlot& slot) {
+    const std::array<std::uint64_t, 11> fields{slot.run,        slot.beat,       static_cast<std::uint64_t>(slot.state),
+                                               slot.limit,      slot.claim,      slot.demand,
+                                               slot.rate,       slot.bytes_done, slot.bytes_total,
+                                               slot.files_done, slot.failures};
+    for (std::size_t i = 0; i < fields.size(); ++i) wire::store_big_endian(to + 8 * i, fields[i], 8);
+}
+
+ShardSlot slot_at(const std::byte* from) {
+    const auto field = [&](std::size_t i) { return wire::load_big_endian(from + 8 * i, 8); };
+    const auto state = static_cast<ShardSlot::State>(std::min<std::uint64_t>(field(2), 3));
+    return {field(0), field(1), state, field(3), field(4), field(5), field(6), field(7), field(8), field(9), field(10)};
+}
+
+Error cannot_use(std::uint64_t job, int error) {
+    return io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
+}
+
+int lock_within(int fd, std::chrono::steady_clock::duration most) {
+    const auto until = std::chrono::steady_clock::now() + most;
+    for (;;) {
+        if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+        if (errno != EWOULDBLOCK && errno != EINTR) return errno;
+        if (std::chrono::steady_clock::now() >= until) return ETIMEDOUT;
+        std::this_thread::sleep_for(kBetweenTries);
+    }
+}
+
+}  // namespace
+
+/// As long as it lives no other process and no other thread uses the file, and what they wrote is known.
+class JobFile::Locked {
+  public:
+    enum class Missing : std::uint8_t { fail, make };
+    explicit Locked(JobFile& job, Missing missing = Missing::fail)
+        : job_(job), guard_(job.mutex_), error_(take(missing)) {}
+    ~Locked() {
+        if (job_.fd_) ::flock(job_.fd_.get(), LOCK_UN);
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+    [[nodiscard]] int error() const noexcept { return error_; }
+    void add(const JobRecord& record) { append_job_record(added_, job_.end_ + added_.size(), record); }
+    /// What was added is on disk. 0 or an errno.
+    [[nodiscard]] int write() {
+        int failed = write_all_at(job_.fd_.get(), added_, job_.end_);
+        if (failed == 0) failed = sync_data(job_.fd_.get());
+        if (knows_no_sync(failed)) failed = 0;
+        const std::size_t read = failed == 0 ? job_.image_.read(added_, job_.end_) : 0;
+        job_.end_ += read;
+        if (failed == 0 && read != added_.size()) failed = EIO;
+        added_.clear();
+        return failed;
+    }
+
+  private:
+    /// `make`: opens it anew where the last shard of an earlier round has removed it.
+    [[nodiscard]] int take(Missing missing) {
+        for (int tries = 0; tries < 100; ++tries) {
+            int error = 0;
+            if (!job_.fd_ && missing == Missing::fail) return ENOENT;
+            if (!job_.fd_) {
+                job_.fd_ = job_.root_.open_at(job_file_name(job_.shard_.job),
+                                              O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, error);
+                job_.slots_.reset();
+                job_.image_ = {};
+                job_.end_ = 0;
+            }
+            struct stat st = {};
+            if (job_.fd_ && ::fstat(job_.fd_.get(), &st) != 0) error = errno;
+            if (error == 0 && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid())) error = EPERM;
+            if (error == 0) error = lock_within(job_.fd_.get(), kWaitForLock);
+            if (error == 0 && ::fstat(job_.fd_.get(), &st) != 0) error = errno;
+            if (error != 0) {
+                job_.fd_.reset();
+                return error;
+            }
+            if (st.st_nlink == 0 && missing == Missing::fail) return ENOENT;
+            if (st.st_nlink > 0) return read_on(static_cast<std::uint64_t>(st.st_size));
+            job_.fd_.reset();
+        }
+        return EBUSY;
+    }
+    /// What others wrote; a torn end goes.
+    [[nodiscard]] int read_on(std::uint64_t size) {
+        if (size < job_.end_ || size > kMaxJobFileBytes) return EIO;
+        std::vector<std::byte> bytes(static_cast<std::size_t>(size - job_.end_));
+        std::size_t count = 0;
+        if (const int error = read_all_at(job_.fd_.get(), bytes, job_.end_, count); error != 0) return error;
+        job_.end_ += job_.image_.read(std::span(bytes).first(count), job_.end_);
+        if (job_.end_ < size && set_length(job_.fd_.get(), static_cast<off_t>(job_.end_)) != 0) return errno;
+        return 0;
+    }
+
+    JobFile& job_;
+    std::lock_guard<std::mutex> guard_;
+    std::vector<std::byte> added_;
+    int error_;
+};
+
+JobFile::JobFile(ConfinedDir root, const JobShard& shard, HashAlgorithm hash)
+    : root_(std::move(root)), shard_(shard), hash_(hash) {}
+
+JobFile::~JobFile() = default;
+
+Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard& shard, HashAlgorithm hash) {
+    auto job = std::unique_ptr<JobFile>(new JobFile(std::move(root), shard, hash));
+    Locked locked(*job, Locked::Missing::make);
+    if (locked.error() != 0) return cannot_use(shard.job, locked.error());
+    const job_record::Head& head = job->image_.head;
+    if (!job->image_.has_head) {
+        locked.add(job_record::Head{kJobFileVersion, shard.job, shard.count, shard.split, hash});
+    } else if (head.job != shard.job || head.count != shard.count) {
+        return cannot_use(shard.job, EINVAL);
+    } else if (head.split != shard.split) {
+        return Error{ErrorCode::refused,
+                     "the tree changed since this job began, or its shards have different plans: give all of them the "
+                     "same --plan, or begin another job with --job"};
+    } else if (head.hash != hash) {
+        return Error{ErrorCode::refused, "the shards of this job have different hashes: give all of them the same"};
+    }
+    locked.add(job_record::ShardState{shard.index, false});
+    if (const int error = locked.write(); error != 0) return cannot_use(shard.job, error);
+    return job;
+}
+
+bool JobFile::has_parts() const {
+    const std::lock_guard lock(mutex_);
+    return !image_.files.empty();
+}
+
+std::uint64_t JobFile::temporary_for(const std::string& path) const { return shared_temp_number(shard_.job, path); }
+
+Result<void> JobFile::begin(const Version& version, const std::function<Result<bool>()>& open) {
+    Locked locked(*this);
+    if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
+    const std::uint64_t temporary = temporary_for(version.path);
+    const auto at = image_.files.find(temporary);
+    const bool known = at != image_.files.end();
+    const bool same = known && at->second.size == version.size && at->second.mtime == version.mtime;
+    if (known && !same && version.mtime < at->second.mtime) {
+        return Error{ErrorCode::refused, "'" + escape_name(version.path) +
+                                             "': another shard sends a newer version of it: run this shard again when "
+                                             "its host sees that, too"};
+    }
+    const auto fresh = open();
+    if (!fresh) return fresh.error();
+    if (same && !*fresh) return {};
+    locked.add(job_record::FileBegun{temporary, split_path(version.path), version.size, version.mtime});
+    if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
+    return {};
+}
+
+std::vector<ProvenPiece> JobFile::claimed(const Version& version, const FileRange& part) {
+    std::vector<ProvenPiece> out;
+    Locked locked(*this);
+    if (locked.error() != 0) return out;
+    const auto at = image_.files.find(temporary_for(version.path));
+    if (at == image_.files.end() || at->second.size != version.size || at->second.mtime != version.mtime) return out;
+    const auto& pieces = at->second.pieces;
+    const auto end = pieces.lower_bound(part.offset + part.length);
+    for (auto piece = pieces.lower_bound(part.offset); piece != end; ++piece) out.push_back(piece->second);
+    return out;
+}
+
+Result<bool> JobFile::fill(const Version& version, const FileRange& part, const std::vector<ProvenPiece>& pieces) {
+    Locked locked(*this);
+    if (locked.error() != 0) return cannot_use(shard_.job, locked.error());
+    const std::uint64_t temporary = temporary_for(version.path);
+    const auto at = image_.files.find(temporary);
+    if (at == image_.files.end() || at->second.size != version.size || at->second.mtime != version.mtime) {
+        return Error{ErrorCode::refused,
+                     "'" + escape_name(version.path) + "' was begun anew by another shard: run this shard again"};
+    }
+    for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
+    locked.add(job_record::PartFilled{temporary, part});
+    if (const int error = locked.write(); error != 0) return cannot_use(shard_.job, error);
+    return at->second.is_whole();
+}
+
+void JobFile::named(const std::string& path) {
+    Locked locked(*this);
+    if (locked.error() != 0 || !image_.files.contains(temporary_for(path))) return;
+    locked.add(job_record::FileNamed{temporary_for(path)});
+    static_cast<void>(locked.write());  // without it a later run finds no temporary file, and says so
+}
+
+void JobFile::finish() {
+    Locked locked(*this);
+    if (locked.error() != 0 || !image_.has_head) return;
+    locked.add(job_record::ShardState{shard_.index, true});
+    if (locked.write() != 0) return;
+    const bool all = std::ranges::all_of(image_.done, [](bool done) { return done; });
+    if (!all || !image_.files.empty()) return;
+    remove_from(root_.fd(), shard_slots_name(shard_.job));
+    remove_from(root_.fd(), job_file_name(shard_.job));
+}
+
+Result<void> JobFile::exchange(const std::function<void(std::vector<ShardSlot>&)>& change) {
+    Locked locked(*this);
+    int error = locked.error();
+    if (error == 0 && !slots_) {
+        slots_ = root_.open_at(shard_slots_name(shard_.job), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                               0600, error);
+    }
+    if (error != 0) return cannot_use(shard_.job, error);
+    std::vector<std::byte> bytes(kSlotBytes * shard_.count);
+    std::size_t count = 0;
+    error = read_all_at(slots_.get(), bytes, 0, count);
+    std::vector<ShardSlot> slots;
+    for (std::size_t i = 0; i < shard_.count; ++i) slots.push_back(slot_at(bytes.data() + kSlotBytes * i));
+    change(slots);
+    std::array<std::byte, kSlotBytes> own{};
+    put_slot(own.data(), slots[shard_.index]);
+    if (error == 0) error = write_all_at(slots_.get(), own, kSlotBytes * shard_.index);
+    return error == 0 ? Result<void>() : cannot_use(shard_.job, error);
+}
+
+}  // namespace udtx::transfer

@@ -1,0 +1,202 @@
+#include "transfer/resume/job_format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <optional>
+#include <utility>
+
+#include "transfer/message/fields.hpp"
+#include "transfer/names.hpp"
+#include "transfer/resume/journal_format.hpp"
+#include "udtx/transfer/job_shard.hpp"
+
+namespace udtx::transfer {
+
+namespace {
+
+using wire::Writer;
+
+enum class JobRecordType : std::uint8_t {
+    head = 1,
+    file_begun = 2,
+    part_piece = 3,
+    part_filled = 4,
+    file_named = 5,
+    shard_state = 6
+};
+
+bool put_job_type(Writer& out, JobRecordType type) { return out.u8(static_cast<std::uint8_t>(type)); }
+
+bool put_job(Writer& out, const job_record::Head& r) {
+    return put_job_type(out, JobRecordType::head) && out.varint(r.version) && out.u64(r.job) && out.varint(r.count) &&
+           out.u64(r.split) && out.u8(static_cast<std::uint8_t>(r.hash));
+}
+bool put_job(Writer& out, const job_record::FileBegun& r) {
+    return put_job_type(out, JobRecordType::file_begun) && out.u64(r.temporary) && put_path(out, r.path) &&
+           out.varint(r.size) && put_time(out, r.mtime);
+}
+bool put_job(Writer& out, const job_record::PartPiece& r) {
+    return put_job_type(out, JobRecordType::part_piece) && out.u64(r.temporary) && out.varint(r.piece.offset) &&
+           out.varint(r.piece.length) && out.varint(r.piece.digest.bytes().size()) && out.bytes(r.piece.digest.bytes());
+}
+bool put_job(Writer& out, const job_record::PartFilled& r) {
+    return put_job_type(out, JobRecordType::part_filled) && out.u64(r.temporary) && out.varint(r.part.offset) &&
+           out.varint(r.part.length);
+}
+bool put_job(Writer& out, const job_record::FileNamed& r) {
+    return put_job_type(out, JobRecordType::file_named) && out.u64(r.temporary);
+}
+bool put_job(Writer& out, const job_record::ShardState& r) {
+    return put_job_type(out, JobRecordType::shard_state) && out.varint(r.index) && out.u8(r.done ? 1 : 0);
+}
+
+job_record::Head parse_head(Fields& in) {
+    job_record::Head r;
+    r.version = in.varint();
+    r.job = in.u64();
+    r.count = in.varint(kMaxShards);
+    r.split = in.u64();
+    const auto hash = hash_algorithm_from(in.u8());
+    in.require(hash.has_value() && r.count > 0 && r.version == kJobFileVersion);
+    r.hash = hash.value_or(HashAlgorithm::xxh3_128);
+    return r;
+}
+
+job_record::FileBegun parse_begun(Fields& in) {
+    job_record::FileBegun r;
+    r.temporary = in.u64();
+    r.path = in.path();
+    r.size = in.varint(kMaxFileBytes);
+    r.mtime = in.time();
+    in.require(check_path(r.path).ok());
+    return r;
+}
+
+job_record::PartPiece parse_piece(Fields& in) {
+    job_record::PartPiece r;
+    r.temporary = in.u64();
+    r.piece.offset = in.varint(kMaxFileBytes);
+    r.piece.length = in.varint(kMaxFileBytes);
+    r.piece.digest = in.digest();
+    return r;
+}
+
+job_record::PartFilled parse_filled(Fields& in) {
+    job_record::PartFilled r;
+    r.temporary = in.u64();
+    r.part.offset = in.varint(kMaxFileBytes);
+    r.part.length = in.varint(kMaxFileBytes);
+    return r;
+}
+
+std::optional<JobRecord> parse_job_record(std::span<const std::byte> body) {
+    Fields in(body);
+    std::optional<JobRecord> out;
+    switch (static_cast<JobRecordType>(in.u8())) {
+        case JobRecordType::head:
+            out = parse_head(in);
+            break;
+        case JobRecordType::file_begun:
+            out = parse_begun(in);
+            break;
+        case JobRecordType::part_piece:
+            out = parse_piece(in);
+            break;
+        case JobRecordType::part_filled:
+            out = parse_filled(in);
+            break;
+        case JobRecordType::file_named:
+            out = job_record::FileNamed{in.u64()};
+            break;
+        case JobRecordType::shard_state: {
+            job_record::ShardState r;
+            r.index = in.varint(kMaxShards - 1);
+            r.done = in.u8(1) != 0;
+            out = r;
+            break;
+        }
+    }
+    return in.complete() ? out : std::nullopt;
+}
+
+/// Applies records in order. False: it cannot be what a receiver wrote.
+class JobReplay {
+  public:
+    explicit JobReplay(JobImage& image) : image_(image) {}
+
+    bool operator()(const job_record::Head& r) {
+        image_.head = r;
+        image_.done.assign(static_cast<std::size_t>(r.count), false);
+        return !std::exchange(image_.has_head, true);
+    }
+    bool operator()(const job_record::FileBegun& r) {
+        image_.files[r.temporary] = {join_path(r.path), r.size, r.mtime};
+        return image_.has_head;
+    }
+    bool operator()(const job_record::PartPiece& r) {
+        JobImage::SharedFile* const file = find(r.temporary);
+        const bool fits = file != nullptr && r.piece.length > 0 && r.piece.offset < file->size &&
+                          r.piece.length <= file->size - r.piece.offset &&
+                          r.piece.digest.bytes().size() == digest_bytes(image_.head.hash);
+        if (fits) file->next_pieces[r.piece.offset] = r.piece;
+        return fits;
+    }
+    bool operator()(const job_record::PartFilled& r) {
+        JobImage::SharedFile* const file = find(r.temporary);
+        const bool fits = file != nullptr && r.part.length > 0 && r.part.offset < file->size &&
+                          r.part.length <= file->size - r.part.offset;
+        if (!fits) return false;
+        file->filled[r.part.offset] = r.part.length;
+        file->pieces.erase(file->pieces.lower_bound(r.part.offset),
+                           file->pieces.lower_bound(r.part.offset + r.part.length));
+        file->pieces.merge(file->next_pieces);
+        file->next_pieces.clear();
+        return true;
+    }
+    bool operator()(const job_record::FileNamed& r) { return image_.files.erase(r.temporary) > 0; }
+    bool operator()(const job_record::ShardState& r) {
+        if (r.index >= image_.done.size()) return false;
+        image_.done[static_cast<std::size_t>(r.index)] = r.done;
+        return true;
+    }
+
+  private:
+    [[nodiscard]] JobImage::SharedFile* find(std::uint64_t temporary) {
+        const auto at = image_.files.find(temporary);
+        return at == image_.files.end() ? nullptr : &at->second;
+    }
+    JobImage& image_;
+};
+
+}  // namespace
+
+void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record) {
+    std::array<std::byte, kMaxRecordBytes> body_bytes;
+    Writer body(body_bytes);
+    [[maybe_unused]] const bool fits = std::visit([&](const auto& r) { return put_job(body, r); }, record);
+    assert(fits && "a record beyond its bounds");
+    append_framed(out, offset, body.written());
+}
+
+bool JobImage::SharedFile::is_whole() const {
+    std::uint64_t to = 0;
+    for (const auto& [offset, length] : filled) {
+        if (offset > to) return false;
+        to = std::max(to, offset + length);
+    }
+    return to == size;
+}
+
+std::size_t JobImage::read(std::span<const std::byte> bytes, std::uint64_t offset) {
+    JobReplay replay(*this);
+    std::size_t read = 0;
+    while (const auto body = framed_at(bytes.subspan(read), offset + read)) {
+        const auto record = parse_job_record(*body);
+        if (!record || !std::visit(replay, *record)) break;
+        read += framed_bytes(*body);
+    }
+    return read;
+}
+
+}  // namespace udtx::transfer

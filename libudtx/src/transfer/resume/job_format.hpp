@@ -1,0 +1,87 @@
+// What the shards of a job write down for one another, and what that says when it is read in order. Layout:
+// docs/transfer-protocol.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "transfer/message/messages.hpp"
+#include "udtx/result.hpp"
+
+namespace udtx::transfer {
+
+inline constexpr std::uint64_t kJobFileVersion = 1;
+
+namespace job_record {
+/// The first one, and only there.
+struct Head {
+    std::uint64_t version = kJobFileVersion;
+    std::uint64_t job = 0;
+    std::uint64_t count = 1;  ///< of shards
+    std::uint64_t split = 0;  ///< how they cut the tree
+    HashAlgorithm hash = HashAlgorithm::xxh3_128;
+};
+/// An empty temporary file for this version of a file; what was said of it before is void.
+struct FileBegun {
+    std::uint64_t temporary = 0;  ///< makes its name
+    std::vector<std::string> path;
+    std::uint64_t size = 0;
+    FileTime mtime{};
+};
+/// A piece of the part that the next PartFilled tells of.
+struct PartPiece {
+    std::uint64_t temporary = 0;
+    ProvenPiece piece;
+};
+/// All data of that part is on disk in the temporary file.
+struct PartFilled {
+    std::uint64_t temporary = 0;
+    FileRange part{};
+};
+/// The file has its name.
+struct FileNamed {
+    std::uint64_t temporary = 0;
+};
+/// A run of a shard has begun, or has delivered all that it had to.
+struct ShardState {
+    std::uint64_t index = 0;
+    bool done = false;
+};
+}  // namespace job_record
+
+using JobRecord = std::variant<job_record::Head, job_record::FileBegun, job_record::PartPiece, job_record::PartFilled,
+                               job_record::FileNamed, job_record::ShardState>;
+
+/// Appends a record that will stand at `offset` of the file.
+void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const JobRecord& record);
+
+/// What the file says.
+class JobImage {
+  public:
+    /// A file that several shards fill.
+    struct SharedFile {
+        std::string path;
+        std::uint64_t size = 0;
+        FileTime mtime{};
+        std::map<std::uint64_t, std::uint64_t> filled{};      ///< lengths of parts, by offset
+        std::map<std::uint64_t, ProvenPiece> pieces{};        ///< of these, by offset
+        std::map<std::uint64_t, ProvenPiece> next_pieces{};   ///< of a part that is not said to be filled
+        [[nodiscard]] bool is_whole() const;
+    };
+
+    /// Reads on from what begins at `offset` of the file, up to the first record that is torn, altered or makes no
+    /// sense. How many bytes were read.
+    std::size_t read(std::span<const std::byte> bytes, std::uint64_t offset);
+
+    bool has_head = false;
+    job_record::Head head;
+    std::map<std::uint64_t, SharedFile> files;  ///< by what makes the temporary name
+    std::vector<bool> done;                     ///< of each shard
+};
+
+}  // namespace udtx::transfer

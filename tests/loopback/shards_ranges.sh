@@ -1,0 +1,137 @@
+# A large file by several shards and two servers: each shard moves a part of it, whoever is last gives it its name; what
+# is killed and run again continues; and shards that do not agree about the tree are told so.
+. "$(dirname "$0")/lib.sh"
+make_key
+src=$work/src
+mkdir -p "$work/dst" "$src/dir"
+head -c 60000000 /dev/urandom >"$src/large"
+truncate -s 40M "$src/sparse"
+head -c 9000000 /dev/urandom | dd of="$src/sparse" bs=1M seek=14 conv=notrunc status=none
+for i in $(seq 60); do head -c $((i * 997 % 20000)) /dev/urandom >"$src/dir/$i"; done
+chmod 640 "$src/large"
+touch -d 2001-02-03T04:05:06 "$src/large"
+start_recv a --allow-read --dir "$work/dst" --psk-file "$work/psk"
+ports=("$port")
+start_recv b --allow-read --dir "$work/dst" --psk-file "$work/psk"
+ports+=("$port")
+n=4
+# begin K [FLAGS...]: shard K to server K mod 2, in the background.
+begin() {
+    local k=$1
+    shift
+    "$send" --shard "$k/$n" --psk-file "$work/psk" --receipt "$work/receipt.$k" "$@" "$src" \
+        "udtx://127.0.0.1:${ports[$((k % 2))]}/" >"$work/shard.$k.out" 2>"$work/shard.$k" &
+    shard[$k]=$!
+    receivers+=($!)
+}
+# ended CODE: each of them with that.
+ended() {
+    local k status
+    for k in "${!shard[@]}"; do
+        status=0
+        wait "${shard[$k]}" || status=$?
+        [ "$status" -eq "$1" ] || fail "shard $k ended with $status: $(cat "$work/shard.$k")"
+    done
+    shard=()
+}
+nothing_left() {
+    local left
+    left=$(find "$work/dst" -name '.udtx-*')
+    [ -z "$left" ] || fail "left behind: $left"
+}
+all_there() {
+    diff -r "$src" "$work/dst/src" || fail "the tree differs"
+    [ "$(stat -c '%a %Y' "$src/large")" = "$(stat -c '%a %Y' "$work/dst/src/large")" ] || fail "the large file has another mode or time"
+    nothing_left
+}
+declare -A shard
+
+# --- all at once, without a plan: each walks the tree
+for k in 0 1 2 3; do begin $k -p; done
+ended 0
+all_there
+[ "$(stat -c %b "$work/dst/src/sparse")" -le "$(($(stat -c %b "$src/sparse") + 64))" ] || fail "holes were filled"
+expect 0 "$recv" receipt merge "$work/all" "$work"/receipt.[0-3]
+expect 0 "$recv" verify "$work/all" "$work/dst"
+expect 0 "$recv" verify "$work/receipt.1" "$work/dst"
+expect 41 "$recv" receipt merge "$work/some" "$work"/receipt.[0-2]
+said 'no receipt of shard 3/4'
+# The same as that of one process.
+mkdir "$work/one"
+start_recv one --dir "$work/one" --psk-file "$work/psk"
+expect 0 "$send" -p --psk-file "$work/psk" --receipt "$work/receipt" "$src" "udtx://127.0.0.1:$port/"
+expect 0 "$recv" receipt merge "$work/whole" "$work/receipt"
+cmp "$work/whole" "$work/all" || fail "the merged receipt is not that of one process"
+
+# --- again: nothing is sent, and nothing stays behind
+for k in 0 1 2 3; do begin $k -p; done
+ended 0
+all_there
+grep -q '0 files, .* 0 B, 1 unchanged' "$work/shard.1" || fail "a shard run again sends data: $(cat "$work/shard.1")"
+
+# --- one shard waits for the others: it is done, and the file has no name yet
+rm -r "$work/dst/src"
+begin 1 -p
+ended 0
+[ ! -e "$work/dst/src/large" ] || fail "a part of a file has its name"
+# It has moved to another server, and proves what is there.
+begin 1 -p --json
+ended 0
+[ "$(json_field "$work/shard.1.out" sent_bytes)" -lt 2000000 ] || fail "a part that is there is sent again"
+# Senders and a server are killed in the middle of the rest.
+for k in 0 2 3; do begin $k -p --rate 16M --timeout 60; done
+until_true 60 proven "$work/dst" 3
+kill -KILL "${shard[2]}"
+wait "${shard[2]}" 2>/dev/null || true
+unset 'shard[2]'
+[ ! -e "$work/dst/src/large" ] || fail "it was over before the kill"
+begin 2 -p --json
+ended 0
+[ "$(json_field "$work/shard.2.out" resumed_bytes)" -gt 0 ] || fail "the shard that was killed sends everything again"
+all_there
+
+# --- shards with another idea of the tree
+begin 0 -p
+ended 0
+head -c 30000000 /dev/urandom >"$src/before"
+expect 11 "$send" --shard 1/$n --psk-file "$work/psk" -p "$src" "udtx://127.0.0.1:${ports[0]}/"
+said 'the tree changed since this job began.*--plan.*--job'
+expect 0 "$send" --shard 1/$n --job second --psk-file "$work/psk" -p "$src" "udtx://127.0.0.1:${ports[0]}/"
+expect 0 "$recv" clean "$work/dst"
+nothing_left
+
+# --- one of them sees an older version of the large file
+rm -r "$work/dst/src"
+expect 0 "$send" plan -N $n "$src"
+cp "$work/last.out" "$work/plan"
+grep -qP 'src/large\t\d+$' "$work/plan" || fail "the large file is not cut: $(cat "$work/plan")"
+begin 1 -p --plan "$work/plan"
+ended 0
+touch -d 2001-02-03T04:05:05 "$src/large"
+begin 2 -p --plan "$work/plan"
+ended 11
+grep -q 'another shard sends a newer version' "$work/shard.2" || fail "shard 2 says: $(cat "$work/shard.2")"
+touch -d 2001-02-03T04:05:07 "$src/large"
+for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
+ended 0
+all_there
+
+# --- fetched
+mkdir "$work/fetched"
+for k in 0 1 2 3; do
+    "$recv" --shard $k/$n --plan "$work/plan" -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[$((k % 2))]}/src" \
+        "$work/fetched/" >/dev/null 2>"$work/shard.$k" &
+    shard[$k]=$!
+done
+ended 0
+diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
+[ -z "$(find "$work/fetched" -name '.udtx-*')" ] || fail "left behind where it was fetched"
+expect 1 "$recv" --shard 0/$n -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[0]}/src" "$work/fetched/"
+said '--shard needs --plan FILE here'
+
+# --- a receiver that keeps nothing cannot put parts together, and says so
+mkdir "$work/nothing"
+start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"
+expect 23 "$send" --shard 1/$n --plan "$work/plan" --psk-file "$work/psk" "$src" "udtx://127.0.0.1:$port/"
+said 'cut between shards.*--no-resume'
+[ ! -e "$work/nothing/src/large" ] || fail "a part of a file has its name"

@@ -1,0 +1,182 @@
+#include "transfer/resume/job_file.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/catch.hpp"
+#include "test/temporary_directory.hpp"
+#include "transfer/names.hpp"
+
+using namespace udtx;
+using namespace udtx::transfer;
+using namespace udtx::test;
+
+namespace {
+
+constexpr std::uint64_t kJob = 0x1234;
+constexpr std::uint64_t kMiB = 1U << 20U;
+constexpr HashAlgorithm kJobHash = HashAlgorithm::xxh3_128;
+
+Digest digest_at(std::uint64_t offset) {
+    Hasher hasher(kJobHash);
+    hasher.update_u64(offset);
+    return hasher.finish();
+}
+
+std::vector<ProvenPiece> pieces_of(const FileRange& part) {
+    std::vector<ProvenPiece> out;
+    for (std::uint64_t at = part.offset; at < part.offset + part.length; at += kMiB) {
+        out.push_back({at, std::min(kMiB, part.offset + part.length - at), digest_at(at)});
+    }
+    return out;
+}
+
+struct JobRig {
+    TemporaryDirectory temp;
+
+    [[nodiscard]] std::string path() const { return (temp / job_file_name(kJob)).string(); }
+    Result<std::unique_ptr<JobFile>> open(std::size_t index, std::size_t count, std::uint64_t split = 7,
+                                          HashAlgorithm hash = kJobHash) const {
+        auto root = ConfinedDir::open(temp.path().string());
+        REQUIRE(root.ok());
+        return JobFile::open(std::move(root).value(), {kJob, index, count, split}, hash);
+    }
+    std::unique_ptr<JobFile> shard(std::size_t index, std::size_t count) const {
+        auto opened = open(index, count);
+        REQUIRE(opened.ok());
+        return std::move(*opened);
+    }
+    [[nodiscard]] bool exists() const { return fs::exists(path()); }
+};
+
+const JobFile::Version kFile{"d/f", 20 * kMiB + 5, {100, 5}};
+
+Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh) {
+    return job.begin(version, [&]() -> Result<bool> { return fresh; });
+}
+
+}  // namespace
+
+TEST_CASE("parts of a file are put together by whoever is last, and the job's file goes with the last shard") {
+    const JobRig rig;
+    const auto first = rig.shard(0, 2);
+    const auto second = rig.shard(1, 2);
+    const FileRange head{0, 8 * kMiB};
+    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    REQUIRE(begin(*first, kFile, true));
+    REQUIRE(begin(*second, kFile, false));
+    CHECK(first->temporary_for("d/f") == second->temporary_for("d/f"));
+    CHECK(first->temporary_for("d/f") != first->temporary_for("d/g"));
+    CHECK(second->fill(kFile, tail, pieces_of(tail)).value() == false);
+    second->finish();
+    CHECK(first->claimed(kFile, head).empty());
+    CHECK(first->claimed(kFile, tail) == pieces_of(tail));
+    CHECK(first->fill(kFile, head, pieces_of(head)).value() == true);
+    CHECK(first->claimed(kFile, {0, kFile.size}).size() == 21);
+    first->named("d/f");
+    CHECK(second->claimed(kFile, tail).empty());
+    CHECK(rig.exists());
+    first->finish();
+    CHECK_FALSE(rig.exists());
+    // Another round.
+    CHECK_FALSE(rig.shard(1, 2)->has_parts());
+    CHECK(rig.exists());
+}
+
+TEST_CASE("of many that fill a file at a time one sees that nothing is missing") {
+    const JobRig rig;
+    constexpr std::size_t kShards = 8;
+    const JobFile::Version file{"f", kShards * kCutBytes, {1, 2}};
+    std::atomic<int> last{0};
+    std::vector<std::unique_ptr<JobFile>> jobs;
+    for (std::size_t i = 0; i < kShards; ++i) jobs.push_back(rig.shard(i, kShards));
+    REQUIRE(begin(*jobs[0], file, true));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kShards; ++i) {
+        threads.emplace_back([&, i] {
+            const FileRange part{i * kCutBytes, kCutBytes};
+            const auto whole = jobs[i]->fill(file, part, pieces_of(part));
+            if (whole && *whole) ++last;
+            jobs[i]->named("f");
+            jobs[i]->finish();
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(last == 1);
+}
+
+TEST_CASE("shards that cut the tree otherwise are refused, with the way out") {
+    const JobRig rig;
+    const auto first = rig.shard(0, 2);
+    const auto other = rig.open(1, 2, 8);
+    REQUIRE_FALSE(other);
+    CHECK(other.error().code == ErrorCode::refused);
+    CHECK(other.error().message.find("--plan") != std::string::npos);
+    CHECK(rig.open(1, 2, 7, HashAlgorithm::sha256).error().code == ErrorCode::refused);
+    CHECK(rig.open(1, 2).ok());
+}
+
+TEST_CASE("a newer version of a file begins anew, an older one is refused") {
+    const JobRig rig;
+    const auto first = rig.shard(0, 2);
+    const auto second = rig.shard(1, 2);
+    const FileRange head{0, 8 * kMiB};
+    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    JobFile::Version newer = kFile;
+    newer.mtime.seconds += 1;
+    REQUIRE(begin(*first, kFile, true));
+    CHECK(first->fill(kFile, head, pieces_of(head)).value() == false);
+    REQUIRE(begin(*second, newer, false));
+    CHECK(first->claimed(kFile, head).empty());
+    CHECK(first->fill(kFile, head, pieces_of(head)).error().code == ErrorCode::refused);
+    CHECK(second->fill(newer, tail, pieces_of(tail)).value() == false);
+    const auto older = begin(*first, kFile, false);
+    REQUIRE_FALSE(older);
+    CHECK(older.error().code == ErrorCode::refused);
+    // One whose temporary file is gone begins anew, too.
+    REQUIRE(begin(*first, newer, true));
+    CHECK(second->claimed(newer, tail).empty());
+    CHECK(first->fill(newer, head, pieces_of(head)).value() == false);
+}
+
+TEST_CASE("of a job's file that was cut or altered no more is believed than is whole") {
+    const JobRig rig;
+    const FileRange head{0, 8 * kMiB};
+    {
+        const auto first = rig.shard(0, 2);
+        REQUIRE(begin(*first, kFile, true));
+        CHECK(first->fill(kFile, head, pieces_of(head)).value() == false);
+    }
+    std::ifstream in(rig.path(), std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    for (std::size_t n = 0; n <= all.size(); n += n + 40 < all.size() && n > 90 ? 37 : 1) {
+        CAPTURE(n);
+        write_file(rig.path(), all.substr(0, n));
+        const auto again = rig.open(1, 2);
+        REQUIRE(again.ok());
+        CHECK((*again)->claimed(kFile, head).size() == (n == all.size() ? 8 : 0));
+        REQUIRE(begin(**again, kFile, false));
+        CHECK((*again)->fill(kFile, head, pieces_of(head)).value() == false);
+        CHECK((*again)->claimed(kFile, head) == pieces_of(head));
+    }
+    std::string altered = all;
+    altered[altered.size() - 3] = static_cast<char>(altered[altered.size() - 3] ^ 1);
+    write_file(rig.path(), altered);
+    CHECK(rig.shard(1, 2)->claimed(kFile, head).empty());
+}
+
+TEST_CASE("what is no file of this user's is not used for a job") {
+    const JobRig rig;
+    fs::create_directory(rig.path());
+    CHECK(rig.open(0, 2).error().code == ErrorCode::file_io);
+    fs::remove(rig.path());
+    write_file(rig.temp / "elsewhere", "");
+    fs::create_symlink("elsewhere", rig.path());
+    CHECK(rig.open(0, 2).error().code == ErrorCode::file_io);
+    CHECK(fs::file_size(rig.temp / "elsewhere") == 0);
+}
