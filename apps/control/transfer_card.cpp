@@ -10,6 +10,7 @@
 #include "common/json_writer.hpp"
 #include "common/text.hpp"
 #include "common/units.hpp"
+#include "observe/job_view.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -112,6 +113,9 @@ std::string status_lines(const TransferCard& card, const Observation& seen, cons
                                : "\tfrom " + escape_for_terminal(one.who) + " to " + place(one.directory);
         text += ", " + course_of(one.seen);
     }
+    std::vector<Observation> all;
+    for (const ServedTransfer& one : served) all.push_back(one.seen);
+    for (const transfer::JobProgress& job : jobs_of(all)) text += "\t" + job_line(job);
     if (served.size() > kMostServed) text += "\tand " + format_count(served.size() - kMostServed) + " more";
     return text;
 }

@@ -7,6 +7,7 @@
 
 #include "common/json_writer.hpp"
 #include "common/units.hpp"
+#include "observe/job_view.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -151,6 +152,10 @@ std::string progress_json(const Observation& seen) {
     seen.cap.is_infinite() ? json.null() : json.number(seen.cap.bps());
     json.key("limited_by");
     seen.limited_by ? json.string(name_of(*seen.limited_by)) : json.null();
+    if (progress.job) {
+        json.key("job");
+        write_job(json, *progress.job);
+    }
     json.key("paths").begin_array();
     for (std::size_t i = 0; seen.stats && i < seen.stats->paths.size(); ++i) {
         const PathStats& path = seen.stats->paths[i];

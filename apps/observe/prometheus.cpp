@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "observe/job_view.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -131,6 +133,43 @@ void write_limits(Exposition& page, const std::vector<Observation>& transfers) {
     }
 }
 
+struct JobMetric {
+    const char* name;
+    const char* help;
+    double (*value)(const transfer::JobProgress&);
+};
+constexpr std::array kJobMetrics{
+    JobMetric{"udtx_job_done_bytes", "File bytes at the receivers, of the shards that have begun.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.bytes_done); }},
+    JobMetric{"udtx_job_found_bytes", "File bytes found so far, of these shards.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.bytes_total); }},
+    JobMetric{"udtx_job_done_files", "Files at the receivers; a part of a file counts as one.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.files_done); }},
+    JobMetric{"udtx_job_failed_entries", "Entries that did not arrive.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.failures); }},
+    JobMetric{"udtx_job_rate_bytes_per_second", "Arriving at all receivers.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.bits_per_second) / 8; }},
+    JobMetric{"udtx_job_slowest_shard", "The running shard with the longest way to go.",
+              [](const transfer::JobProgress& j) { return static_cast<double>(j.slowest); }},
+};
+
+void write_jobs(Exposition& page, const std::vector<Observation>& transfers) {
+    const auto jobs = jobs_of(transfers);
+    page.metric("udtx_job_shards", "gauge", "Shards of a job, by what they do.");
+    for (const transfer::JobProgress& job : jobs) {
+        const std::size_t begun = job.running + job.done + job.failed;
+        const std::array<std::pair<const char*, std::size_t>, 4> states{
+            {{"running", job.running}, {"done", job.done}, {"failed", job.failed}, {"waiting", job.count - begun}}};
+        for (const auto& [state, count] : states) {
+            page.sample({{"job", job_name(job)}, {"state", state}}, static_cast<double>(count));
+        }
+    }
+    for (const JobMetric& metric : kJobMetrics) {
+        page.metric(metric.name, "gauge", metric.help);
+        for (const transfer::JobProgress& job : jobs) page.sample({{"job", job_name(job)}}, metric.value(job));
+    }
+}
+
 }  // namespace
 
 std::string metrics_text(const MetricsView& view) {
@@ -151,6 +190,7 @@ std::string metrics_text(const MetricsView& view) {
         page.metric(metric.name, metric.type, metric.help);
         for (const Observation& seen : view.transfers) page.sample(labels_of(seen), metric.value(seen));
     }
+    write_jobs(page, view.transfers);
     write_limits(page, view.transfers);
     for (const PathMetric& metric : kPathMetrics) {
         page.metric(metric.name, metric.type, metric.help);

@@ -5,6 +5,7 @@
 
 #include "common/text.hpp"
 #include "common/units.hpp"
+#include "observe/job_view.hpp"
 
 namespace udtx::apps {
 namespace {
@@ -209,6 +210,9 @@ void PageData::write_now(JsonWriter& json) const {
 }
 
 void PageData::write_transfers(JsonWriter& json) const {
+    json.key("jobs").begin_array();
+    for (const transfer::JobProgress& job : jobs_of(transfers_)) write_job(json, job);
+    json.end_array();
     json.key("transfers").begin_array();
     for (std::size_t i = 0; i < std::min(transfers_.size(), kMaxTransfers); ++i) write_transfer(json, transfers_[i]);
     json.end_array();

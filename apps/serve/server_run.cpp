@@ -7,6 +7,7 @@
 
 #include "common/descriptors.hpp"
 #include "common/units.hpp"
+#include "observe/job_view.hpp"
 #include "observe/receipt.hpp"
 #include "serve/server_report.hpp"
 #include "udtx/monotonic_clock.hpp"
@@ -144,6 +145,8 @@ bool ServerRun::tell(const WatchedTransfer& watched) {
     }
     FinalReport report = report_of(run_.command, watched);
     display_.finish();
+    const auto& job = report.progress.job;
+    if (job && job->done == job->count) run_.log.info(job_line(*job));
     if (transfer.kind() == transfer::ServedTransfer::Kind::measure) {
         run_.log.info(watched.peer() + " has measured the line to here");
         return false;

@@ -8,6 +8,7 @@ function draw(state) {
   drawTiles(state);
   drawVerdict(state);
   drawCharts();
+  drawJobs(state);
   drawTransfers(state);
   drawPaths(state);
   drawEnded(state);

@@ -37,6 +37,22 @@ function drawTransfers(state) {
   byId('transfers-more').textContent = 'and ' + formatCount(hidden) + ' more, which are slower';
 }
 
+function drawJobs(state) {
+  show(byId('jobs-card'), state.jobs.length > 0);
+  if (state.jobs.length === 0) return;
+  drawTable('jobs', state.jobs, [
+    ['job', 'words', (j) => j.name],
+    ['shards', '', (j) => formatCount(j.shards)],
+    ['done', '', (j) => formatCount(j.done)],
+    ['running', '', (j) => formatCount(j.running)],
+    ['failed', '', (j) => (j.failed > 0 ? formatCount(j.failed) : '')],
+    ['rate', '', (j) => formatRate(j.rate_bps)],
+    ['arrived', '', (j) => formatBytes(j.bytes_done) + ' of ' + formatBytes(j.bytes_total)],
+    ['files and parts', '', (j) => formatCount(j.files_done)],
+    ['slowest', '', (j) => (j.running > 0 ? j.slowest + '/' + j.shards : '')],
+  ]);
+}
+
 function drawPaths(state) {
   const one = state.transfers.length === 1;
   const paths = one ? state.transfers[0].paths : [];
