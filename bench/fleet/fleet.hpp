@@ -1,0 +1,94 @@
+// Shards of one dataset, each from a host of its own to a host of its own, through one line that all of them share. The
+// protocol is the real one; of the tools only their journal is modelled: what a shard continues with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/scenario.hpp"
+
+namespace udtx::sim {
+
+struct FleetSetup {
+    std::size_t hosts = 100;               ///< senders, and as many receivers; at most kMostHosts
+    std::uint64_t bytes = 50'000'000'000;  ///< of the dataset
+    std::uint64_t core_bits_per_second = 100'000'000'000;
+    std::uint64_t access_bits_per_second = 10'000'000'000;  ///< of each host
+    Duration rtt = std::chrono::milliseconds(100);
+    double queue_bdp = 0.5;                          ///< of the core, in its bandwidth-delay product
+    std::uint32_t mtu = 65'000;                      ///< bytes of UDP payload
+    std::size_t deaths = 0;                          ///< hosts that die once, half of them receivers
+    Duration back_after = std::chrono::seconds(18);  ///< as an engine takes that misses a node
+    std::uint64_t seed = 1;
+};
+
+struct FleetFigures {
+    double seconds = 0;            ///< until every shard was complete
+    double ideal_seconds = 0;      ///< lower bound: the slower of core and access lines, deaths, one round trip
+    double fairness = 0;           ///< Jain's index of what the shards had at half of `ideal_seconds`
+    double slowest_over_mean = 0;  ///< of the times at which shards were complete
+    double last_percent_seconds = 0;
+    double core_use = 0;                ///< of its rate, until the end
+    std::uint64_t core_lost = 0;        ///< datagrams
+    std::uint64_t sent_again = 0;       ///< bytes that had arrived before a death
+    std::uint64_t most_sent_again = 0;  ///< of one shard
+    std::size_t incomplete = 0;         ///< shards
+};
+
+class Fleet {
+  public:
+    /// Each has an address of its own in a network of 256.
+    static constexpr std::size_t kMostHosts = 120;
+    /// A receiver has written down what is a multiple of that.
+    static constexpr std::uint64_t kJournalBytes = 8U << 20U;
+
+    explicit Fleet(const FleetSetup& setup);
+    Fleet(const Fleet&) = delete;
+    Fleet& operator=(const Fleet&) = delete;
+
+    [[nodiscard]] FleetFigures run(Duration at_most);
+
+  private:
+    struct Shard {
+        std::unique_ptr<SimHost> from;
+        std::unique_ptr<SimHost> to;
+        std::shared_ptr<Receiver> receiver;
+        std::uint64_t bytes = 0;
+        std::uint64_t proven = 0;  ///< at the receiver, of earlier connections
+        Duration dies{};           ///< zero: never
+        bool receiver_dies = false;
+        bool dead = false;
+        double bound_seconds = 0;  ///< when it could be complete at best
+        double done_seconds = 0;   ///< 0: not yet
+        std::uint64_t sent_again = 0;
+        [[nodiscard]] std::uint64_t arrived() const { return proven + (receiver ? receiver->received() : 0); }
+    };
+    [[nodiscard]] std::unique_ptr<SimHost> host(std::size_t last);
+    void connect_lines();
+    void draw_deaths();
+    void listen(Shard& shard);
+    void dial(Shard& shard);
+    void die(Shard& shard);
+    void come_back(Shard& shard);
+    /// What happens at this time.
+    void look(FleetFigures& figures);
+    [[nodiscard]] double seconds() const { return to_seconds(events_.now() - kStart); }
+    [[nodiscard]] double ideal() const;
+    void sum_up(FleetFigures& figures) const;
+
+    const FleetSetup setup_;
+    TransportConfig config_;
+    EventQueue events_;
+    Network network_;
+    Prng seeds_;
+    Link* core_ = nullptr;
+    std::vector<Shard> shards_;
+    double half_ = 0;    // of the ideal time
+    double nearly_ = 0;  // 99 % had arrived
+    bool halved_ = false;
+};
+
+}  // namespace udtx::sim
