@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <utility>
 
 namespace udtx::transfer {
@@ -36,7 +37,13 @@ ShardPulse::ShardPulse(JobFile& job, const JobShard& shard, const LandingLinks& 
     task_.wake();
 }
 
-ShardPulse::~ShardPulse() { end(ShardSlot::State::failed); }
+ShardPulse::~ShardPulse() {
+    try {
+        end(ShardSlot::State::failed);
+    } catch (const std::exception&) {
+        // The others notice that it is silent.
+    }
+}
 
 void ShardPulse::finish() { end(ShardSlot::State::done); }
 

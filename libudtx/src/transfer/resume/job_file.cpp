@@ -28,7 +28,8 @@ namespace {
 // Whoever has the lock syncs some kilobytes; a file server takes some seconds to see that its client has died.
 constexpr auto kWaitForLock = std::chrono::seconds(20);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
-constexpr std::uint64_t kMaxJobFileBytes = 1U << 30U;
+// About 2 TB of files that are cut.
+constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
 
 constexpr std::size_t kSlotBytes = 128;  // one after the other; nobody's write tears another one's
 

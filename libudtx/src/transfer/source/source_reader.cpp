@@ -86,7 +86,9 @@ SourceReader::Wait SourceReader::wait_to_send() {
     if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
     if (inquiries_.knows_answer(next.query)) return std::nullopt;
     // A file that is long enough for its first block to open the window is begun while the receiver says nothing.
-    const bool may_begin = !inquiries_.decided() && next.query && !options_.dry_run && next.entry.size > kPieceBytes;
+    // A part is not: what was begun in vain would stay behind for the other shards.
+    const bool may_begin =
+        !inquiries_.decided() && next.query && !options_.dry_run && !next.entry.part && next.entry.size > kPieceBytes;
     if (!may_begin) return DiskStep::rest();
     const auto waited = std::chrono::steady_clock::now() - met_;
     if (waited >= kBeforeBeginning) return std::nullopt;
