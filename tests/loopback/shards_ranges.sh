@@ -12,6 +12,7 @@ chmod 640 "$src/large"
 touch -d 2001-02-03T04:05:06 "$src/large"
 start_recv a --allow-read --dir "$work/dst" --psk-file "$work/psk"
 ports=("$port")
+server=$receiver
 start_recv b --allow-read --dir "$work/dst" --psk-file "$work/psk"
 ports+=("$port")
 n=4
@@ -78,11 +79,15 @@ ended 0
 begin 1 -p --json
 ended 0
 [ "$(json_field "$work/shard.1.out" sent_bytes)" -lt 2000000 ] || fail "a part that is there is sent again"
-# Senders and a server are killed in the middle of the rest.
+# A sender and a server are killed in the middle of the rest. The server is started again, and its shard dials again.
 for k in 0 2 3; do begin $k -p --rate 16M --timeout 60; done
 until_true 60 proven "$work/dst" 3
-kill -KILL "${shard[2]}"
-wait "${shard[2]}" 2>/dev/null || true
+kill -KILL "${shard[2]}" "$server"
+wait "${shard[2]}" "$server" 2>/dev/null || true
+"$recv" --listen "127.0.0.1:${ports[0]}" --allow-read --dir "$work/dst" --psk-file "$work/psk" >/dev/null 2>"$work/again.log" &
+receivers+=($!)
+listening() { grep -q 'listening on' "$work/again.log"; }
+until_true 30 listening
 unset 'shard[2]'
 [ ! -e "$work/dst/src/large" ] || fail "it was over before the kill"
 begin 2 -p --json

@@ -42,3 +42,15 @@ run "$send" -a "${ssh[@]}" --remote-bin "$work/recv" --json "$src" far:killed/
 diff -r "$src" "$home/killed/src" || fail "killed and run again"
 grep -qE '"resumed_bytes": ?[1-9]' "$work/shard.2" || fail "nothing was continued: $(cat "$work/shard.2")"
 [ -z "$(find "$home" "$work/out" -name '.udtx-*')" ] || fail "left behind: $(find "$home" "$work/out" -name '.udtx-*')"
+
+# --- one large file, of which each shard and each far end has a part
+mkdir "$work/big"
+head -c 30000000 /dev/urandom >"$work/big/large"
+expect 0 "$send" plan -N 3 "$work/big"
+cp "$work/last.out" "$plan"
+grep -q $'big/large\t' "$plan" || fail "the file is not cut: $(cat "$plan")"
+run "$send" -a "${ssh[@]}" --remote-bin "$work/recv" --job-rate 1G "$work/big" far:parts/
+diff -r "$work/big" "$home/parts/big" || fail "parts sent over ssh"
+run "$recv" -a "${ssh[@]}" --remote-bin "$work/send" far:parts/big "$work/out/parts/"
+diff -r "$work/big" "$work/out/parts/big" || fail "parts fetched over ssh"
+[ -z "$(find "$home/parts" "$work/out/parts" -name '.udtx-*')" ] || fail "the parts left something behind"
