@@ -210,6 +210,7 @@ class TreeLanding final : public Landing {
     const TreeRights rights_;
     const LandingLinks links_;
     bool opened_ = false;
+    bool barred_ = false;  // the other shards of its job bar it
     bool answering_ = false;
     std::optional<op::WritePiece> waiting_;  // for the look at the disk
     std::optional<DiskQuota::Look> look_;    // while it is under way
@@ -245,7 +246,7 @@ bool TreeLanding::begun() {
             links_.fatal(root.error());
         }
     }
-    if (!root_) return true;
+    if (!root_ || barred_) return true;
     if (opening_) {
         auto opened = opening_->attempt();
         if (!opened) return false;
@@ -253,11 +254,8 @@ bool TreeLanding::begun() {
         notes_ = std::move(opened->note);
         opening_.reset();
     }
-    if (!open_job()) {
-        root_.reset();
-        return true;
-    }
-    begin();
+    barred_ = !open_job();
+    if (!barred_) begin();
     return true;
 }
 
