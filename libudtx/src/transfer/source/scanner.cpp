@@ -244,7 +244,7 @@ void Scanner::leave_out(const std::string& path) {
 }
 
 void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
-    if (came_before(entry.path) || !choose_bytes(static_cast<std::uint64_t>(st.st_size), entry)) return;
+    if (came_before(entry.path) || !choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) return;
     // The names of a file are not cut alike: one of which only a part goes is no other one's file.
     if (options_.hard_links && st.st_nlink > 1 && !entry.part) {
         const Linked file{st.st_dev,          st.st_ino,         st.st_size,        st.st_mtim.tv_sec,
@@ -263,13 +263,14 @@ void Scanner::visit_file(const struct stat& st, ScannedEntry entry) {
     add(std::move(entry));
 }
 
-bool Scanner::choose_bytes(std::uint64_t size, ScannedEntry& entry) const {
-    if (!options_.part) return true;
-    const auto bytes = options_.part->bytes_of(entry.path, size);
+bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry) {
+    if (!what.part) return true;
+    const auto bytes = what.part->bytes_of(entry.path, size);
     if (!bytes) return false;
     // Without a job nobody puts the parts of a file together.
-    if (options_.shard && bytes->length < size) entry.part = *bytes;
-    return options_.shard || bytes->offset == 0;
+    entry.part.reset();
+    if (what.shard && bytes->length < size) entry.part = *bytes;
+    return what.shard || bytes->offset == 0;
 }
 
 void Scanner::visit_symlink(int directory, const std::string& name, ScannedEntry entry) {

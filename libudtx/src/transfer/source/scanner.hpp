@@ -60,6 +60,9 @@ using ScanQueue = BoundedQueue<ScannedEntry>;
 /// Occupies less than its size: has holes, or is compressed by the file system.
 [[nodiscard]] bool may_have_holes(const struct stat& st) noexcept;
 
+/// What of a file of that size goes. False: nothing, another shard has it.
+[[nodiscard]] bool choose_bytes(const Selection& what, std::uint64_t size, ScannedEntry& entry);
+
 class Scanner {
   public:
     /// All outlive the scanner.
@@ -97,8 +100,6 @@ class Scanner {
     [[nodiscard]] bool visit_parents(std::size_t root, const std::vector<std::string>& components);
     /// What is no directory: it is in the part that goes. A directory goes with whatever is below it.
     [[nodiscard]] bool in_part(const std::string& path) const;
-    /// What of a file is in that part. False: nothing.
-    [[nodiscard]] bool choose_bytes(std::uint64_t size, ScannedEntry& entry) const;
     /// Queues one entry; a directory's level goes on the stack.
     void visit(std::size_t root, int directory, const std::string& name, const std::string& path, Into into);
     /// An earlier source, or line of the list, had that name.

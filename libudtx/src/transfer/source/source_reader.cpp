@@ -146,17 +146,21 @@ void SourceReader::begin_file(ScannedEntry entry, RemoteHolding holding, std::op
     struct stat st = {};
     if (fd && ::fstat(fd.get(), &st) != 0) error = errno;
     if (error == 0 && !S_ISREG(st.st_mode)) error = EINVAL;
-    if (error != 0) return cannot_read(entry, holding.changes, error);
+    if (error != 0) return cannot_read(entry, holding.changes, FileStatus::unreadable, error);
+    // It may have grown or shrunk since it was found.
+    if (!choose_bytes(options_, static_cast<std::uint64_t>(st.st_size), entry)) {
+        return cannot_read(entry, holding.changes, FileStatus::changed, 0);
+    }
     SourceFile file{std::move(entry), std::move(fd), st, KeptPieces(piece_hasher_, std::move(holding)), query};
     if (!file.may_be_same()) return end_comparing(std::move(file), false);
     compared_ = std::move(file);
 }
 
-void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, int error_number) {
+void SourceReader::cannot_read(const ScannedEntry& entry, std::uint8_t changes, FileStatus why, int error_number) {
     if (options_.dry_run) return plan_.add_changed(entry, changes | change::kContent);
     announcer_.announce_unreadable(entry);
     counts_.end(entry, 0);
-    counts_.fail(entry, FileStatus::unreadable, error_number);
+    counts_.fail(entry, why, error_number);
     unreplaced_.add(entry);
 }
 

@@ -53,7 +53,7 @@ class SourceReader {
     [[nodiscard]] bool leave_out(const ScannedEntry& entry, const RemoteHolding& holding);
     /// Opens it; where all of it may be at the receiver, that is found out first.
     void begin_file(ScannedEntry entry, RemoteHolding holding, std::optional<std::uint64_t> query);
-    void cannot_read(const ScannedEntry& entry, std::uint8_t changes, int error_number);
+    void cannot_read(const ScannedEntry& entry, std::uint8_t changes, FileStatus why, int error_number);
     void compare();
     void end_comparing(SourceFile file, bool same);
     void finish();
