@@ -1,4 +1,4 @@
-# What the tests of the installed package share. Sourced with compiler, cmake, generator, flags and work set.
+# What the tests of the installed package share. Sourced with compiler, cmake, generator and work set.
 
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
 
@@ -9,7 +9,7 @@ configure() {  # configure <prefix> <components> [options of cmake...]: the cons
     shift 2
     rm -rf "$work/cmake"
     "$cmake" -G "$generator" -S "$consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DPARTS="$parts" \
-        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" "$@"
+        -DCMAKE_CXX_COMPILER="$compiler" "$@"
 }
 
 consume() {  # consume <prefix> <components> [options of cmake...]: builds and runs all programs that these make possible
@@ -27,7 +27,7 @@ run_shown() {  # run_shown <prefix>: what the documents show, as projects that a
         echo "-- $(basename "$project")"
         rm -rf "$work/shown"
         quietly "$cmake" -G "$generator" -S "$project" -B "$work/shown" -DCMAKE_PREFIX_PATH="$1" \
-            -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags"
+            -DCMAKE_CXX_COMPILER="$compiler"
         quietly "$cmake" --build "$work/shown" -j 2
         quietly "${cmake%/*}/ctest" --test-dir "$work/shown" --output-on-failure --no-tests=error
     done
@@ -63,7 +63,7 @@ by_pkg_config() {  # by_pkg_config <prefix> <module> <consumer> [options of pkg-
     pc=$(find "$prefix" -name udtx.pc)
     # Word splitting is what turns the answer into arguments.
     # shellcheck disable=SC2046,SC2086
-    "$compiler" -std=c++20 $flags "$consumer/${program}_consumer.cpp" -o "$work/by_pkg_config" \
+    "$compiler" -std=c++20 "$consumer/${program}_consumer.cpp" -o "$work/by_pkg_config" \
         $(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs "$@" "$module") -pthread
     LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") "$work/by_pkg_config"
 }

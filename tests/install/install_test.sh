@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# install_test.sh <build dir> <compiler> <cmake> <generator> <flags>: installs the archives into a temporary prefix,
+# install_test.sh <build dir> <compiler> <cmake> <generator>: installs the archives into a temporary prefix,
 # moves that prefix, and builds and runs programs against it by find_package and by pkg-config.
 set -euo pipefail
-build=$1 compiler=$2 cmake=$3 generator=$4 flags=$5
+build=$1 compiler=$2 cmake=$3 generator=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$(dirname "$0")/common.sh"

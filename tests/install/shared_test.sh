@@ -2,7 +2,7 @@
 # shared_test.sh <source dir> <compiler> <cmake> <generator> <version>: builds the shared library as a part of another
 # project, looks at the names it offers, installs it, and builds and runs programs against it.
 set -euo pipefail
-source=$1 compiler=$2 cmake=$3 generator=$4 version=$5 flags=
+source=$1 compiler=$2 cmake=$3 generator=$4 version=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$(dirname "$0")/common.sh"
