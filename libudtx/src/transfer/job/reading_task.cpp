@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "transfer/job/pull_request.hpp"
@@ -68,9 +69,11 @@ void ReadingTask::read_tree() {
     read.sent = options_.sent;
     read.tops = options_.preserve && !options_.dry_run && !options_.names;
     read.asked_for = options_.asked_for;
-    // The lists may be long, and only the scanner needs them.
+    // The lists may be long, and only the scanner needs them. Of a part that was moved the paths would be gone.
+    const std::optional<PathRange> part = options_.part;
     ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished};
     static_cast<Selection&>(read) = options_;
+    read.part = part;
     scanner_.emplace(roots_, scanned_, report_, std::move(scan));
     reader_.emplace(roots_, std::move(read), scanned_, outgoing_, waker_, report_, answers_);
     reader_->copy_to(options_.receipt);
