@@ -134,6 +134,19 @@ diff -r "$src" "$work/fetched/src" || fail "what was fetched differs"
 expect 1 "$recv" --shard 0/$n -p --psk-file "$work/psk" "udtx://127.0.0.1:${ports[0]}/src" "$work/fetched/"
 said '--shard needs --plan FILE here'
 
+# --- a quota counts a file that is cut once, whichever shards fill it
+mkdir "$work/narrow"
+for name in server alice; do "$send" keygen --identity "$work/$name" 2>/dev/null; done
+echo "quota=\"130M\" $(cat "$work/alice.pub") alice" >"$work/allowed"
+start_recv narrow --dir "$work/narrow" --identity "$work/server" --authorized-keys "$work/allowed"
+for k in 0 1 2 3; do
+    "$send" --shard $k/$n --plan "$work/plan" -p --identity "$work/alice" --pin "$work/server.pub" "$src" \
+        "udtx://127.0.0.1:$port/" >/dev/null 2>"$work/shard.$k" &
+    shard[$k]=$!
+done
+ended 0
+diff -r "$src" "$work/narrow/src" || fail "within a quota the tree differs"
+
 # --- a receiver that keeps nothing cannot put parts together, and says so
 mkdir "$work/nothing"
 start_recv c --no-resume --dir "$work/nothing" --psk-file "$work/psk"

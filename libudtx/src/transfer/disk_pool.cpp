@@ -1,6 +1,7 @@
 #include "transfer/disk_pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <iterator>
@@ -20,6 +21,8 @@ constexpr std::size_t kWorkThreads = 8;
 constexpr std::size_t kSyncThreads = 4;
 // Of each kind where disks hang, so that a server with up to four lanes has less than 32 then, too.
 constexpr std::size_t kMostThreads = 12;
+
+std::atomic<DiskPools*> made_pools{};
 
 Error error_of_exception() noexcept {
     try {
@@ -194,6 +197,7 @@ DiskPools& disk_pools() {
             made->work.grow(n);
             if (n <= kSyncThreads) made->sync.grow(n);
         }
+        made_pools = made.get();
         return made.release();
     }();
     return *pools;
@@ -212,13 +216,10 @@ Result<void> start_disk_pools() {
 }
 
 void relieve_disk_pools() {
-    try {
-        DiskPools& pools = disk_pools();
-        pools.work.relieve(kMostThreads);
-        pools.sync.relieve(kMostThreads);
-    } catch (const std::system_error&) {
-        // There are none, nor a thread to make them with.
-    }
+    DiskPools* const pools = made_pools;
+    if (pools == nullptr) return;
+    pools->work.relieve(kMostThreads);
+    pools->sync.relieve(kMostThreads);
 }
 
 }  // namespace udtx::transfer

@@ -136,7 +136,7 @@ struct DiskPools {
 [[nodiscard]] DiskPools& disk_pools();
 /// The same, for a start: says what is missing.
 [[nodiscard]] Result<void> start_disk_pools();
-/// DiskPool::relieve() for both; for whoever serves many.
+/// DiskPool::relieve() for both, if they have been made; for whoever serves many.
 void relieve_disk_pools();
 
 }  // namespace udtx::transfer

@@ -103,6 +103,34 @@ TEST_CASE("what an earlier run left counts once when it is continued") {
     CHECK_FALSE(account.charge("other")->grow(2 * kBlock));
 }
 
+TEST_CASE("a file that several shards fill is counted once, until the last of them has ended") {
+    const Account account(10);
+    account.put("cut", 0);
+    account.put("other", 0);
+    REQUIRE(account.measure());
+    struct stat st = {};
+    REQUIRE(::stat(account.at("cut").c_str(), &st) == 0);
+    const auto shard = [&] { return std::make_unique<DiskQuota::Charge>(account.quota, st, false, true); };
+    auto first = shard();
+    CHECK(first->grow(8 * kBlock));
+    auto second = shard();
+    CHECK(second->grow(8 * kBlock));
+    CHECK_FALSE(second->grow(11 * kBlock));
+    first->settle(4 * kBlock);  // of what the other one writes it knows nothing
+    first.reset();
+    CHECK_FALSE(account.charge("other")->grow(3 * kBlock));
+    second->settle(5 * kBlock);
+    second.reset();
+    CHECK(account.charge("other")->grow(5 * kBlock));
+    CHECK_FALSE(account.charge("other")->grow(6 * kBlock));
+    // What one transfer alone fills is another account, whatever its number.
+    auto third = shard();
+    auto alone = std::make_unique<DiskQuota::Charge>(account.quota, st, false);
+    CHECK(third->grow(3 * kBlock));
+    CHECK(alone->grow(2 * kBlock));
+    CHECK_FALSE(alone->grow(3 * kBlock));
+}
+
 TEST_CASE("nobody waits for a look at the disk that another transfer is at, and one serves all who asked before it") {
     const Account account(100);
     for (int i = 0; i < 200; ++i) account.put("f" + std::to_string(i), 0);

@@ -174,10 +174,16 @@ bool DiskQuota::is_known(std::uint64_t bytes) {
     return fits(bytes) || (bytes >= full_for_ && std::chrono::steady_clock::now() < full_until_);
 }
 
-DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted)
+DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted, bool shared)
     : quota_(std::move(quota)) {
     const std::lock_guard lock(quota_->mutex_);
-    entry_ = quota_->files_.insert({{file.st_dev, file.st_ino}, {bytes_of(file), false}});
+    const auto [begin, end] = quota_->files_.equal_range({file.st_dev, file.st_ino});
+    entry_ = std::find_if(begin, end, [](const auto& at) { return at.second.shards > 0; });
+    if (shared && entry_ != end) {
+        ++entry_->second.shards;
+        return;
+    }
+    entry_ = quota_->files_.insert({{file.st_dev, file.st_ino}, {bytes_of(file), shared ? 1U : 0U, false}});
     quota_->under_way_ += bytes_of(file);
     // Of a sum that is not whole nothing can be taken.
     if (counted && quota_->whole_) quota_->on_disk_ -= std::min(quota_->on_disk_, bytes_of(file));
@@ -185,6 +191,7 @@ DiskQuota::Charge::Charge(std::shared_ptr<DiskQuota> quota, const struct stat& f
 
 DiskQuota::Charge::~Charge() {
     const std::lock_guard lock(quota_->mutex_);
+    if (entry_->second.shards > 0 && --entry_->second.shards > 0) return;
     entry_->second.over = true;
     if (quota_->walking_) return;
     quota_->on_disk_ += entry_->second.bytes;
@@ -204,6 +211,7 @@ bool DiskQuota::Charge::grow(std::uint64_t bytes) {
 
 void DiskQuota::Charge::settle(std::uint64_t bytes) {
     const std::lock_guard lock(quota_->mutex_);
+    if (entry_->second.shards > 1) return;
     quota_->under_way_ = quota_->under_way_ - entry_->second.bytes + bytes;
     entry_->second.bytes = bytes;
 }

@@ -28,7 +28,8 @@ class DiskQuota {
     using FileId = std::pair<dev_t, ino_t>;
     struct UnderWay {
         std::uint64_t bytes = 0;
-        bool over = false;  ///< while a walk was under way, which must not find it a second time
+        std::size_t shards = 0;  ///< that fill it and have not ended; 0: it is filled by one transfer alone
+        bool over = false;       ///< while a walk was under way, which must not find it a second time
     };
     /// A number may come again while the file that had it is still in here: it was deleted by somebody else.
     using Files = std::multimap<FileId, UnderWay>;
@@ -87,14 +88,15 @@ class DiskQuota {
     /// What a file under construction takes of the account. Destroyed, it leaves that on the disk.
     class Charge {
       public:
-        /// `counted`: what is in it was on the disk before this transfer.
-        Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted);
+        /// `counted`: what is in it was on the disk before this transfer. `shared`: several shards fill it, and the
+        /// account has it once.
+        Charge(std::shared_ptr<DiskQuota> quota, const struct stat& file, bool counted, bool shared = false);
         ~Charge();
         Charge(const Charge&) = delete;
         Charge& operator=(const Charge&) = delete;
         /// False: there is no room for so many bytes of it, as far as is known.
         [[nodiscard]] bool grow(std::uint64_t bytes);
-        /// It holds neither more nor less.
+        /// It holds neither more nor less; nothing is known of that while other shards fill it.
         void settle(std::uint64_t bytes);
 
       private:

@@ -145,10 +145,11 @@ Result<TempFile> TempFile::adopt(const ConfinedDir& root, const std::string& pat
 
 Result<TempFile> TempFile::share(const ConfinedDir& root, const std::string& path, std::uint64_t unique,
                                  const FileAttributes& attributes, bool& fresh) {
-    auto created = create(root, path, unique, attributes);
-    fresh = created.ok();
-    if (!fresh && created.error().system_error == EEXIST) return adopt(root, path, unique);
-    return created;
+    auto file = create(root, path, unique, attributes);
+    fresh = file.ok();
+    if (!fresh && file.error().system_error == EEXIST) file = adopt(root, path, unique);
+    if (file) file->shared_ = true;
+    return file;
 }
 
 bool TempFile::is_adoptable(int fd) {
@@ -187,7 +188,7 @@ Result<void> TempFile::try_commit(const ConfinedDir& root) const {
 }
 
 Result<void> TempFile::charge(const struct stat& st, std::uint64_t bytes, const std::shared_ptr<DiskQuota>& quota) {
-    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st, adopted_);
+    if (!charge_) charge_ = std::make_unique<DiskQuota::Charge>(quota, st, adopted_, shared_);
     if (charge_->grow(bytes)) return {};
     return error("no room in the key's quota (at the receiver: delete something, or raise the quota) for", EDQUOT);
 }

@@ -112,6 +112,7 @@ class TempFile {
     bool complete_ = false;
     int rest_error_ = 0;  // an errno
     bool adopted_ = false;
+    bool shared_ = false;
     bool cloned_ = false;    // all of an older version was taken over
     bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
     std::unique_ptr<DiskQuota::Charge> charge_{};
