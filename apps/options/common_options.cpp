@@ -68,6 +68,12 @@ void CommonOptions::add_to(CLI::App& app) {
                    "Threads that the packets of a connection pass through, 1 to 16 (default 1)")
         ->type_name("N")
         ->group(transport_group);
+    app.add_option("--max-memory", max_memory,
+                   "Bytes by which windows may grow on fast long lines, those of all connections together (default a "
+                   "quarter of the memory, 4G at most)")
+        ->type_name("SIZE")
+        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""))
+        ->group(transport_group);
     app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
     app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
 
@@ -142,6 +148,7 @@ Result<void> CommonOptions::check() {
     const auto mtu = parse_mtu(mtu_text);
     if (!mtu) return usage("--mtu: " + mtu.error().message);
     max_datagram = mtu.value();
+    if (max_memory && *max_memory > kMaxWindowMemory) return usage("--max-memory: at most 4G");
     const auto parsed_threads = parse_threads(threads_text);
     if (!parsed_threads) return parsed_threads.error();
     threads = *parsed_threads;
@@ -199,6 +206,7 @@ TransportConfig CommonOptions::transport() const {
     config.min_rate = min_rate;
     config.policy = policy;
     config.max_datagram = max_datagram;
+    config.max_memory = max_memory.value_or(transfer::default_window_memory());
     config.idle_timeout = kSilence;
     config.keep_alive = kKeepAlive;
     if (timeout) {

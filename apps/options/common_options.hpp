@@ -54,9 +54,10 @@ struct CommonOptions {
     Rate rate = Rate::infinite();  ///< of --rate or --bwlimit
     Rate min_rate{};
     Policy policy = Policy::fair;
-    std::optional<Duration> timeout;  ///< no progress for so long ends the transfer
-    std::uint32_t max_datagram = 0;   ///< UDP payload
-    std::uint32_t threads = 1;        ///< that packets pass through
+    std::optional<Duration> timeout;            ///< no progress for so long ends the transfer
+    std::uint32_t max_datagram = 0;             ///< UDP payload
+    std::optional<std::uint64_t> max_memory{};  ///< bytes; none: transfer::default_window_memory()
+    std::uint32_t threads = 1;                  ///< that packets pass through
     AddressChoice addresses = AddressChoice::any;
     Origins origins;  ///< of what was not typed
 

@@ -24,8 +24,11 @@ Fleet::Fleet(const FleetSetup& setup)
     assert(setup.hosts > 0 && setup.hosts <= kMostHosts);
     config_.congestion = "udtx";
     config_.max_datagram = setup.mtu;
-    config_.stream_window = config_.send_buffer = setup.window;
-    config_.connection_window = 4 * setup.window;
+    if (setup.window > 0) {
+        config_.stream_window = config_.send_buffer = setup.window;
+        config_.connection_window = 4 * setup.window;
+        config_.max_memory = 0;
+    }
     shards_.resize(setup.hosts);
     for (std::size_t i = 0; i < setup.hosts; ++i) {
         Shard& shard = shards_[i];

@@ -20,7 +20,7 @@ struct FleetSetup {
     Duration rtt = std::chrono::milliseconds(100);
     double queue_bdp = 0.5;                          ///< of the core, in its bandwidth-delay product
     std::uint32_t mtu = 65'000;                      ///< bytes of UDP payload
-    std::uint64_t window = 64U << 20U;               ///< bytes of a shard's stream on the way
+    std::uint64_t window = 0;                        ///< bytes of a shard's stream on the way; 0: it follows the line
     std::size_t deaths = 0;                          ///< hosts that die once, half of them receivers
     Duration back_after = std::chrono::seconds(18);  ///< as an engine takes that misses a node
     std::uint64_t seed = 1;

@@ -47,7 +47,8 @@ void define(CLI::App& app, FleetOptions& options) {
     app.add_option("--queue-bdp", options.setup.queue_bdp, "Queue of the core, in its bandwidth-delay product")
         ->check(CLI::Range(0.001, 100.0));
     app.add_option("--mtu", options.setup.mtu, "Bytes of UDP payload")->check(CLI::Range(1200, 65000));
-    app.add_option("--window", options.setup.window, "Bytes of a shard's stream that may be on the way")
+    app.add_option("--window", options.setup.window,
+                   "Bytes of a shard's stream that may be on the way (default: it grows with the line)")
         ->check(CLI::Range(std::uint64_t{1} << 20U, std::uint64_t{1} << 30U));
     app.add_option("--deaths", options.setup.deaths, "Hosts that die once, every second of them a receiver");
     app.add_option("--back-after", options.back_seconds, "Seconds until a dead host is back")

@@ -87,6 +87,7 @@ listen          | server    | nowhere, fd:x
 dir             | tree      | 11 no/dir
 max-rate        | server    | fast
 min-free        | full_disk | lots
+max-memory      | here      | lots, 5G
 one-off         | tree      | -
 sandbox         | ../guard/sandbox | maybe
 '
@@ -160,7 +161,7 @@ copy --exclude-from "$work/patterns" --links "$src/" "$to/a"
 [ "$(names a)" = "keep link " ] || fail "--exclude-from or --links: $(names a)"
 copy --no-links "$src/" "$to/b"
 [ "$(names b)" = "drop keep " ] || fail "--no-links: $(names b)"
-copy --mtu 1300 --coupling none --reinject off -4 "$src/" "$to/c"
+copy --mtu 1300 --max-memory 64M --coupling none --reinject off -4 "$src/" "$to/c"
 [ "$(json_field "$work/last.out" datagram_bytes)" -le 1272 ] || fail "--mtu 1300: $(json_field "$work/last.out" datagram_bytes)"
 expect 10 "$send" -6 --psk-file "$work/psk" "$src/" "$to/d"
 said "with -6"

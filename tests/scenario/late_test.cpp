@@ -76,6 +76,7 @@ TEST_CASE("an ordered stream fills two paths of 10 and 20 ms through a small rec
     // 280 datagrams: what both have on their way, the gap and the way back of the credit take 270 at 200 Mbit/s.
     TransportConfig config;
     config.stream_window = config.connection_window = 280 * 1441;
+    config.max_memory = 0;
     LinkParams later = kFast;
     later.delay = 10ms;
     MultipathRig rig({.name = "10 and 20 ms", .lines = {kFast, later}, .client = config, .server = config});
@@ -117,6 +118,7 @@ TEST_CASE("unequal paths: an ordered stream does at least what the better one do
     for (const std::uint64_t window : {std::uint64_t{1} << 20U, std::uint64_t{64} << 20U}) {
         TransportConfig config;
         config.stream_window = window;
+        config.max_memory = 0;
         const double alone = duration({.name = "alone", .lines = {kFast}, .client = config, .server = config},
                                       StreamKind::ordered, bytes);
         for (const Fault& fault : kFaults) {

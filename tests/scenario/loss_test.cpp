@@ -141,6 +141,7 @@ TEST_CASE("an ordered stream stays in order under loss with a small receive wind
     auto setup = symmetric("ordered, small window", l);
     setup.server.stream_window = 64U << 10U;
     setup.server.connection_window = 128U << 10U;
+    setup.server.max_memory = 0;
     Scenario s(std::move(setup));
     const Bulk bulk = start_bulk(s, {.bytes = 1'000'000, .kind = StreamKind::ordered});
     SIM_REQUIRE(s, s.run_until([&] { return bulk.done(); }, 120s));

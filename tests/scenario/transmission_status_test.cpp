@@ -120,6 +120,7 @@ class Experiment {
         setup.config.max_datagram = kDatagram;
         setup.config.stream_window = kWindowPackets * kStreamBytes;
         setup.config.connection_window = setup.config.stream_window;
+        setup.config.max_memory = 0;
         return std::make_unique<SimHost>(events_, network_, std::move(setup));
     }
 

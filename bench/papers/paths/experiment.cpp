@@ -102,6 +102,7 @@ sim::HostSetup Experiment::setup_of(const std::string& name, std::uint64_t part)
     config.max_datagram = cell_.payload;
     config.stream_window = std::uint64_t{cell_.window} * cell_.stream_bytes();
     config.connection_window = config.stream_window;
+    config.max_memory = 0;
     return setup;
 }
 

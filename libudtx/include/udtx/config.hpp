@@ -11,6 +11,10 @@
 
 namespace udtx {
 
+/// Bytes: the most that TransportConfig::max_memory may be, so that packets on the way can be told apart
+/// (docs/wire-format.md).
+inline constexpr std::uint64_t kMaxWindowMemory = 4ULL << 30U;
+
 /// Settings of one connection. Each end has its own.
 struct TransportConfig {
     std::string congestion = "udtx";  ///< one of congestion_controller_names(), see docs/congestion.md
@@ -31,7 +35,10 @@ struct TransportConfig {
     std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
     std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes of one stream that wait to be acknowledged
-    std::uint32_t max_streams = 256;                  ///< streams of the peer that are open at once
+    /// Bytes by which these three may grow, those of all connections of an endpoint together. Each grows to twice what
+    /// a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they are.
+    std::uint64_t max_memory = 1ULL << 30U;
+    std::uint32_t max_streams = 256;  ///< streams of the peer that are open at once
 
     std::uint32_t max_paths = 8;           ///< open at once, that of the handshake included; 1 to 16
     std::string scheduler = "eds";         ///< one of path_scheduler_names(), see docs/multipath.md

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "congestion/coupling.hpp"
 #include "crypto/key_schedule.hpp"
@@ -21,6 +22,7 @@
 #include "proto/stream_table.hpp"
 #include "proto/stream_watch.hpp"
 #include "proto/transport_parameters.hpp"
+#include "proto/window_memory.hpp"
 #include "udtx/config.hpp"
 #include "udtx/core/connection.hpp"
 #include "udtx/core/datagram.hpp"
@@ -46,6 +48,7 @@ class UDTX_LOCAL Connection::Impl {
         std::vector<PathAddresses> alternatives{};
         /// Called whenever this connection may have something to be polled for.
         std::function<void()> on_touched{};
+        std::shared_ptr<WindowMemory> window_memory{};  ///< null: windows do not grow
     };
     Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now);
     Impl(const Impl&) = delete;
@@ -105,7 +108,11 @@ class UDTX_LOCAL Connection::Impl {
     [[nodiscard]] bool heard() const noexcept { return handshake_.heard(); }
     [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
     /// The endpoint is done with this connection.
-    void forget_owner() noexcept { setup_.on_touched = nullptr; }
+    void forget_owner() noexcept {
+        setup_.on_touched = nullptr;
+        if (setup_.window_memory) setup_.window_memory->change(std::exchange(grown_, 0), 0);
+        setup_.window_memory = nullptr;
+    }
 
   private:
     static constexpr int kCloseRepeats = 3;
@@ -165,6 +172,7 @@ class UDTX_LOCAL Connection::Impl {
     void on_close_answered(std::span<const std::byte> payload);
     void on_address_change(Instant now, PathContext& p, const RxDatagram& datagram);
     void on_path_response(Instant now, PathContext& p, std::uint64_t value);
+    void follow_line(Instant now);
 
     // connection_acks.cpp
     Result<void> on_ack(Instant now, const PathContext& via, const wire::AckFrame& frame,
@@ -275,6 +283,9 @@ class UDTX_LOCAL Connection::Impl {
     std::optional<PacketNumber> unsealed_;  // the first one of the batch that is being built, left to a lane
     crypto::Cipher cipher_ = crypto::Cipher::aes_256_gcm;
     StreamTable streams_;
+    std::uint64_t grown_ = 0;  // bytes that streams_ has of the window memory
+    Instant round_began_;      // in which is counted what they deliver
+    Instant round_ends_;
     StreamWatch watch_;
     PathSet paths_;
     recovery::Outcome outcome_;

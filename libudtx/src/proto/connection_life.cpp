@@ -96,7 +96,7 @@ void Connection::Impl::give_controller(PathContext& p) {
     options.max_rate = p.limits.max_rate;
     options.policy = config_.policy;
     options.min_rate = p.limits.min_rate;
-    options.max_window = std::max<std::uint64_t>(config_.connection_window, 1U << 20U);
+    options.max_window = std::max<std::uint64_t>({config_.connection_window, config_.max_memory, 1U << 20U});
     congestion::Surroundings around{
         .coupling = config_.coupling, .cd_alpha = experiment_.cd_alpha, .cd_beta = experiment_.cd_beta};
     if (config_.coupling != Coupling::none) around.group = coupling_group_;

@@ -181,7 +181,26 @@ void Connection::Impl::on_opened(Instant now, PathContext& p, const RxDatagram& 
         return;
     }
     p.acks.on_received(arrival, number, eliciting);
+    if (now >= round_ends_) follow_line(now);
     if (p.recovery.overgrown()) fail(now, {ErrorCode::protocol, "the peer sends but acknowledges nothing"});
+}
+
+/// Once a round trip of the slowest path: windows that grow with what it delivers, and shrink.
+void Connection::Impl::follow_line(Instant now) {
+    // On a short way it is done seldom enough to cost nothing.
+    constexpr Duration kLeastRound = std::chrono::milliseconds(10);
+    Duration longest{};
+    for (const auto& path : paths_.all()) {
+        if (path->recovery.rtt().has_sample()) longest = std::max(longest, path->recovery.rtt().smoothed());
+    }
+    const Duration passed = now - round_began_;
+    if (setup_.window_memory && longest > Duration::zero() && passed > Duration::zero()) {
+        const double share = std::min(1.0, to_seconds(longest) / to_seconds(passed));
+        const std::uint64_t grown = streams_.on_round_trip(share, setup_.window_memory->available(grown_));
+        setup_.window_memory->change(std::exchange(grown_, grown), grown);
+    }
+    round_began_ = now;
+    round_ends_ = now + std::max(longest, kLeastRound);
 }
 
 /// The peer's CLOSE, be it the answer to ours or its own: both ends know.

@@ -33,6 +33,7 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
     Entry& entry = connections_[id];  // where it stays until remove()
     try {
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
+        setup.window_memory = window_memory_;
         entry.connection =
             std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
         on_touched(id, entry);

@@ -89,6 +89,7 @@ class UDTX_LOCAL Endpoint::Impl {
     std::set<std::pair<Instant, ConnectionId>> timers_;
     std::deque<std::shared_ptr<Connection>> accepted_;
     std::deque<Reply> replies_;  // stateless answers, bounded
+    std::shared_ptr<WindowMemory> window_memory_ = std::make_shared<WindowMemory>(config_.max_memory);
 };
 
 }  // namespace udtx::proto

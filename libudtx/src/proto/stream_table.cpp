@@ -22,6 +22,7 @@ StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Ev
       config_(config),
       events_(events),
       max_streams_(config.max_streams),
+      window_(config.connection_window),
       max_data_(config.connection_window) {}
 
 StreamTable::Stream& StreamTable::insert(StreamId id) {
@@ -29,7 +30,8 @@ StreamTable::Stream& StreamTable::insert(StreamId id) {
     auto s = std::make_unique<Stream>(Stream{.id = id,
                                              .send = stream::SendStream(peer_stream_window_),
                                              .recv = stream::RecvStream(id.kind(), config_.stream_window),
-                                             .write_ahead = stream::WriteAhead(config_.send_buffer)});
+                                             .write_ahead = stream::WriteAhead(config_.send_buffer),
+                                             .send_buffer = stream::RightSize(config_.send_buffer)});
     s->sends = ours || id.kind() == StreamKind::ordered;
     s->receives = !ours || id.kind() == StreamKind::ordered;
     Stream& ref = *s;
@@ -81,7 +83,7 @@ std::uint64_t StreamTable::capacity(StreamId id, const Room& room) {
     if (s == nullptr || !s->sends || s->send.finished() || s->send.was_reset()) return 0;
     const std::uint64_t held = s->send.buffered();
     const std::uint64_t waiting = s->send.unsent_bytes();
-    s->buffer = std::min(config_.send_buffer, room.unacked);
+    s->buffer = std::min(s->send_buffer.size(), room.unacked);
     const std::uint64_t most = std::min(s->buffer, std::max(s->write_ahead.most(), room.ahead));
     if (held < s->buffer && waiting < most) return std::min(s->buffer - held, most - waiting);
     s->write_ahead.on_full();
@@ -164,6 +166,22 @@ void StreamTable::drop_bytes() {
     }
 }
 
+std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
+    std::uint64_t grown = 0;
+    const auto bound = [&](std::uint64_t least) { return least + most - std::min(most, grown); };
+    window_.on_round_trip(received_highest_, consumed_, share, bound(config_.connection_window));
+    grown += window_.grown();
+    for (const auto& [id, s] : streams_) {
+        // A stream's window is a part of the connection's.
+        s->recv.on_round_trip(share, window_.size());
+        if (s->send.was_reset()) continue;
+        const std::uint64_t acked = s->send.written() - s->send.buffered();
+        s->send_buffer.on_round_trip(s->send.highest(), acked, share, bound(config_.send_buffer));
+        grown += s->send_buffer.grown();
+    }
+    return grown;
+}
+
 // --- frames from the peer
 
 void StreamTable::set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams) {
@@ -234,7 +252,7 @@ Result<void> StreamTable::on_stream(const wire::StreamFrame& frame) {
     count_received(*growth);
     if (const auto ok = check_connection_limit(); !ok) return ok;
     // The window counts a peer's bytes, not what it costs to hold them one by one.
-    if (early_held_ > config_.connection_window) {
+    if (early_held_ > window_.size()) {
         return Error{ErrorCode::protocol, "peer sent more small pieces than can be held before they are wanted"};
     }
     consume(s, consumed);
@@ -301,8 +319,7 @@ bool StreamTable::waits_for_credit() const {
 }
 
 bool StreamTable::limits_pending() const {
-    const bool limit =
-        consumed_ + config_.connection_window >= max_data_ + stream::credit_step(config_.connection_window);
+    const bool limit = consumed_ + window_.size() >= max_data_ + stream::credit_step(window_.size());
     return limit || max_data_lost_ || max_streams_due_;
 }
 
@@ -318,8 +335,8 @@ bool StreamTable::pending() const {
 }
 
 void StreamTable::fill_limits(wire::Writer& out, SentPacket& packet) {
-    const std::uint64_t limit = consumed_ + config_.connection_window;
-    if ((max_data_lost_ || limit >= max_data_ + stream::credit_step(config_.connection_window)) &&
+    const std::uint64_t limit = consumed_ + window_.size();
+    if ((max_data_lost_ || limit >= max_data_ + stream::credit_step(window_.size())) &&
         wire::write_frame(out, wire::MaxDataFrame{std::max(max_data_, limit)})) {
         max_data_ = std::max(max_data_, limit);
         max_data_lost_ = false;

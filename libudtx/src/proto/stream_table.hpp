@@ -12,6 +12,7 @@
 #include "base/range_set.hpp"
 #include "recovery/sent_packet.hpp"
 #include "stream/recv_stream.hpp"
+#include "stream/right_size.hpp"
 #include "stream/send_stream.hpp"
 #include "stream/write_ahead.hpp"
 #include "udtx/config.hpp"
@@ -35,7 +36,7 @@ class StreamTable {
 
     // --- application
     Result<StreamId> open(StreamKind kind);
-    /// What a writer may have in a stream; both within TransportConfig::send_buffer.
+    /// What a writer may have in a stream; both within TransportConfig::send_buffer, or what that has grown to.
     struct Room {
         std::uint64_t ahead = 0;  ///< so much may wait to be sent for the first time, or what WriteAhead says
         std::uint64_t unacked = UINT64_MAX;  ///< that and what is not acknowledged
@@ -53,6 +54,9 @@ class StreamTable {
     void stop(StreamId id, std::uint64_t code);
     /// Nothing more is sent or read: what waits for either leaves memory.
     void drop_bytes();
+    /// Windows and send buffers follow the line (stream::RightSize). `share`: of the time since the last call that a
+    /// round trip takes. `most`: bytes by which all of them together may have grown. Returns by how many they have.
+    std::uint64_t on_round_trip(double share, std::uint64_t most);
 
     // --- frames from the peer
     void set_peer_limits(std::uint64_t connection, std::uint64_t stream, std::uint64_t streams);
@@ -117,6 +121,7 @@ class StreamTable {
         std::uint64_t reset_code = 0;
         std::uint64_t stop_code = 0;
         stream::WriteAhead write_ahead;
+        stream::RightSize send_buffer;
         std::uint64_t buffer = 0;                     ///< the writer keeps what is not acknowledged below it
         std::optional<std::uint64_t> writer_waits{};  ///< until at most so many bytes wait to be sent
     };
@@ -169,7 +174,8 @@ class StreamTable {
     std::uint64_t peer_closed_ = 0;
     std::uint64_t max_streams_;  // advertised
     bool max_streams_due_ = false;
-    std::uint64_t max_data_;  // advertised
+    stream::RightSize window_;  // of the connection
+    std::uint64_t max_data_;    // advertised
     std::uint64_t received_highest_ = 0;
     std::uint64_t consumed_ = 0;
     bool max_data_lost_ = false;

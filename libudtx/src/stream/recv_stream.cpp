@@ -67,11 +67,11 @@ std::size_t RecvStream::read(std::span<std::byte> out) {
 
 bool RecvStream::limit_due() const noexcept {
     if (final_size_ && limit_ >= *final_size_) return false;
-    return consumed_ + window_ >= limit_ + credit_step(window_);
+    return consumed_ + window_.size() >= limit_ + credit_step(window_.size());
 }
 
 std::uint64_t RecvStream::advertise() noexcept {
-    limit_ = std::max(limit_, consumed_ + window_);
+    limit_ = std::max(limit_, consumed_ + window_.size());
     return limit_;
 }
 

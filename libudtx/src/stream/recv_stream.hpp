@@ -9,6 +9,7 @@
 
 #include "base/range_set.hpp"
 #include "stream/reassembler.hpp"
+#include "stream/right_size.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
 
@@ -51,6 +52,10 @@ class RecvStream {
     [[nodiscard]] bool limit_due() const noexcept;
     /// The current limit, which becomes the advertised one.
     std::uint64_t advertise() noexcept;
+    /// As RightSize::on_round_trip().
+    void on_round_trip(double share, std::uint64_t most) noexcept {
+        window_.on_round_trip(highest_, consumed_, share, most);
+    }
 
     [[nodiscard]] StreamKind kind() const noexcept { return kind_; }
     [[nodiscard]] bool readable() const noexcept;
@@ -73,7 +78,7 @@ class RecvStream {
     void drop() noexcept;
 
     StreamKind kind_;
-    std::uint64_t window_;
+    RightSize window_;
     std::uint64_t limit_;         // advertised
     std::uint64_t consumed_ = 0;  // read or released
     std::uint64_t highest_ = 0;

@@ -55,6 +55,10 @@ inline constexpr std::size_t kMaxThreads = 16;
 /// until next morning.
 inline constexpr Duration kPatience = std::chrono::minutes(10);
 
+/// What the tools give as TransportConfig::max_memory: a quarter of the memory, in bytes, that this process may have,
+/// 4 GiB at most. Any thread.
+[[nodiscard]] UDTX_EXPORT std::uint64_t default_window_memory();
+
 /// A connection and its limits.
 struct LinkOptions {
     TransportConfig transport{};  ///< of the connection

@@ -1,8 +1,5 @@
 #include "transfer/serve/client_budget.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -13,7 +10,7 @@
 #include "base/host_part.hpp"
 #include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
-#include "transfer/serve/group_memory.hpp"
+#include "transfer/serve/process_memory.hpp"
 #include "udtx/text.hpp"
 
 namespace udtx::transfer {
@@ -30,22 +27,6 @@ constexpr std::size_t kLeastConnections = 4;
 
 /// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/transfer-protocol.md).
 constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
-
-/// Bytes that this process may have.
-std::uint64_t memory_of_process() {
-    const long pages = ::sysconf(_SC_PHYS_PAGES);
-    const long page = ::sysconf(_SC_PAGESIZE);
-    std::uint64_t bytes =
-        pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
-    bytes = std::min(bytes, memory_of_groups());
-    for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
-        rlimit limit{};
-        if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-            bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
-        }
-    }
-    return bytes;
-}
 
 bool may_give_way(const ServedState& connection) {
     return !connection.leaves() && connection.idle() >= (connection.is_silent() ? kSilentFor : kIdleFor);
