@@ -65,6 +65,13 @@ Result<transfer::Shard> array_task(const Environment& environment) {
 }  // namespace
 
 Result<transfer::Shard> find_engine_shard(const Environment& environment) {
+    for (const char* outer : {"JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"}) {
+        const auto ranks = environment("OMPI_COMM_WORLD_SIZE");
+        if (ranks && *ranks != "1" && environment(outer)) {
+            return doubtful("MPI has started this process (OMPI_COMM_WORLD_SIZE is " + *ranks +
+                            ") within one of several tasks (" + outer + " is set)");
+        }
+    }
     if (environment("JOB_COMPLETION_INDEX")) {
         if (!environment("UDTX_SHARDS")) {
             return doubtful(

@@ -121,6 +121,21 @@ for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0
 all_there
 
+# --- it changes when some shards have ended: the last one does not end with 0, and says what to do
+rm -r "$work/dst/src"
+for k in 0 1; do begin $k -p --plan "$work/plan"; done
+ended 0
+touch -d 2001-02-03T04:05:08 "$src/large"
+begin 2 -p --plan "$work/plan"
+ended 0
+begin 3 -p --plan "$work/plan"
+ended 11
+grep -q "'src/large': bytes [0-9]* to [0-9]* are not there.*Run all shards again" "$work/shard.3" || fail "shard 3 says: $(cat "$work/shard.3")"
+[ ! -e "$work/dst/src/large" ] || fail "parts of two versions have the name"
+for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
+ended 0
+all_there
+
 # --- fetched
 mkdir "$work/fetched"
 for k in 0 1 2 3; do

@@ -73,7 +73,7 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     CHECK(first->temporary_for("d/f") == second->temporary_for("d/f"));
     CHECK(first->temporary_for("d/f") != first->temporary_for("d/g"));
     CHECK(second->fill(kFile, tail, pieces_of(tail)).value() == false);
-    second->finish();
+    CHECK(second->finish());
     CHECK(first->claimed(kFile, head).empty());
     CHECK(first->claimed(kFile, tail) == pieces_of(tail));
     CHECK(first->fill(kFile, head, pieces_of(head)).value() == true);
@@ -81,11 +81,44 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
     first->named("d/f");
     CHECK(second->claimed(kFile, tail).empty());
     CHECK(rig.exists());
-    first->finish();
+    CHECK(first->finish());
+    CHECK(rig.exists());
+    first->remove();
     CHECK_FALSE(rig.exists());
     // Another round.
     CHECK_FALSE(rig.shard(1, 2)->has_parts());
     CHECK(rig.exists());
+}
+
+TEST_CASE("the last shard to end says so when a part of a file is not there any more") {
+    const JobRig rig;
+    const auto first = rig.shard(0, 2);
+    const auto second = rig.shard(1, 2);
+    const FileRange head{0, 8 * kMiB};
+    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    REQUIRE(begin(*first, kFile, true));
+    REQUIRE(first->fill(kFile, head, pieces_of(head)).ok());
+    REQUIRE(first->finish());
+    // It has changed, and is begun anew.
+    JobFile::Version newer = kFile;
+    ++newer.mtime.seconds;
+    REQUIRE(begin(*second, newer, true));
+    REQUIRE(second->fill(newer, tail, pieces_of(tail)).ok());
+    const auto finished = second->finish();
+    REQUIRE_FALSE(finished);
+    CHECK(finished.error().code == ErrorCode::refused);
+    CHECK(finished.error().message.find("bytes 0 to 8388607 are not there") != std::string::npos);
+    second->remove();
+    CHECK(rig.exists());
+    CHECK_FALSE(rig.shard(1, 2)->finish());  // as often as it ends
+    // The first one again.
+    const auto again = rig.shard(0, 2);
+    REQUIRE(begin(*again, newer, false));
+    CHECK(again->fill(newer, head, pieces_of(head)).value());
+    again->named("d/f");
+    REQUIRE(again->finish());
+    again->remove();
+    CHECK_FALSE(rig.exists());
 }
 
 TEST_CASE("of many that fill a file at a time one sees that nothing is missing") {
@@ -103,7 +136,7 @@ TEST_CASE("of many that fill a file at a time one sees that nothing is missing")
             const auto whole = jobs[i]->fill(file, part, pieces_of(part));
             if (whole && *whole) ++last;
             jobs[i]->named("f");
-            jobs[i]->finish();
+            static_cast<void>(jobs[i]->finish());
         });
     }
     for (std::thread& thread : threads) thread.join();

@@ -172,7 +172,9 @@ class TreeLanding final : public Landing {
         tell_written();
         const bool same = *root == std::exchange(finish_, std::nullopt)->root;
         const message::Confirm confirm{totals_of(links_.report), *root};
-        if (same) {
+        if (same && unfinished_) {
+            links_.fatal(*unfinished_);
+        } else if (same) {
             links_.confirm(confirm);
         } else {
             links_.fatal({ErrorCode::integrity, "the root digests of the two ends differ"});
@@ -183,8 +185,12 @@ class TreeLanding final : public Landing {
     void finish_job(const Digest& root) {
         const bool whole = root == finish_->root && finish_->unsent == 0 && links_.report.outcome().failed_count == 0;
         if (!job_ || !whole) return;
+        if (auto finished = job_->finish(); !finished) {
+            unfinished_ = finished.error();
+            return;
+        }
         pulse_->finish();
-        job_->finish();
+        job_->remove();
     }
     void tell(message::Answer answer) {
         if (answering_) links_.answer(std::move(answer));
@@ -224,6 +230,7 @@ class TreeLanding final : public Landing {
     std::optional<ResumeJournal::Opening> opening_;
     std::unique_ptr<JobFile> job_;            // null: none, or files cannot be shared
     std::optional<ShardPulse> pulse_;         // with job_
+    std::optional<Error> unfinished_;         // all shards have ended, and something is missing
     std::unique_ptr<ResumeJournal> journal_;  // of the earlier runs; null: nothing, and nothing will be
     std::optional<TreeWriter> writer_;        // none: it could not begin
 };

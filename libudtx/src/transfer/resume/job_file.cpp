@@ -28,6 +28,9 @@ namespace {
 // Whoever has the lock syncs some kilobytes; a file server takes some seconds to see that its client has died.
 constexpr auto kWaitForLock = std::chrono::seconds(20);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
+// Shards that are run again do not all begin at once.
+constexpr auto kWaitForOthers = std::chrono::seconds(3);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 // About 2 TB of files that are cut.
 constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
 
@@ -49,6 +52,15 @@ ShardSlot slot_at(const std::byte* from) {
 
 Error cannot_use(std::uint64_t job, int error) {
     return io_error("cannot use the file that the shards of this job share,", job_file_name(job), error);
+}
+
+Error missing_in(const JobImage::SharedFile& file) {
+    const FileRange gap = file.first_gap();
+    return {ErrorCode::refused, "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
+                                    std::to_string(gap.offset + gap.length - 1) +
+                                    " are not there, although all shards have ended: the file was begun anew after "
+                                    "some had, or what they left is gone. Run all shards again; if the file is no "
+                                    "longer to be sent, first 'udtx-recv clean' at the receiver"};
 }
 
 int lock_within(int fd, std::chrono::steady_clock::duration most) {
@@ -221,13 +233,24 @@ void JobFile::named(const std::string& path) {
     static_cast<void>(locked.write());  // without it a later run finds no temporary file, and says so
 }
 
-void JobFile::finish() {
+Result<void> JobFile::finish() {
+    const auto until = std::chrono::steady_clock::now() + kWaitForOthers;
+    for (bool told = false;; told = true) {
+        {
+            Locked locked(*this);
+            if (locked.error() != 0 || !image_.has_head) return {};
+            if (!told) locked.add(job_record::ShardState{shard_.index, true});
+            if (!told && locked.write() != 0) return {};
+            if (!image_.all_done() || image_.files.empty()) return {};
+            if (std::chrono::steady_clock::now() >= until) return missing_in(image_.files.begin()->second);
+        }
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
+}
+
+void JobFile::remove() {
     Locked locked(*this);
-    if (locked.error() != 0 || !image_.has_head) return;
-    locked.add(job_record::ShardState{shard_.index, true});
-    if (locked.write() != 0) return;
-    const bool all = std::ranges::all_of(image_.done, [](bool done) { return done; });
-    if (!all || !image_.files.empty()) return;
+    if (locked.error() != 0 || !image_.has_head || !image_.all_done() || !image_.files.empty()) return;
     remove_from(root_.fd(), shard_slots_name(shard_.job));
     remove_from(root_.fd(), job_file_name(shard_.job));
 }

@@ -53,8 +53,11 @@ class JobFile {
     /// What the runs of all shards tell of themselves. `change` gets all of it and may change this shard's own, while
     /// no other shard does so. file_io: it cannot be read or written.
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
-    /// This shard has delivered everything; with the last one the file goes.
-    void finish();
+    /// This shard has delivered everything. refused: so has every other one, and yet a part of a file is not there: it
+    /// was begun anew after a shard had ended, or what that had left is gone.
+    Result<void> finish();
+    /// After that: where all shards are done, the file goes.
+    void remove();
 
   private:
     class Locked;

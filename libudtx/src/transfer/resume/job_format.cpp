@@ -179,13 +179,13 @@ void append_job_record(std::vector<std::byte>& out, std::uint64_t offset, const 
     append_framed(out, offset, body.written());
 }
 
-bool JobImage::SharedFile::is_whole() const {
+FileRange JobImage::SharedFile::first_gap() const {
     std::uint64_t to = 0;
     for (const auto& [offset, length] : filled) {
-        if (offset > to) return false;
+        if (offset > to) return {to, offset - to};
         to = std::max(to, offset + length);
     }
-    return to == size;
+    return {to, size - std::min(to, size)};
 }
 
 std::size_t JobImage::read(std::span<const std::byte> bytes, std::uint64_t offset) {

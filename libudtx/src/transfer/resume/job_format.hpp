@@ -2,6 +2,7 @@
 // docs/transfer-protocol.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -68,10 +69,12 @@ class JobImage {
         std::string path;
         std::uint64_t size = 0;
         FileTime mtime{};
-        std::map<std::uint64_t, std::uint64_t> filled{};      ///< lengths of parts, by offset
-        std::map<std::uint64_t, ProvenPiece> pieces{};        ///< of these, by offset
-        std::map<std::uint64_t, ProvenPiece> next_pieces{};   ///< of a part that is not said to be filled
-        [[nodiscard]] bool is_whole() const;
+        std::map<std::uint64_t, std::uint64_t> filled{};     ///< lengths of parts, by offset
+        std::map<std::uint64_t, ProvenPiece> pieces{};       ///< of these, by offset
+        std::map<std::uint64_t, ProvenPiece> next_pieces{};  ///< of a part that is not said to be filled
+        [[nodiscard]] bool is_whole() const { return first_gap().length == 0; }
+        /// The first bytes that no filled part has.
+        [[nodiscard]] FileRange first_gap() const;
     };
 
     /// Reads on from what begins at `offset` of the file, up to the first record that is torn, altered or makes no
@@ -82,6 +85,7 @@ class JobImage {
     job_record::Head head;
     std::map<std::uint64_t, SharedFile> files;  ///< by what makes the temporary name
     std::vector<bool> done;                     ///< of each shard
+    [[nodiscard]] bool all_done() const { return std::ranges::find(done, false) == done.end(); }
 };
 
 }  // namespace udtx::transfer
