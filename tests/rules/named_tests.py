@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No document claims a test that does not exist, and docs/security.md no property without a test.
+"""No document claims a test that does not exist, docs/security.md no property without a test, and each test is compiled.
 
 named_tests.py SOURCE_DIR BUILD_DIR
 Names are those of ctest, as this build has them; `loopback_pairs_*` stands for all that begin so. In docs/security.md every
@@ -62,6 +62,14 @@ def self_test():
     assert list(unheld(table)) == ["bare"]
 
 
+def left_out(source, build):
+    """Sources of tests that are written and never compiled."""
+    compiled = {pathlib.Path(path) for sources in build_tests.programs(build).values() for path in sources}
+    for path in sorted((source / "tests").rglob("*_test.cpp")):
+        if path not in compiled:
+            yield path.relative_to(source)
+
+
 def main(source, build):
     self_test()
     # Not by asking ctest, which would begin the log of the run anew that this is a part of.
@@ -73,6 +81,7 @@ def main(source, build):
         wrong += [f"{document}:{number}: there is no test {name}" for number, name in claims(text, known)]
     text = (pathlib.Path(source) / "docs/security.md").read_text(encoding="utf-8")
     wrong += [f"docs/security.md: nothing holds '{title}'" for title in unheld(text)]
+    wrong += [f"{path}: no program has it" for path in left_out(pathlib.Path(source), pathlib.Path(build))]
     print("\n".join(wrong) or "every test that is named exists")
     return 1 if wrong else 0
 

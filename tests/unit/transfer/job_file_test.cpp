@@ -126,6 +126,7 @@ TEST_CASE("of many that fill a file at a time one sees that nothing is missing")
     constexpr std::size_t kShards = 8;
     const JobFile::Version file{"f", kShards * kCutBytes, {1, 2}};
     std::atomic<int> last{0};
+    std::atomic<std::size_t> ended{0};
     std::vector<std::unique_ptr<JobFile>> jobs;
     for (std::size_t i = 0; i < kShards; ++i) jobs.push_back(rig.shard(i, kShards));
     REQUIRE(begin(*jobs[0], file, true));
@@ -134,13 +135,16 @@ TEST_CASE("of many that fill a file at a time one sees that nothing is missing")
         threads.emplace_back([&, i] {
             const FileRange part{i * kCutBytes, kCutBytes};
             const auto whole = jobs[i]->fill(file, part, pieces_of(part));
-            if (whole && *whole) ++last;
-            jobs[i]->named("f");
-            static_cast<void>(jobs[i]->finish());
+            if (whole && *whole) {
+                ++last;
+                jobs[i]->named("f");
+            }
+            ended += jobs[i]->finish() ? 1 : 0;
         });
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(last == 1);
+    CHECK(ended == kShards);
 }
 
 TEST_CASE("shards that cut the tree otherwise are refused, with the way out") {
