@@ -1,6 +1,7 @@
 #include "transfer/resume/job_file.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +16,7 @@
 using namespace udtx;
 using namespace udtx::transfer;
 using namespace udtx::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -104,13 +106,13 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     ++newer.mtime.seconds;
     REQUIRE(begin(*second, newer, true));
     REQUIRE(second->fill(newer, tail, pieces_of(tail)).ok());
-    const auto finished = second->finish();
+    const auto finished = second->finish(0ms);
     REQUIRE_FALSE(finished);
     CHECK(finished.error().code == ErrorCode::refused);
     CHECK(finished.error().message.find("bytes 0 to 8388607 are not there") != std::string::npos);
     second->remove();
     CHECK(rig.exists());
-    CHECK_FALSE(rig.shard(1, 2)->finish());  // as often as it ends
+    CHECK_FALSE(rig.shard(1, 2)->finish(0ms));  // as often as it ends
     // The first one again.
     const auto again = rig.shard(0, 2);
     REQUIRE(begin(*again, newer, false));

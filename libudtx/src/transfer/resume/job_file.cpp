@@ -28,8 +28,6 @@ namespace {
 // Whoever has the lock syncs some kilobytes; a file server takes some seconds to see that its client has died.
 constexpr auto kWaitForLock = std::chrono::seconds(20);
 constexpr auto kBetweenTries = std::chrono::milliseconds(2);
-// Shards that are run again do not all begin at once.
-constexpr auto kWaitForOthers = std::chrono::seconds(3);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 // About 2 TB of files that are cut.
 constexpr std::uint64_t kMaxJobFileBytes = 128U << 20U;
@@ -233,8 +231,8 @@ void JobFile::named(const std::string& path) {
     static_cast<void>(locked.write());  // without it a later run finds no temporary file, and says so
 }
 
-Result<void> JobFile::finish() {
-    const auto until = std::chrono::steady_clock::now() + kWaitForOthers;
+Result<void> JobFile::finish(std::chrono::milliseconds wait) {
+    const auto until = std::chrono::steady_clock::now() + wait;
     for (bool told = false;; told = true) {
         {
             Locked locked(*this);

@@ -2,6 +2,7 @@
 // how the tree is cut, which parts of the files that several shards fill are there, and which shards are done.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,7 +56,8 @@ class JobFile {
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
     /// This shard has delivered everything. refused: so has every other one, and yet a part of a file is not there: it
     /// was begun anew after a shard had ended, or what that had left is gone.
-    Result<void> finish();
+    /// So long it waits for shards that are run again and do not all begin at once.
+    Result<void> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
     /// After that: where all shards are done, the file goes.
     void remove();
 
