@@ -27,16 +27,17 @@ Exit codes: 0 done, 1 usage, 11 a file cannot be read or written, 41 one is dama
 not delivered.)";
 
 constexpr const char* kCleanFooter =
-    R"(Journals and temporary files (.udtx-*.journal, .udtx-*.part), and what the shards of a job share (.udtx-*.job, .udtx-*.shards) of this user are removed, each a line on standard output. What
-a transfer under way needs stays, and so does any file that is not what its name says. A transfer that was to be continued
-begins anew then.
+    R"(Journals and temporary files of this user (.udtx-*.journal, .udtx-*.part) are removed, and what the shards of a job share
+(.udtx-*.job, .udtx-*.shards), each a line on standard output. What a transfer under way needs stays, and so does any file
+that is not what its name says. A transfer that was to be continued begins anew then.
 
 Exit codes: 0 done, 1 usage, 11 something cannot be read or removed.)";
 
 constexpr const char* kPlanFooter =
     R"(Give the sources as for the transfer ("SRC/" is not "SRC"), write the plan to a file, and start each shard with that file:
 udtx-send --shard 0/8 --plan FILE SRC... [user@]HOST:DIR/, or udtx://HOST:PORT/[subdir]; udtx-recv takes the same flags.
-Whatever the tree has become since, each name belongs to one shard; only the shares may be less even. A file of more than 8 MiB may be cut.
+Whatever the tree has become since, each name belongs to one shard; only the shares may be less even. A file of more than
+8 MiB may be cut.
 
 Exit codes: 0 done, 1 usage, 11 a source cannot be read, 23 some of its entries cannot.)";
 

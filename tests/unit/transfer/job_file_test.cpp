@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "test/catch.hpp"
@@ -53,10 +54,16 @@ struct JobRig {
         REQUIRE(opened.ok());
         return std::move(*opened);
     }
+    /// Of a job of two.
+    [[nodiscard]] std::pair<std::unique_ptr<JobFile>, std::unique_ptr<JobFile>> both() const {
+        return {shard(0, 2), shard(1, 2)};
+    }
     [[nodiscard]] bool exists() const { return fs::exists(path()); }
 };
 
 const JobFile::Version kFile{"d/f", 20 * kMiB + 5, {100, 5}};
+constexpr FileRange kHead{0, 8 * kMiB};
+constexpr FileRange kTail{8 * kMiB, 12 * kMiB + 5};
 
 Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh) {
     return job.begin(version, [&]() -> Result<bool> { return fresh; });
@@ -66,22 +73,19 @@ Result<void> begin(JobFile& job, const JobFile::Version& version, bool fresh) {
 
 TEST_CASE("parts of a file are put together by whoever is last, and the job's file goes with the last shard") {
     const JobRig rig;
-    const auto first = rig.shard(0, 2);
-    const auto second = rig.shard(1, 2);
-    const FileRange head{0, 8 * kMiB};
-    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    const auto [first, second] = rig.both();
     REQUIRE(begin(*first, kFile, true));
     REQUIRE(begin(*second, kFile, false));
     CHECK(first->temporary_for("d/f") == second->temporary_for("d/f"));
     CHECK(first->temporary_for("d/f") != first->temporary_for("d/g"));
-    CHECK(second->fill(kFile, tail, pieces_of(tail)).value() == false);
+    CHECK(second->fill(kFile, kTail, pieces_of(kTail)).value() == false);
     CHECK(second->finish());
-    CHECK(first->claimed(kFile, head).empty());
-    CHECK(first->claimed(kFile, tail) == pieces_of(tail));
-    CHECK(first->fill(kFile, head, pieces_of(head)).value() == true);
+    CHECK(first->claimed(kFile, kHead).empty());
+    CHECK(first->claimed(kFile, kTail) == pieces_of(kTail));
+    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == true);
     CHECK(first->claimed(kFile, {0, kFile.size}).size() == 21);
     first->named("d/f");
-    CHECK(second->claimed(kFile, tail).empty());
+    CHECK(second->claimed(kFile, kTail).empty());
     CHECK(rig.exists());
     CHECK(first->finish());
     CHECK(rig.exists());
@@ -94,18 +98,15 @@ TEST_CASE("parts of a file are put together by whoever is last, and the job's fi
 
 TEST_CASE("the last shard to end says so when a part of a file is not there any more") {
     const JobRig rig;
-    const auto first = rig.shard(0, 2);
-    const auto second = rig.shard(1, 2);
-    const FileRange head{0, 8 * kMiB};
-    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    const auto [first, second] = rig.both();
     REQUIRE(begin(*first, kFile, true));
-    REQUIRE(first->fill(kFile, head, pieces_of(head)).ok());
+    REQUIRE(first->fill(kFile, kHead, pieces_of(kHead)).ok());
     REQUIRE(first->finish());
     // It has changed, and is begun anew.
     JobFile::Version newer = kFile;
     ++newer.mtime.seconds;
     REQUIRE(begin(*second, newer, true));
-    REQUIRE(second->fill(newer, tail, pieces_of(tail)).ok());
+    REQUIRE(second->fill(newer, kTail, pieces_of(kTail)).ok());
     const auto finished = second->finish(0ms);
     REQUIRE_FALSE(finished);
     CHECK(finished.error().code == ErrorCode::refused);
@@ -116,7 +117,7 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     // The first one again.
     const auto again = rig.shard(0, 2);
     REQUIRE(begin(*again, newer, false));
-    CHECK(again->fill(newer, head, pieces_of(head)).value());
+    CHECK(again->fill(newer, kHead, pieces_of(kHead)).value());
     again->named("d/f");
     REQUIRE(again->finish());
     again->remove();
@@ -162,34 +163,30 @@ TEST_CASE("shards that cut the tree otherwise are refused, with the way out") {
 
 TEST_CASE("a newer version of a file begins anew, an older one is refused") {
     const JobRig rig;
-    const auto first = rig.shard(0, 2);
-    const auto second = rig.shard(1, 2);
-    const FileRange head{0, 8 * kMiB};
-    const FileRange tail{8 * kMiB, 12 * kMiB + 5};
+    const auto [first, second] = rig.both();
     JobFile::Version newer = kFile;
     newer.mtime.seconds += 1;
     REQUIRE(begin(*first, kFile, true));
-    CHECK(first->fill(kFile, head, pieces_of(head)).value() == false);
+    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == false);
     REQUIRE(begin(*second, newer, false));
-    CHECK(first->claimed(kFile, head).empty());
-    CHECK(first->fill(kFile, head, pieces_of(head)).error().code == ErrorCode::refused);
-    CHECK(second->fill(newer, tail, pieces_of(tail)).value() == false);
+    CHECK(first->claimed(kFile, kHead).empty());
+    CHECK(first->fill(kFile, kHead, pieces_of(kHead)).error().code == ErrorCode::refused);
+    CHECK(second->fill(newer, kTail, pieces_of(kTail)).value() == false);
     const auto older = begin(*first, kFile, false);
     REQUIRE_FALSE(older);
     CHECK(older.error().code == ErrorCode::refused);
     // One whose temporary file is gone begins anew, too.
     REQUIRE(begin(*first, newer, true));
-    CHECK(second->claimed(newer, tail).empty());
-    CHECK(first->fill(newer, head, pieces_of(head)).value() == false);
+    CHECK(second->claimed(newer, kTail).empty());
+    CHECK(first->fill(newer, kHead, pieces_of(kHead)).value() == false);
 }
 
 TEST_CASE("of a job's file that was cut or altered no more is believed than is whole") {
     const JobRig rig;
-    const FileRange head{0, 8 * kMiB};
     {
         const auto first = rig.shard(0, 2);
         REQUIRE(begin(*first, kFile, true));
-        CHECK(first->fill(kFile, head, pieces_of(head)).value() == false);
+        CHECK(first->fill(kFile, kHead, pieces_of(kHead)).value() == false);
     }
     std::ifstream in(rig.path(), std::ios::binary);
     const std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -198,15 +195,15 @@ TEST_CASE("of a job's file that was cut or altered no more is believed than is w
         write_file(rig.path(), all.substr(0, n));
         const auto again = rig.open(1, 2);
         REQUIRE(again.ok());
-        CHECK((*again)->claimed(kFile, head).size() == (n == all.size() ? 8 : 0));
+        CHECK((*again)->claimed(kFile, kHead).size() == (n == all.size() ? 8 : 0));
         REQUIRE(begin(**again, kFile, false));
-        CHECK((*again)->fill(kFile, head, pieces_of(head)).value() == false);
-        CHECK((*again)->claimed(kFile, head) == pieces_of(head));
+        CHECK((*again)->fill(kFile, kHead, pieces_of(kHead)).value() == false);
+        CHECK((*again)->claimed(kFile, kHead) == pieces_of(kHead));
     }
     std::string altered = all;
     altered[altered.size() - 3] = static_cast<char>(altered[altered.size() - 3] ^ 1);
     write_file(rig.path(), altered);
-    CHECK(rig.shard(1, 2)->claimed(kFile, head).empty());
+    CHECK(rig.shard(1, 2)->claimed(kFile, kHead).empty());
 }
 
 TEST_CASE("what is no file of this user's is not used for a job") {

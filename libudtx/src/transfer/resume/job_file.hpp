@@ -56,7 +56,7 @@ class JobFile {
     Result<void> exchange(const std::function<void(std::vector<ShardSlot>&)>& change);
     /// This shard has delivered everything. refused: so has every other one, and yet a part of a file is not there: it
     /// was begun anew after a shard had ended, or what that had left is gone.
-    /// So long it waits for shards that are run again and do not all begin at once.
+    /// `wait`: for other shards that are run again and do not begin at the same time.
     Result<void> finish(std::chrono::milliseconds wait = std::chrono::seconds(3));
     /// After that: where all shards are done, the file goes.
     void remove();
