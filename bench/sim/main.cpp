@@ -24,6 +24,7 @@ struct Options {
     std::uint64_t queue_bytes = 0;
     double loss_percent = 0.0;
     double jitter_ms = 0.0;
+    double coalesce_us = 0.0;
     std::string back_rate;
     std::uint64_t back_queue_bytes = ReturnLine{}.queue_bytes;
     double back_loss_percent = 0.0;
@@ -105,6 +106,7 @@ FlowRigSetup make_setup(const Options& options) {
     setup.queue_bytes = options.queue_bytes;
     setup.loss = options.loss_percent / 100.0;
     setup.jitter = from_seconds(options.jitter_ms * 1e-3);
+    setup.card.period = from_seconds(options.coalesce_us * 1e-6);
     for (const std::string& flow : options.flows) {
         setup.flows.push_back(parse_flow(flow));
         setup.flows.back().experiment.regenerate_acks = !options.whole_acks;
@@ -153,6 +155,7 @@ void check(const Options& options) {
     within("--queue-bdp", options.queue_bdp, 1e5);
     within("--loss", options.loss_percent, 100.0);
     within("--back-loss", options.back_loss_percent, 100.0);
+    within("--coalesce", options.coalesce_us, 1e6);
     within("--seconds", options.seconds, 1e5);
     within("--from", options.from, 1e5);
     within("--step", options.step, 1e5);
@@ -199,6 +202,9 @@ int main(int argc, char** argv) {
         app.add_option("--loss", options.loss_percent, "Random loss before the queue, percent")->capture_default_str();
         app.add_option("--jitter", options.jitter_ms,
                        "Extra delay on the way of the data, uniform from 0, in order, ms")
+            ->capture_default_str();
+        app.add_option("--coalesce", options.coalesce_us,
+                       "Interrupt coalescing of the receivers: packets are handed over every so many us")
             ->capture_default_str();
         app.add_option("--back-rate", options.back_rate, "Rate of the way back, which all flows share; else infinite");
         app.add_option("--back-queue-bytes", options.back_queue_bytes, "Queue before it")->capture_default_str();

@@ -114,6 +114,7 @@ FlowRig::FlowRig(FlowRigSetup setup) : setup_(std::move(setup)), network_(events
     line.mtu = kMtu;
     line.loss = setup_.loss;
     line.jitter = setup_.jitter;
+    line.jitter_hold = setup_.jitter_hold;
     bottleneck_ = &network_.add_link("bottleneck", line);
     LinkParams back;
     back.bits_per_second = setup_.back.bits_per_second;
@@ -192,8 +193,10 @@ void FlowRig::add_tcp_flow(Flow& flow, std::size_t index) {
 }
 
 void FlowRig::connect(NodeId source, NodeId sink, Duration rtt, const std::string& name) {
-    const LinkParams way{.bits_per_second = 0, .delay = rtt / 2, .mtu = kMtu};
+    LinkParams way{.bits_per_second = 0, .delay = rtt / 2, .mtu = kMtu};
+    way.card = setup_.card;
     Link& there = network_.add_link(name + " there", way);
+    way.card = {};
     Link& back = network_.add_link(name + " back", way);
     const LinkParams access{.bits_per_second = setup_.access_bits_per_second, .delay = {}, .queue_bytes = kEndless};
     Link& own = network_.add_link(name + " access", access);

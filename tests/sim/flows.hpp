@@ -63,12 +63,14 @@ struct FlowRigSetup {
     std::uint64_t queue_bytes = 0;                  ///< instead of queue_bdp when not 0
     double loss = 0.0;
     Duration jitter{};
+    Duration jitter_hold{};  ///< LinkParams::jitter_hold
     /// Of each sender's own line to the bottleneck; 0: infinite. On an infinite one packet pairs reach the queue
     /// without a gap, and no cross traffic gets between them.
     std::uint64_t access_bits_per_second = 0;
     std::vector<FlowSpec> flows;
     CrossTraffic cross{};
     HostNoise noise{};  ///< of every flow's two hosts
+    Coalescing card{};  ///< of every flow's receiver
     ReturnLine back{};
     bool shared_key = false;  ///< of both ends of every flow: the handshake takes a round trip less
 };

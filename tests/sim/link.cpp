@@ -102,8 +102,7 @@ void Link::send(Instant now, PacketPtr packet) {
 
     Instant arrival = last_departure_ + params_.delay;
     if (params_.jitter > Duration::zero()) {
-        const auto limit = static_cast<std::uint64_t>(params_.jitter.count()) + 1;
-        arrival += Duration(static_cast<Duration::rep>(prng_.below(limit)));
+        arrival += draw_jitter(now);
         arrival = last_arrival_ = std::max(last_arrival_, arrival);
     }
     if (prng_.chance(params_.reorder) && params_.reorder_by > Duration::zero()) {
@@ -120,6 +119,14 @@ void Link::send(Instant now, PacketPtr packet) {
     }
     if (prng_.chance(params_.corrupt)) flip_bits(*packet);
     put_in_flight(arrival, std::move(packet));
+}
+
+Duration Link::draw_jitter(Instant now) {
+    if (now < held_until_) return held_up_;
+    const auto limit = static_cast<std::uint64_t>(params_.jitter.count()) + 1;
+    held_up_ = Duration(static_cast<Duration::rep>(prng_.below(limit)));
+    held_until_ = now + params_.jitter_hold;
+    return held_up_;
 }
 
 void Link::flip_bits(Packet& packet) {
@@ -167,7 +174,7 @@ void Link::on_due(Instant now, std::uint64_t tag) {
     PacketPtr packet = take_due(tag);
     ++counters_.delivered;
     counters_.delivered_bytes += packet->data.size();
-    receiver_->on_packet(now, std::move(packet));
+    card_.take(now, std::move(packet), params_.card);
 }
 
 void Link::change(const std::function<void(LinkParams&)>& edit) {

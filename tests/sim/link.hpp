@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/card.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/packet.hpp"
 #include "sim/prng.hpp"
@@ -41,12 +42,14 @@ struct LinkParams {
     std::uint32_t mtu = 1472;               ///< UDP payload; larger ones vanish without a word
     double loss = 0.0;
     BurstLoss burst{};
-    Duration jitter{};      ///< extra delay, uniform in [0, jitter]; packets keep their order
-    double reorder = 0.0;   ///< probability of an extra delay ...
-    Duration reorder_by{};  ///< ... uniform in (0, reorder_by]
+    Duration jitter{};       ///< extra delay, uniform in [0, jitter]; packets keep their order
+    Duration jitter_hold{};  ///< for so long it stays as it was drawn; zero: each packet draws its own
+    double reorder = 0.0;    ///< probability of an extra delay ...
+    Duration reorder_by{};   ///< ... uniform in (0, reorder_by]
     double duplicate = 0.0;
     double corrupt = 0.0;  ///< probability that 1 to 8 bits are flipped
     std::vector<Blackout> blackouts{};
+    Coalescing card{};  ///< of whoever receives at the link's end
 };
 
 struct LinkCounters {
@@ -73,11 +76,19 @@ struct LinkCounters {
 class Link final : EventSink {
   public:
     Link(std::string name, EventQueue& events, PacketPool& pool, LinkParams params, std::uint64_t seed)
-        : name_(std::move(name)), events_(events), pool_(pool), params_(std::move(params)), prng_(seed) {}
+        : name_(std::move(name)),
+          events_(events),
+          pool_(pool),
+          params_(std::move(params)),
+          prng_(seed),
+          card_(events, Prng::derive(seed, 1).next()) {}
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    void set_receiver(PacketReceiver* receiver) noexcept { receiver_ = receiver; }
+    void set_receiver(PacketReceiver* receiver) noexcept {
+        receiver_ = receiver;
+        card_.set_receiver(receiver);
+    }
     void send(Instant now, PacketPtr packet);
 
     /// Changes parameters now. Bytes that wait in the queue are served at the new rate as far as later packets see it;
@@ -94,6 +105,7 @@ class Link final : EventSink {
     [[nodiscard]] bool dark(Instant now) const noexcept;
     [[nodiscard]] Fate fate(Instant now, std::size_t bytes);
     void count_drop(Fate fate) noexcept;
+    [[nodiscard]] Duration draw_jitter(Instant now);
     void flip_bits(Packet& packet);
     void put_in_flight(Instant arrival, PacketPtr packet);
     void schedule_first();
@@ -106,12 +118,15 @@ class Link final : EventSink {
     PacketPool& pool_;
     LinkParams params_;
     Prng prng_;
+    Card card_;
     PacketReceiver* receiver_ = nullptr;
     LinkCounters counters_;
     Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is what lies between now and then
     Instant integrated_to_ = kStart;
     Instant last_departure_ = kStart;
     Instant last_arrival_ = kStart;  // of jittered packets
+    Duration held_up_{};             // by jitter that is held,
+    Instant held_until_ = kStart;    // until then
     bool bad_state_ = false;
     /// Those that keep the order, of which only the first is among the events: they may be thousands.
     struct Waiting {

@@ -69,6 +69,8 @@ Instant Line::arrival(Instant departure, FlowId flow) {
         return at + params.reorder_by;
     }
     if (!params.keep_order) return at;
+    // The card's timer runs on, whatever comes.
+    if (params.coalesce > Duration::zero()) at += params.coalesce - at.time_since_epoch() % params.coalesce;
     last_arrival_[flow] = std::max(last_arrival_[flow], at);
     return last_arrival_[flow];
 }

@@ -34,6 +34,7 @@ struct LineParams {
     double reorder = 0.0;    ///< probability of ...
     Duration reorder_by{};   ///< ... this much extra delay, later packets overtaking
     double duplicate = 0.0;
+    Duration coalesce{};  ///< between two interrupts of the receiver's card, at which all that has come is handed over
     CrossTraffic cross{};
 };
 

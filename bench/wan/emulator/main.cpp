@@ -37,10 +37,11 @@ struct Options {
 void add_options(CLI::App& app, Options& o) {
     app.add_option("--tun-a", o.tun_a, "Device to make for side A")->required();
     app.add_option("--tun-b", o.tun_b, "Device to make for side B")->required();
-    app.add_option("--both", o.both,
-                   "The line, KEY=VALUE,...: rate=100M (0: down) delay=50ms (one way) queue=1.5bdp (or bytes) loss=1% "
-                   "burst=enter/leave[/loss] jitter=2ms order=free (overtaking by jitter) reorder=1%/5ms "
-                   "duplicate=0.1% cross=50M[/on/off[/from]]");
+    app.add_option(
+        "--both", o.both,
+        "The line, KEY=VALUE,...: rate=100M (0: down) delay=50ms (one way) queue=1.5bdp (or bytes) loss=1% "
+        "burst=enter/leave[/loss] jitter=2ms coalesce=200us order=free (overtaking by jitter) reorder=1%/5ms "
+        "duplicate=0.1% cross=50M[/on/off[/from]]");
     app.add_option("--down", o.down, "The same for packets from A to B");
     app.add_option("--up", o.up, "The same for packets from B to A");
     app.add_option("--at", o.changes, "A change, 5s:down:rate=50M; in the order of their times");

@@ -133,6 +133,7 @@ Result<void> ScenarioSettings::set(Settings& settings, std::string_view key, std
     if (key == "loss") return read_probability(value, p.loss);
     if (key == "burst") return read_burst(value, p.burst);
     if (key == "jitter") return read_duration(value, p.jitter);
+    if (key == "coalesce") return read_duration(value, p.coalesce);
     if (key == "order") return read_order(value, p.keep_order);
     if (key == "duplicate") return read_probability(value, p.duplicate);
     if (key == "cross") return read_cross(value, p.cross);
@@ -140,7 +141,7 @@ Result<void> ScenarioSettings::set(Settings& settings, std::string_view key, std
         if (auto done = read_probability(cut(value, '/'), p.reorder); !done) return done;
         return read_duration(value, p.reorder_by);
     }
-    return bad("setting (rate delay queue loss burst jitter order reorder duplicate cross)", key);
+    return bad("setting (rate delay queue loss burst jitter coalesce order reorder duplicate cross)", key);
 }
 
 Result<void> ScenarioSettings::apply(Duration at, Side side, std::string_view text) {

@@ -84,6 +84,23 @@ TEST_CASE("wan line: jitter delays within its bound and keeps the order") {
     CHECK(most <= 15012us);
 }
 
+TEST_CASE("wan line: a card that coalesces interrupts hands packets over at its beat") {
+    LineParams params = fast_line();
+    params.coalesce = 5ms;
+    Line line = make_line(params);
+    Instant last{};
+    int together = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const Instant at = line.offer(when(i), 1500, 0).at;
+        CHECK(at.time_since_epoch() % 5ms == 0us);
+        CHECK(at - when(i) > 10ms);
+        CHECK(at - when(i) <= 15ms + 12us);
+        if (at == last) ++together;
+        last = at;
+    }
+    CHECK(together == 800);
+}
+
 TEST_CASE("wan line: where the order is free, packets overtake by jitter and when the delay falls") {
     LineParams slow = fast_line();
     slow.keep_order = false;

@@ -10,7 +10,10 @@ using Side = ScenarioSettings::Side;
 TEST_CASE("wan settings: a line in one argument") {
     ScenarioSettings settings;
     REQUIRE(settings.apply(0ms, Side::both, "rate=100M,delay=30ms,queue=2bdp").ok());
-    REQUIRE(settings.apply(0ms, Side::down, "loss=1%,burst=0.001/0.1/0.5,jitter=300us,order=free,reorder=2%/5ms").ok());
+    REQUIRE(
+        settings
+            .apply(0ms, Side::down, "loss=1%,burst=0.001/0.1/0.5,jitter=300us,coalesce=200us,order=free,reorder=2%/5ms")
+            .ok());
     REQUIRE(settings.apply(0ms, Side::up, "queue=64000,duplicate=0.001,cross=50M/2s/1s/5s").ok());
     const auto lines = settings.lines(9);
     REQUIRE(lines.ok());
@@ -25,6 +28,7 @@ TEST_CASE("wan settings: a line in one argument") {
     CHECK(down.burst.leave == Approx(0.1));
     CHECK(down.burst.loss_in_bad == Approx(0.5));
     CHECK(down.jitter == 300us);
+    CHECK(down.coalesce == 200us);
     CHECK_FALSE(down.keep_order);
     CHECK(up.keep_order);
     CHECK(down.reorder == Approx(0.02));
