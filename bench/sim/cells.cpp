@@ -1,0 +1,322 @@
+#include "cells.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/flows.hpp"
+#include "sim/prng.hpp"
+
+namespace udtx::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace udtx::sim;
+
+constexpr double kPayload = 0.96;  // of a full line's bytes are a stream's
+
+/// A line, and a run over it.
+struct Line {
+    double mbps = 100.0;
+    Duration rtt = 100ms;
+    double queue = 1.0;  ///< BDP
+    double loss = 0.0;
+    Duration jitter{};
+    Duration jitter_hold{};
+    Duration coalescing{};
+    double access_mbps = 0.0;
+    std::uint64_t queue_bytes = 0;
+};
+
+FlowRigSetup setup(const Line& line, std::uint64_t seed) {
+    FlowRigSetup out;
+    out.name = "cell";
+    out.seed = seed;
+    out.bits_per_second = static_cast<std::uint64_t>(line.mbps * 1e6);
+    out.rtt = line.rtt;
+    out.queue_bdp = line.queue;
+    out.queue_bytes = line.queue_bytes;
+    out.loss = line.loss;
+    out.jitter = line.jitter;
+    out.jitter_hold = line.jitter_hold;
+    out.card.period = line.coalescing;
+    out.access_bits_per_second = static_cast<std::uint64_t>(line.access_mbps * 1e6);
+    out.shared_key = true;
+    return out;
+}
+
+FlowSpec own(const Maker& maker, Duration start = {}, Duration rtt = {}) {
+    FlowSpec flow{.cc = "udtx", .start = start, .rtt = rtt};
+    flow.config.congestion_factory = maker;
+    return flow;
+}
+
+/// Part of what the line could carry of a stream.
+double goodput(const FlowRig& rig, const Line& line, Duration from, Duration to) {
+    return rig.goodput(from, to).bps() / (kPayload * line.mbps * 1e6 * (1.0 - line.loss));
+}
+
+using Run = std::function<double(const Maker&, std::uint64_t)>;
+
+/// One flow's goodput in [from, to).
+Run alone(const Line& line, Duration from, Duration to) {
+    return [=](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(line, seed);
+        made.flows = {own(maker)};
+        FlowRig rig(made);
+        rig.run_for(to);
+        return goodput(rig, line, from, to);
+    };
+}
+
+/// What one flow that has the line leaves of a round trip and 5 ms beside its queue: 1 is none.
+Run queue_alone(const Line& line, Duration from, Duration to) {
+    return [=](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(line, seed);
+        made.flows = {own(maker)};
+        FlowRig rig(made);
+        rig.run_for(to);
+        const double free = to_seconds(line.rtt) + 5e-3;
+        return free / (free + to_seconds(rig.queue_delay(from, to).mean)) *
+               std::min(1.0, goodput(rig, line, from, to) / 0.95);
+    };
+}
+
+/// Jain's index of `n` flows that start `apart`, from `after` the last join on, times the part of the line that is
+/// used.
+Run joins(const Line& line, std::size_t n, Duration apart, Duration after, Duration length) {
+    return [=](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(line, seed);
+        for (std::size_t i = 0; i < n; ++i) made.flows.push_back(own(maker, apart * static_cast<std::int64_t>(i)));
+        FlowRig rig(made);
+        const Duration from = apart * static_cast<std::int64_t>(n - 1) + after;
+        rig.run_for(from + length);
+        return rig.jain(from, from + length) * std::min(1.0, rig.utilisation(from, from + length) / 0.97);
+    };
+}
+
+/// Twice the smaller share of two; `first`: the controller under test comes first.
+Run beside(const Line& line, const char* rival, bool first) {
+    return [=](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(line, seed);
+        const FlowSpec other{.cc = rival, .start = first ? Duration(2s) : Duration::zero()};
+        made.flows = {own(maker, first ? Duration::zero() : Duration(5s)), other};
+        FlowRig rig(made);
+        rig.run_for(60s);
+        const double share = rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps();
+        return 2.0 * std::min(share, 1.0 - share);
+    };
+}
+
+/// The line changes while one flow runs; goodput in [from, to) by what the line could carry then.
+Run changing(const Line& line, std::vector<std::pair<Duration, double>> rates, Duration from, Duration to) {
+    return [=](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(line, seed);
+        made.flows = {own(maker)};
+        FlowRig rig(made);
+        double carried = 0.0;
+        double now = line.mbps;
+        Duration since{};
+        const auto count = [&](Duration until) {
+            carried += now * std::max(0.0, to_seconds(std::min(until, to) - std::max(since, from)));
+            since = until;
+        };
+        for (const auto& [at, mbps] : rates) {
+            count(at);
+            now = mbps;
+            rig.at(at, [&rig, mbps = mbps] {
+                rig.bottleneck().change(
+                    [mbps](LinkParams& p) { p.bits_per_second = static_cast<std::uint64_t>(mbps * 1e6); });
+            });
+        }
+        count(to);
+        rig.run_for(to);
+        return rig.goodput(from, to).bps() * to_seconds(to - from) / (kPayload * 1e6 * carried);
+    };
+}
+
+/// A rate drawn anew each second, from 5 to 60 Mbit/s in steps; the same for all.
+std::vector<std::pair<Duration, double>> walk(Duration length) {
+    Prng prng(7);
+    std::vector<std::pair<Duration, double>> rates;
+    double mbps = 30.0;
+    for (Duration at = 1s; at < length; at += 1s) {
+        mbps = std::clamp(mbps * (0.5 + static_cast<double>(prng.below(1000)) / 800.0), 5.0, 60.0);
+        rates.emplace_back(at, mbps);
+    }
+    return rates;
+}
+
+double bursts(const Maker& maker, std::uint64_t seed) {
+    const Line line;
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    FlowRig rig(made);
+    rig.bottleneck().change([](LinkParams& p) { p.burst = {.enter = 0.0005, .leave = 0.05}; });
+    rig.run_for(20s);
+    return goodput(rig, line, 4s, 20s);
+}
+
+double longer_way(const Maker& maker, std::uint64_t seed) {
+    const Line line{.rtt = 50ms, .queue = 2.0};
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    FlowRig rig(made);
+    rig.at(10s, [&] { rig.bottleneck().change([](LinkParams& p) { p.delay += 50ms; }); });
+    rig.run_for(30s);
+    return goodput(rig, line, 12s, 30s);
+}
+
+double policer(const Maker& maker, std::uint64_t seed) {
+    const Line line{.mbps = 50, .rtt = 50ms, .queue_bytes = 6000};
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    FlowRig rig(made);
+    rig.run_for(30s);
+    return goodput(rig, line, 5s, 30s) * (1.0 - rig.drops(5s, 30s));
+}
+
+double narrow_back(const Maker& maker, std::uint64_t seed) {
+    const Line line;
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    made.back = {.bits_per_second = 16'000};
+    FlowRig rig(made);
+    rig.run_for(30s);
+    return goodput(rig, line, 12s, 30s);
+}
+
+double late_threads(const Maker& maker, std::uint64_t seed) {
+    const Line line{.mbps = 200};
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    made.noise = {.late = 1.0, .interrupted = 0.002, .most = 4ms};
+    FlowRig rig(made);
+    rig.run_for(12s);
+    return goodput(rig, line, 4s, 12s);
+}
+
+/// Datagrams take half of the line, 2 s on and 1 s off.
+double cross(const Maker& maker, std::uint64_t seed) {
+    Line line{.access_mbps = 100};
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    made.cross = {.bits_per_second = 50'000'000};
+    FlowRig rig(made);
+    rig.run_for(35s);
+    return rig.goodput(5s, 35s).bps() / (kPayload * 66.7e6);
+}
+
+/// Seconds of queue that others left behind.
+double after_burst(const Maker& maker, std::uint64_t seed) {
+    const Line line{.mbps = 10, .rtt = 20ms, .access_mbps = 10, .queue_bytes = 30'000'000};
+    FlowRigSetup made = setup(line, seed);
+    made.flows = {own(maker)};
+    made.cross = {.bits_per_second = 16'000'000, .from = 5s, .on = 3s, .off = 1h};
+    FlowRig rig(made);
+    rig.run_for(40s);
+    const double queue = to_seconds(rig.queue_delay(25s, 40s).mean);
+    return goodput(rig, line, 25s, 40s) * 0.05 / (0.05 + queue);
+}
+
+double rtt_mix(const Maker& maker, std::uint64_t seed) {
+    FlowRigSetup made = setup({.rtt = 20ms, .queue = 8.0}, seed);
+    made.flows = {own(maker), own(maker, 1s, 200ms), own(maker, 2s, 60ms)};
+    FlowRig rig(made);
+    rig.run_for(35s);
+    return rig.jain(15s, 35s);
+}
+
+/// A fair share of one CUBIC beside three, at most 1.
+double cubic_among(const Maker& maker, std::uint64_t seed) {
+    FlowRigSetup made = setup({}, seed);
+    made.flows = {{.cc = "cubic"}, own(maker, 1s), own(maker, 2s), own(maker, 4s)};
+    FlowRig rig(made);
+    rig.run_for(60s);
+    return std::min(1.0, 4.0 * rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps());
+}
+
+/// A file of 2 MB, in round trips: 1 is three of them (the handshake, the first half, the rest).
+double short_file(const Maker& maker, std::uint64_t seed) {
+    FlowRigSetup made = setup({}, seed);
+    made.flows = {own(maker)};
+    made.flows[0].bytes = 2'000'000;
+    FlowRig rig(made);
+    rig.run_for(5s);
+    return rig.completed(0) ? 0.46 / to_seconds(*rig.completed(0)) : 0.0;
+}
+
+/// The queue and the shares of ten for minutes.
+double ten_for_long(const Maker& maker, std::uint64_t seed) {
+    FlowRigSetup made = setup({.mbps = 50, .rtt = 20ms, .queue = 8.0}, seed);
+    for (int i = 0; i < 10; ++i) made.flows.push_back(own(maker, i * 300ms));
+    FlowRig rig(made);
+    rig.run_for(900s);
+    const double queue = to_seconds(rig.queue_delay(600s, 900s).mean);
+    return rig.jain(600s, 900s) * std::min(1.0, 0.025 / queue);
+}
+
+std::vector<Cell> make() {
+    const Line usual;
+    return {
+        {"alone", "100 Mbit/s, 100 ms, 1 BDP, first 12 s", alone(usual, 0s, 12s)},
+        {"alone-queue", "the same: 1 / (1 + queue / 105 ms)", queue_alone(usual, 4s, 15s)},
+        {"alone-deep", "100 Mbit/s, 50 ms, 8 BDP, 100 to 150 s, queue",
+         queue_alone({.rtt = 50ms, .queue = 8.0}, 100s, 150s)},
+        {"alone-shallow", "100 Mbit/s, 20 ms, 0.1 BDP", alone({.rtt = 20ms, .queue = 0.1}, 3s, 12s)},
+        {"alone-fast", "700 Mbit/s, 50 ms, 0.5 BDP, first 8 s (E5)",
+         alone({.mbps = 700, .rtt = 50ms, .queue = 0.5}, 0s, 8s)},
+        {"alone-slow", "8 Mbit/s, 160 ms, 0.4 s of queue, first 12 s (E6)",
+         alone({.mbps = 8, .rtt = 160ms, .queue_bytes = 400'000}, 0s, 12s)},
+        {"alone-short", "800 Mbit/s, 0.2 ms",
+         alone({.mbps = 800, .rtt = 200us, .queue_bytes = 500'000}, 500ms, 1500ms)},
+        {"short-file", "2 MB over 100 Mbit/s, 100 ms: 0.46 s / time", short_file},
+        {"loss-1", "200 ms, 1 % lost", alone({.rtt = 200ms, .loss = 0.01}, 5s, 15s)},
+        {"loss-10", "60 Mbit/s, 10 % lost", alone({.mbps = 60, .loss = 0.1}, 4s, 20s)},
+        {"loss-20", "60 Mbit/s, 20 % lost", alone({.mbps = 60, .loss = 0.2}, 4s, 20s)},
+        {"loss-30", "60 Mbit/s, 30 % lost", alone({.mbps = 60, .loss = 0.3}, 4s, 20s)},
+        {"loss-far", "40 Mbit/s, 1 s, 5 % lost (E4)", alone({.mbps = 40, .rtt = 1s, .loss = 0.05}, 10s, 40s)},
+        {"loss-bursts", "bursts of 20 packets, each 2,000", bursts},
+        {"loss-shallow", "20 Mbit/s, 20 ms, 3 packets, 1 % lost",
+         alone({.mbps = 20, .rtt = 20ms, .queue = 0.1, .loss = 0.01}, 5s, 20s)},
+        {"jitter-3", "up to 3 ms in order", alone({.jitter = 3ms}, 3s, 15s)},
+        {"jitter-10", "80 Mbit/s, 30 ms, up to 10 ms in order (E1), first 12 s",
+         alone({.mbps = 80, .rtt = 30ms, .jitter = 10ms}, 0s, 12s)},
+        {"jitter-20", "80 Mbit/s, 100 ms, 2 BDP, up to 20 ms drawn each 10 ms (E2), first 12 s",
+         alone({.mbps = 80, .queue = 2.0, .jitter = 20ms, .jitter_hold = 10ms}, 0s, 12s)},
+        {"jitter-two", "two with up to 3 ms", joins({.jitter = 3ms}, 2, 3s, 7s, 12s)},
+        {"rate-third", "100, 30 and 100 Mbit/s", changing(usual, {{10s, 30.0}, {20s, 100.0}}, 10s, 30s)},
+        {"rate-tenth", "100, 10 and 100 Mbit/s, 150 kB of queue",
+         changing({.rtt = 50ms, .queue_bytes = 150'000}, {{10s, 10.0}, {25s, 100.0}}, 10s, 40s)},
+        {"rate-walk", "5 to 60 Mbit/s, another each second",
+         changing({.mbps = 30, .rtt = 60ms, .queue = 4.0}, walk(40s), 2s, 40s)},
+        {"way-longer", "50 ms more", longer_way},
+        {"policer", "50 Mbit/s, 4 packets", policer},
+        {"narrow-back", "16 kbit/s back", narrow_back},
+        {"late-threads", "200 Mbit/s, each thread up to 4 ms late", late_threads},
+        {"cross", "50 Mbit/s of datagrams, 2 s on, 1 s off", cross},
+        {"after-burst", "10 Mbit/s, 2 s of others' queue", after_burst},
+        {"two-far", "two, 200 ms", joins({.rtt = 200ms}, 2, 5s, 10s, 10s)},
+        {"ten", "ten, a second apart", joins(usual, 10, 1s, 10s, 10s)},
+        {"ten-shallow", "ten, 200 ms, 0.1 BDP", joins({.rtt = 200ms, .queue = 0.1}, 10, 1s, 10s, 10s)},
+        {"ten-long", "ten, 50 Mbit/s, 20 ms, 8 BDP, 600 to 900 s: Jain, queue", ten_for_long},
+        {"rtt-mix", "three, 20, 200 and 60 ms", rtt_mix},
+        {"coalescing", "three, interrupts each 0.5 ms (E7)", joins({.coalescing = 500us}, 3, 3s, 6s, 12s)},
+        {"coalescing-fast", "three, 300 Mbit/s, 200 us",
+         joins({.mbps = 300, .coalescing = 200us, .access_mbps = 1000}, 3, 2s, 5s, 8s)},
+        {"cubic-second", "beside CUBIC that comes second", beside(usual, "cubic", true)},
+        {"cubic-first", "beside CUBIC that was first", beside(usual, "cubic", false)},
+        {"bbr-second", "beside BBRv3 that comes second", beside(usual, "bbr", true)},
+        {"bbr-short", "beside TCP's BBR, 20 Mbit/s, 40 ms, first", beside({.mbps = 20, .rtt = 40ms}, kTcpBbr, false)},
+        {"cubic-among", "CUBIC's share beside three", cubic_among},
+    };
+}
+
+}  // namespace
+
+const std::vector<Cell>& cells() {
+    static const std::vector<Cell> all = make();
+    return all;
+}
+
+}  // namespace udtx::bench
