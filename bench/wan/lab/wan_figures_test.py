@@ -2,6 +2,7 @@ import os
 import tempfile
 import unittest
 
+import drawn
 import figures
 
 
@@ -112,6 +113,35 @@ class Traces(unittest.TestCase):
     def test_flows(self):
         self.write("time,line,flow,delivered_bytes\n1.0,down,1,500\n1.0,up,1,50\n2.0,down,2,700\n2.0,down,1,900\n")
         self.assertEqual(figures.flow_counters(self.path), {1: [(1.0, 500.0), (2.0, 900.0)], 2: [(2.0, 700.0)]})
+
+
+class Drawn(unittest.TestCase):
+    def test_each_part_of_each_range_once(self):
+        lines = drawn.draw(7)
+        self.assertEqual(lines, drawn.draw(7))
+        self.assertNotEqual(lines, drawn.draw(8))
+        self.assertEqual(len(lines), 60)
+        losses = sorted(int(line.loss / 5.0 * 60 - 1e-9) for line in lines)
+        self.assertGreater(len(set(losses)), 55)  # but for rounding
+        self.assertLess(min(line.rate for line in lines), 6.0)
+        self.assertGreater(max(line.rate for line in lines), 700.0)
+        self.assertTrue(all(5.0 <= line.rtt <= 600.0 and 0.1 <= line.queue <= 8.0 for line in lines))
+
+    def test_who_is_ahead(self):
+        row = lambda goodput, wait: {"goodput_mbps": goodput, "wait_ms": wait}  # noqa: E731
+        self.assertEqual(drawn.judge(row(10.0, 50.0), [row(9.0, 1.0)])[0], "won")
+        self.assertEqual(drawn.judge(row(9.9, 4.0), [row(5.0, 1.0), row(10.0, 10.0)])[0], "level")
+        self.assertEqual(drawn.judge(row(9.9, 6.0), [row(10.0, 10.0)])[0], "lost")
+        self.assertEqual(drawn.judge(row(9.7, 1.0), [row(10.0, 10.0)])[0], "lost")
+        self.assertEqual(drawn.judge(row(None, None), [row(10.0, 10.0)])[0], "-")
+        self.assertEqual(drawn.judge(row(1.0, 1.0), [row(None, None)])[0], "-")
+
+    def test_the_table_counts(self):
+        named = {"rate": 10.0, "rtt": 20.0, "loss": 0.0, "queue": 1.0, "run": 1, "faults": "jitter=1.0ms"}
+        text = drawn.table([{**named, "tool": "udtx", "goodput_mbps": 9.0, "wait_ms": 1.0},
+                            {**named, "tool": "bbr", "goodput_mbps": 8.0, "wait_ms": 5.0}], "udtx")
+        self.assertIn("won 1, level 0, lost 0", text)
+        self.assertIn("1.12", text)
 
 
 if __name__ == "__main__":
