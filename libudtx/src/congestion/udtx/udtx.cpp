@@ -133,7 +133,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
             if (feedback.now < hold_until_ && crowded_since_) reconsider_crowd(feedback);
             break;
     }
-    if (phase_ != Phase::blind) bound_rate();
+    if (phase_ != Phase::blind) bound_rate(feedback);
 }
 
 void Udtx::count_packets(const CongestionFeedback& feedback) {
@@ -212,15 +212,15 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
     rate_ *= std::pow(1.0 + gain_, dt / rtt);
 }
 
-void Udtx::bound_rate() {
+void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
     // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
     // has found it random. What a newcomer's own start has cost is none of them.
     if (const double over = loss_.total() / kHeavyLoss;
-        over > 1.0 && loss_.total() > trial_.borne() && updated_ && *updated_ > hold_until_)
+        over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    if (phase_ == Phase::steady && updated_ && *updated_ > hold_until_ && mtr_.most() > 0.0)
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited && mtr_.most() > 0.0)
         rate_ = std::min(rate_, kBeyond * mtr_.most() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }

@@ -58,7 +58,7 @@ class Udtx final : public CongestionController {
     void reconsider_crowd(const CongestionFeedback& feedback);
     void steer(const CongestionFeedback& feedback, double dt);
     void fill(const CongestionFeedback& feedback, double dt);
-    void bound_rate();
+    void bound_rate(const CongestionFeedback& feedback);
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
     [[nodiscard]] bool foreign(Instant now) const;
