@@ -17,9 +17,8 @@ inline constexpr Duration kTrainSpacing = std::chrono::milliseconds(200);  // a 
 /// The pacer forgives most of a train: at a cap at which the longest one takes longer than this it would break the cap.
 /// Longer than on the line: a cap says nothing of who else waits there.
 inline constexpr Duration kTrainTimeAtCap = 2 * kTrainTime;
-/// Bytes by which each packet of a probe is larger than the one before: GRO cannot merge them. Less where it is long.
+/// Bytes by which each packet of a probe is larger than the one before: GRO cannot merge them.
 inline constexpr std::size_t kSizeStep = 16;
-inline constexpr std::size_t kLongSizeStep = 4;
 
 // Pairs, at the receiver.
 inline constexpr std::size_t kPairs = 64;                            // UDT4's window

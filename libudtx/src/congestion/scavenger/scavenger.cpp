@@ -79,7 +79,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 }
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
-    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0 ? UdtxMtr::Way::averaged : UdtxMtr::Way::steady);
+    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0);
     // The few packets of a small window come in no clumps: that does not mean that the jitter has gone.
     if (window_ >= kTellingSegments * segment_)
         jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
@@ -245,7 +245,7 @@ Rate Scavenger::pacing_rate() const {
 // On lines for which a whole train is too long pairs will do; one as long as the window would overflow the queue.
 std::uint32_t Scavenger::probe_packets() const {
     const std::uint32_t packets = fitting_probe(packet_time());
-    return packets >= kUsualTrainPackets && window_ >= packets * segment_ ? packets : kPairPackets;
+    return packets >= kMostTrainPackets && window_ >= packets * segment_ ? packets : kPairPackets;
 }
 
 CongestionReport Scavenger::report() const {

@@ -21,25 +21,23 @@ constexpr double kUsualRtts = 2.0;        // and so many round trips at least
 constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
-void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Way way) {
+void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
     if (feedback.delivery) deliver(feedback.now, *feedback.delivery);
     count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
     updated_ = feedback.now;
     delivered_ = recent_.value(feedback.now).value_or(0.0);
     const double most = deliveries_.value(feedback.now).value_or(0.0);
-    most_ = mosts_.value(feedback.now).value_or(0.0);
     if (feedback.line && !feedback.line->capacity.is_zero()) {
         told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);
-        open_ = feedback.line->only_least || way == Way::bounded;
-        granularity_ = feedback.line->error >= 1.0 ? kTrainTime : feedback.line->granularity;
+        open_ = feedback.line->only_least;
         const double estimate = open_ ? std::max(told_, kOpen * most) : told_;
         if (mtr_ <= 0.0 || (open_ && estimate > mtr_)) {
             mtr_ = estimate;
             smoothed_at_ = feedback.now;
         } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
             smoothed_at_ = feedback.now;
-            if (way == Way::averaged)
+            if (jitter)
                 average(estimate);
             else
                 smooth(estimate, degree);
@@ -54,7 +52,6 @@ void UdtxMtr::deliver(Instant now, const DeliverySample& sample) {
     // A sample spans a round trip, but comes with each ACK.
     delivery_ += (whole ? 1.0 : std::min(1.0, to_seconds(now - updated_) / kDeliveryTime)) * (rate - delivery_);
     deliveries_.add(now, delivery_);
-    mosts_.add(now, rate);
     recent_.add(now, rate);
 }
 

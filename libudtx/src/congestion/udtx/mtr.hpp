@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -13,14 +12,8 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    /// What estimates are where the way stretches and clumps trains and pairs.
-    enum class Way : std::uint8_t {
-        steady,    ///< it does not
-        bounded,   ///< they say that the line is no slower
-        averaged,  ///< as often too high as too low
-    };
-    /// `degree`: CD, 0..1.
-    void on_feedback(const CongestionFeedback& feedback, double degree, Way way = Way::steady);
+    /// `degree`: CD, 0..1. `jitter`: the way stretches and clumps trains and pairs.
+    void on_feedback(const CongestionFeedback& feedback, double degree, bool jitter = false);
 
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.
@@ -29,16 +22,12 @@ class UdtxMtr {
     [[nodiscard]] double seen() const noexcept {
         return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();
     }
-    /// Trains arrive as fast as they leave, or tell no more than a bound: the line may be any faster.
+    /// Trains arrive as fast as they leave: the line may be any faster.
     [[nodiscard]] bool open() const noexcept { return open_; }
-    /// Of the receiver's arrival times; as long as no train has spanned it, a guess.
-    [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
-    /// The same of kMostLife.
-    [[nodiscard]] double most() const noexcept { return most_; }
     /// What was delivered on average, of a second or two round trips with the queue; bytes/s.
     [[nodiscard]] double usual() const noexcept { return usual_; }
     /// The line is faster than what somebody lets pass (a policer): no more than this, and slowly more.
@@ -50,26 +39,22 @@ class UdtxMtr {
   private:
     static constexpr double kOpen = 2.0;  // of what was delivered: there may be so much and more
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
-    static constexpr Duration kMostLife = std::chrono::seconds(3);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
 
     void deliver(Instant now, const DeliverySample& sample);
     void count(const CongestionFeedback& feedback);
-    void average(double estimate);
     void smooth(double estimate, double degree);
+    void average(double estimate);
 
     double mtr_ = 0.0;
     double told_ = 0.0;      // by the receiver, last
     bool open_ = false;      // and that was no more than the speed at which trains leave
     double delivery_ = 0.0;  // rate of a round trip, averaged over kDeliveryTime where that is longer
     double delivered_ = 0.0;
-    double most_ = 0.0;
     double usual_ = 0.0;
     std::optional<double> limit_;
     Instant updated_;
-    Duration granularity_{};
     SlidingExtreme<double, std::greater<>> deliveries_{kDeliveryLife};
-    SlidingExtreme<double, std::greater<>> mosts_{kMostLife};
     SlidingExtreme<double, std::greater<>> recent_{kRecentLife};
     std::optional<Instant> smoothed_at_;
 };

@@ -30,8 +30,6 @@ constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on 
 // Where the ends are slower than the line: s that a thread waits for its turn, a slice of the scheduler
 constexpr double kEndsLate = 3e-3;
 
-constexpr double kBeyond = 1.25;  // times the most that was delivered: x is no more
-
 // Losses
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
@@ -101,7 +99,7 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     const double longest = std::max(0.1, kSparseHold * acks_.mean());
     const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, longest) : 0.0;
     updated_ = feedback.now;
-    mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0 ? UdtxMtr::Way::bounded : UdtxMtr::Way::steady);
+    mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0);
     jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     // While the queue overflows or is far too long it does not empty: the base must outlive its time.
     delay_.hold_base(compete_.active() || overrun_since_ || loss_.congestion() > kOverflow);
@@ -184,7 +182,8 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .base = delay_.base(),
                    .half_delay = half,
                    .loss = loss_.congestion(),
-                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer()});
+                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer(),
+                   .flooded = delay_.queue() > own + 2.0 * half});
     const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
     if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > own + 0.5 * half) return;
@@ -215,13 +214,14 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
-    // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
-    // has found it random. What a newcomer's own start has cost is none of them.
-    if (const double over = loss_.total() / kHeavyLoss;
-        over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
+    // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
+    // was measured. Less is better in all three. What a newcomer's own start has cost is none of them.
+    if (const double over = loss_.total() / kMaxThinning; over > 1.0 && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited && mtr_.most() > 0.0)
-        rate_ = std::min(rate_, kBeyond * mtr_.most() / (1.0 - std::min(loss_.random(), kMaxThinning)));
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited &&
+        mtr_.delivered() > 0.0) {
+        rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
+    }
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 
@@ -287,9 +287,7 @@ Rate Udtx::pacing_rate() const {
     return std::min(Rate::bytes_per_second(pace), options_.max_rate);
 }
 
-std::uint32_t Udtx::probe_packets() const {
-    return fitting_probe(phase_ == Phase::blind ? 0.0 : packet_time(), mtr_.granularity());
-}
+std::uint32_t Udtx::probe_packets() const { return fitting_probe(phase_ == Phase::blind ? 0.0 : packet_time()); }
 
 CongestionReport Udtx::report() const {
     CongestionReport report;
