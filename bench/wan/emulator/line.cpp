@@ -69,10 +69,16 @@ Instant Line::arrival(Instant departure, FlowId flow) {
         return at + params.reorder_by;
     }
     if (!params.keep_order) return at;
-    // The card's timer runs on, whatever comes.
-    if (params.coalesce > Duration::zero()) at += params.coalesce - at.time_since_epoch() % params.coalesce;
     last_arrival_[flow] = std::max(last_arrival_[flow], at);
     return last_arrival_[flow];
+}
+
+/// When the receiver's card hands over what has come: its timer runs on, whatever comes, in whatever order.
+Instant Line::interrupt(Instant at) const {
+    const Duration period = params_at(at).coalesce;
+    if (period <= Duration::zero()) return at;
+    const Duration into = at.time_since_epoch() % period;
+    return into == Duration::zero() ? at : at + (period - into);
 }
 
 /// Gilbert-Elliott: the state moves once a packet, then decides.
@@ -103,7 +109,7 @@ Fate Line::offer(Instant now, std::uint32_t bytes, FlowId flow) {
     ++counters_.queued;
     counters_.wait_seconds += to_seconds(service->begin - now);
     Fate fate;
-    fate.at = arrival(service->end, flow);
+    fate.at = interrupt(arrival(service->end, flow));
     if (prng_.chance(params.duplicate)) {
         ++counters_.duplicated;
         fate.duplicate = fate.at;

@@ -72,6 +72,7 @@ class Line {
     [[nodiscard]] Instant serialised(Instant begin, std::uint32_t bytes) const;
     [[nodiscard]] std::optional<Service> enqueue(Instant now, std::uint32_t bytes);
     [[nodiscard]] Instant arrival(Instant departure, FlowId flow);
+    [[nodiscard]] Instant interrupt(Instant at) const;
     [[nodiscard]] bool lost_in_burst(const sim::BurstLoss& burst);
     void advance(Instant now);
     void serve(Instant now);

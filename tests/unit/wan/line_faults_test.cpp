@@ -101,6 +101,18 @@ TEST_CASE("wan line: a card that coalesces interrupts hands packets over at its 
     CHECK(together == 800);
 }
 
+TEST_CASE("wan line: what comes out of order waits for an interrupt as well") {
+    LineParams params = fast_line();
+    params.coalesce = 5ms;
+    params.jitter = 3ms;
+    params.reorder = 0.2;
+    params.reorder_by = 7ms;
+    params.keep_order = GENERATE(true, false);
+    Line line = make_line(params);
+    for (int i = 0; i < 1000; ++i) CHECK(line.offer(when(i), 1500, 0).at.time_since_epoch() % 5ms == 0us);
+    CHECK(line.counters().reordered > 100);
+}
+
 TEST_CASE("wan line: where the order is free, packets overtake by jitter and when the delay falls") {
     LineParams slow = fast_line();
     slow.keep_order = false;
