@@ -1,6 +1,7 @@
 #include "sim/card.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace udtx::sim {
@@ -22,6 +23,7 @@ Instant Card::next_interrupt(Instant now) {
 }
 
 void Card::take(Instant now, PacketPtr packet, const Coalescing& coalescing) {
+    assert(receiver_ != nullptr);
     coalescing_ = coalescing;
     if (coalescing_.period <= Duration::zero() && waiting_.empty()) {
         receiver_->on_packet(now, std::move(packet));

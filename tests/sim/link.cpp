@@ -1,7 +1,6 @@
 #include "sim/link.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 namespace udtx::sim {
 namespace {
@@ -78,7 +77,6 @@ void Link::integrate_queue(Instant now) noexcept {
 }
 
 void Link::send(Instant now, PacketPtr packet) {
-    assert(receiver_ != nullptr);
     const std::size_t bytes = packet->data.size();
     ++counters_.sent;
     counters_.sent_bytes += bytes;

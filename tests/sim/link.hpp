@@ -85,10 +85,7 @@ class Link final : EventSink {
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    void set_receiver(PacketReceiver* receiver) noexcept {
-        receiver_ = receiver;
-        card_.set_receiver(receiver);
-    }
+    void set_receiver(PacketReceiver* receiver) noexcept { card_.set_receiver(receiver); }
     void send(Instant now, PacketPtr packet);
 
     /// Changes parameters now. Bytes that wait in the queue are served at the new rate as far as later packets see it;
@@ -119,7 +116,6 @@ class Link final : EventSink {
     LinkParams params_;
     Prng prng_;
     Card card_;
-    PacketReceiver* receiver_ = nullptr;
     LinkCounters counters_;
     Instant busy_until_ = kStart;  // when the last queued bit leaves; the queue is what lies between now and then
     Instant integrated_to_ = kStart;
