@@ -58,28 +58,43 @@ double goodput(const FlowRig& rig, const Line& line, Duration from, Duration to)
 
 using Run = std::function<double(const Maker&, std::uint64_t)>;
 
-/// One flow's goodput in [from, to).
-Run alone(const Line& line, Duration from, Duration to) {
-    return [=](const Maker& maker, std::uint64_t seed) {
-        FlowRigSetup made = setup(line, seed);
+/// One flow over `line` until `to`.
+struct One {
+    Line line;
+    Duration to{};
+    std::function<double(const FlowRig&)> measure;
+    std::function<void(FlowRigSetup&)> prepare{};
+    std::function<void(FlowRig&)> script{};
+};
+
+Run one(const One& what) {
+    return [what](const Maker& maker, std::uint64_t seed) {
+        FlowRigSetup made = setup(what.line, seed);
         made.flows = {own(maker)};
+        if (what.prepare) what.prepare(made);
         FlowRig rig(made);
-        rig.run_for(to);
-        return goodput(rig, line, from, to);
+        if (what.script) what.script(rig);
+        rig.run_for(what.to);
+        return what.measure(rig);
     };
 }
 
-/// What one flow that has the line leaves of a round trip and 5 ms beside its queue: 1 is none.
+/// Its goodput in [from, to).
+std::function<double(const FlowRig&)> carried(const Line& line, Duration from, Duration to) {
+    return [=](const FlowRig& rig) { return goodput(rig, line, from, to); };
+}
+
+Run alone(const Line& line, Duration from, Duration to) {
+    return one({.line = line, .to = to, .measure = carried(line, from, to)});
+}
+
+/// By how little a round trip and 5 ms grow by its queue; less where the line is not full.
 Run queue_alone(const Line& line, Duration from, Duration to) {
-    return [=](const Maker& maker, std::uint64_t seed) {
-        FlowRigSetup made = setup(line, seed);
-        made.flows = {own(maker)};
-        FlowRig rig(made);
-        rig.run_for(to);
-        const double free = to_seconds(line.rtt) + 5e-3;
-        return free / (free + to_seconds(rig.queue_delay(from, to).mean)) *
-               std::min(1.0, goodput(rig, line, from, to) / 0.95);
-    };
+    return one({.line = line, .to = to, .measure = [=](const FlowRig& rig) {
+                    const double free = to_seconds(line.rtt) + 5e-3;
+                    return free / (free + to_seconds(rig.queue_delay(from, to).mean)) *
+                           std::min(1.0, goodput(rig, line, from, to) / 0.95);
+                }});
 }
 
 /// Jain's index of `n` flows that start `apart`, from `after` the last join on, times the part of the line that is
@@ -108,31 +123,34 @@ Run beside(const Line& line, const char* rival, bool first) {
     };
 }
 
-/// The line changes while one flow runs; goodput in [from, to) by what the line could carry then.
-Run changing(const Line& line, std::vector<std::pair<Duration, double>> rates, Duration from, Duration to) {
-    return [=](const Maker& maker, std::uint64_t seed) {
-        FlowRigSetup made = setup(line, seed);
-        made.flows = {own(maker)};
-        FlowRig rig(made);
-        double carried = 0.0;
-        double now = line.mbps;
-        Duration since{};
-        const auto count = [&](Duration until) {
-            carried += now * std::max(0.0, to_seconds(std::min(until, to) - std::max(since, from)));
-            since = until;
-        };
-        for (const auto& [at, mbps] : rates) {
-            count(at);
-            now = mbps;
-            rig.at(at, [&rig, mbps = mbps] {
-                rig.bottleneck().change(
-                    [mbps](LinkParams& p) { p.bits_per_second = static_cast<std::uint64_t>(mbps * 1e6); });
-            });
-        }
-        count(to);
-        rig.run_for(to);
-        return rig.goodput(from, to).bps() * to_seconds(to - from) / (kPayload * 1e6 * carried);
+void set_rate(FlowRig& rig, double mbps) {
+    rig.bottleneck().change([mbps](LinkParams& p) { p.bits_per_second = static_cast<std::uint64_t>(mbps * 1e6); });
+}
+
+/// The line's rate changes at times; goodput in [from, to) by what the line could carry then.
+Run changing(const Line& line, const std::vector<std::pair<Duration, double>>& rates, Duration from, Duration to) {
+    double megabits = 0.0;
+    double now = line.mbps;
+    Duration since{};
+    const auto count = [&](Duration until) {
+        megabits += now * std::max(0.0, to_seconds(std::min(until, to) - std::max(since, from)));
+        since = until;
     };
+    for (const auto& [at, mbps] : rates) {
+        count(at);
+        now = mbps;
+    }
+    count(to);
+    return one({.line = line,
+                .to = to,
+                .measure =
+                    [=](const FlowRig& rig) {
+                        return rig.goodput(from, to).bps() * to_seconds(to - from) / (kPayload * 1e6 * megabits);
+                    },
+                .script =
+                    [rates](FlowRig& rig) {
+                        for (const auto& [at, mbps] : rates) rig.at(at, [&rig, mbps = mbps] { set_rate(rig, mbps); });
+                    }});
 }
 
 /// A rate drawn anew each second, from 5 to 60 Mbit/s in steps; the same for all.
@@ -147,76 +165,79 @@ std::vector<std::pair<Duration, double>> walk(Duration length) {
     return rates;
 }
 
-double bursts(const Maker& maker, std::uint64_t seed) {
-    const Line line;
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    FlowRig rig(made);
-    rig.bottleneck().change([](LinkParams& p) { p.burst = {.enter = 0.0005, .leave = 0.05}; });
-    rig.run_for(20s);
-    return goodput(rig, line, 4s, 20s);
+/// A change of the bottleneck at a time.
+std::function<void(FlowRig&)> at(Duration when, const std::function<void(LinkParams&)>& edit) {
+    return [=](FlowRig& rig) { rig.at(when, [&rig, edit] { rig.bottleneck().change(edit); }); };
 }
 
-double longer_way(const Maker& maker, std::uint64_t seed) {
+Run bursts() {
+    const Line line;
+    return one({.line = line, .to = 20s, .measure = carried(line, 4s, 20s), .script = at(0s, [](LinkParams& p) {
+                                                                                p.burst = {.enter = 0.0005,
+                                                                                           .leave = 0.05};
+                                                                            })});
+}
+
+Run longer_way() {
     const Line line{.rtt = 50ms, .queue = 2.0};
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    FlowRig rig(made);
-    rig.at(10s, [&] { rig.bottleneck().change([](LinkParams& p) { p.delay += 50ms; }); });
-    rig.run_for(30s);
-    return goodput(rig, line, 12s, 30s);
+    return one({.line = line, .to = 30s, .measure = carried(line, 12s, 30s), .script = at(10s, [](LinkParams& p) {
+                                                                                 p.delay += 50ms;
+                                                                             })});
 }
 
-double policer(const Maker& maker, std::uint64_t seed) {
+Run policer() {
     const Line line{.mbps = 50, .rtt = 50ms, .queue_bytes = 6000};
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    FlowRig rig(made);
-    rig.run_for(30s);
-    return goodput(rig, line, 5s, 30s) * (1.0 - rig.drops(5s, 30s));
+    return one({.line = line, .to = 30s, .measure = [line](const FlowRig& rig) {
+                    return goodput(rig, line, 5s, 30s) * (1.0 - rig.drops(5s, 30s));
+                }});
 }
 
-double narrow_back(const Maker& maker, std::uint64_t seed) {
+Run narrow_back() {
     const Line line;
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    made.back = {.bits_per_second = 16'000};
-    FlowRig rig(made);
-    rig.run_for(30s);
-    return goodput(rig, line, 12s, 30s);
+    return one({.line = line, .to = 30s, .measure = carried(line, 12s, 30s), .prepare = [](FlowRigSetup& made) {
+                    made.back = {.bits_per_second = 16'000};
+                }});
 }
 
-double late_threads(const Maker& maker, std::uint64_t seed) {
+Run late_threads() {
     const Line line{.mbps = 200};
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    made.noise = {.late = 1.0, .interrupted = 0.002, .most = 4ms};
-    FlowRig rig(made);
-    rig.run_for(12s);
-    return goodput(rig, line, 4s, 12s);
+    return one({.line = line, .to = 12s, .measure = carried(line, 4s, 12s), .prepare = [](FlowRigSetup& made) {
+                    made.noise = {.late = 1.0, .interrupted = 0.002, .most = 4ms};
+                }});
 }
 
-/// Datagrams take half of the line, 2 s on and 1 s off.
-double cross(const Maker& maker, std::uint64_t seed) {
-    Line line{.access_mbps = 100};
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    made.cross = {.bits_per_second = 50'000'000};
-    FlowRig rig(made);
-    rig.run_for(35s);
-    return rig.goodput(5s, 35s).bps() / (kPayload * 66.7e6);
+/// Datagrams take half of the line, 2 s on and 1 s off: two thirds of it are left.
+Run cross() {
+    return one(
+        {.line = {.access_mbps = 100},
+         .to = 35s,
+         .measure = [](const FlowRig& rig) { return rig.goodput(5s, 35s).bps() / (kPayload * 100e6 * 2.0 / 3.0); },
+         .prepare = [](FlowRigSetup& made) { made.cross = {.bits_per_second = 50'000'000}; }});
 }
 
-/// Seconds of queue that others left behind.
-double after_burst(const Maker& maker, std::uint64_t seed) {
+/// Others leave 1.8 s of queue behind.
+Run after_burst() {
     const Line line{.mbps = 10, .rtt = 20ms, .access_mbps = 10, .queue_bytes = 30'000'000};
-    FlowRigSetup made = setup(line, seed);
-    made.flows = {own(maker)};
-    made.cross = {.bits_per_second = 16'000'000, .from = 5s, .on = 3s, .off = 1h};
-    FlowRig rig(made);
-    rig.run_for(40s);
-    const double queue = to_seconds(rig.queue_delay(25s, 40s).mean);
-    return goodput(rig, line, 25s, 40s) * 0.05 / (0.05 + queue);
+    return one({.line = line,
+                .to = 40s,
+                .measure =
+                    [line](const FlowRig& rig) {
+                        const double queue = to_seconds(rig.queue_delay(25s, 40s).mean);
+                        return goodput(rig, line, 25s, 40s) * 0.05 / (0.05 + queue);
+                    },
+                .prepare =
+                    [](FlowRigSetup& made) {
+                        made.cross = {.bits_per_second = 16'000'000, .from = 5s, .on = 3s, .off = 1h};
+                    }});
+}
+
+/// 0.46 s are three round trips and the bytes' own time.
+Run short_file() {
+    return one(
+        {.line = {},
+         .to = 5s,
+         .measure = [](const FlowRig& rig) { return rig.completed(0) ? 0.46 / to_seconds(*rig.completed(0)) : 0.0; },
+         .prepare = [](FlowRigSetup& made) { made.flows[0].bytes = 2'000'000; }});
 }
 
 double rtt_mix(const Maker& maker, std::uint64_t seed) {
@@ -236,16 +257,6 @@ double cubic_among(const Maker& maker, std::uint64_t seed) {
     return std::min(1.0, 4.0 * rig.goodput(0, 20s, 60s).bps() / rig.goodput(20s, 60s).bps());
 }
 
-/// A file of 2 MB, in round trips: 1 is three of them (the handshake, the first half, the rest).
-double short_file(const Maker& maker, std::uint64_t seed) {
-    FlowRigSetup made = setup({}, seed);
-    made.flows = {own(maker)};
-    made.flows[0].bytes = 2'000'000;
-    FlowRig rig(made);
-    rig.run_for(5s);
-    return rig.completed(0) ? 0.46 / to_seconds(*rig.completed(0)) : 0.0;
-}
-
 /// The queue and the shares of ten for minutes.
 double ten_for_long(const Maker& maker, std::uint64_t seed) {
     FlowRigSetup made = setup({.mbps = 50, .rtt = 20ms, .queue = 8.0}, seed);
@@ -259,8 +270,8 @@ double ten_for_long(const Maker& maker, std::uint64_t seed) {
 std::vector<Cell> make() {
     const Line usual;
     return {
-        {"alone", "100 Mbit/s, 100 ms, 1 BDP, first 12 s", alone(usual, 0s, 12s)},
-        {"alone-queue", "the same: 1 / (1 + queue / 105 ms)", queue_alone(usual, 4s, 15s)},
+        {"alone", "100 Mbit/s, 100 ms, 1 BDP (so where nothing else is said), first 12 s", alone(usual, 0s, 12s)},
+        {"alone-queue", "the same: 105 ms / (105 ms + its queue)", queue_alone(usual, 4s, 15s)},
         {"alone-deep", "100 Mbit/s, 50 ms, 8 BDP, 100 to 150 s, queue",
          queue_alone({.rtt = 50ms, .queue = 8.0}, 100s, 150s)},
         {"alone-shallow", "100 Mbit/s, 20 ms, 0.1 BDP", alone({.rtt = 20ms, .queue = 0.1}, 3s, 12s)},
@@ -270,13 +281,13 @@ std::vector<Cell> make() {
          alone({.mbps = 8, .rtt = 160ms, .queue_bytes = 400'000}, 0s, 12s)},
         {"alone-short", "800 Mbit/s, 0.2 ms",
          alone({.mbps = 800, .rtt = 200us, .queue_bytes = 500'000}, 500ms, 1500ms)},
-        {"short-file", "2 MB over 100 Mbit/s, 100 ms: 0.46 s / time", short_file},
+        {"short-file", "2 MB over 100 Mbit/s, 100 ms: 0.46 s / its time", short_file()},
         {"loss-1", "200 ms, 1 % lost", alone({.rtt = 200ms, .loss = 0.01}, 5s, 15s)},
         {"loss-10", "60 Mbit/s, 10 % lost", alone({.mbps = 60, .loss = 0.1}, 4s, 20s)},
         {"loss-20", "60 Mbit/s, 20 % lost", alone({.mbps = 60, .loss = 0.2}, 4s, 20s)},
         {"loss-30", "60 Mbit/s, 30 % lost", alone({.mbps = 60, .loss = 0.3}, 4s, 20s)},
         {"loss-far", "40 Mbit/s, 1 s, 5 % lost (E4)", alone({.mbps = 40, .rtt = 1s, .loss = 0.05}, 10s, 40s)},
-        {"loss-bursts", "bursts of 20 packets, each 2,000", bursts},
+        {"loss-bursts", "bursts of 20 packets, each 2,000", bursts()},
         {"loss-shallow", "20 Mbit/s, 20 ms, 3 packets, 1 % lost",
          alone({.mbps = 20, .rtt = 20ms, .queue = 0.1, .loss = 0.01}, 5s, 20s)},
         {"jitter-3", "up to 3 ms in order", alone({.jitter = 3ms}, 3s, 15s)},
@@ -290,12 +301,12 @@ std::vector<Cell> make() {
          changing({.rtt = 50ms, .queue_bytes = 150'000}, {{10s, 10.0}, {25s, 100.0}}, 10s, 40s)},
         {"rate-walk", "5 to 60 Mbit/s, another each second",
          changing({.mbps = 30, .rtt = 60ms, .queue = 4.0}, walk(40s), 2s, 40s)},
-        {"way-longer", "50 ms more", longer_way},
-        {"policer", "50 Mbit/s, 4 packets", policer},
-        {"narrow-back", "16 kbit/s back", narrow_back},
-        {"late-threads", "200 Mbit/s, each thread up to 4 ms late", late_threads},
-        {"cross", "50 Mbit/s of datagrams, 2 s on, 1 s off", cross},
-        {"after-burst", "10 Mbit/s, 2 s of others' queue", after_burst},
+        {"way-longer", "50 ms more", longer_way()},
+        {"policer", "50 Mbit/s, 4 packets", policer()},
+        {"narrow-back", "16 kbit/s back", narrow_back()},
+        {"late-threads", "200 Mbit/s, each thread up to 4 ms late", late_threads()},
+        {"cross", "50 Mbit/s of datagrams, 2 s on, 1 s off", cross()},
+        {"after-burst", "10 Mbit/s, 1.8 s of others' queue", after_burst()},
         {"two-far", "two, 200 ms", joins({.rtt = 200ms}, 2, 5s, 10s, 10s)},
         {"ten", "ten, a second apart", joins(usual, 10, 1s, 10s, 10s)},
         {"ten-shallow", "ten, 200 ms, 0.1 BDP", joins({.rtt = 200ms, .queue = 0.1}, 10, 1s, 10s, 10s)},

@@ -1,18 +1,19 @@
-// udtx-sim-ablation: the scenarios of cells.hpp, each a number, with all of the default controller and without parts.
+// udtx-sim-scores: the scenarios of cells.hpp, each a number, and a column for each controller.
 //
-//     udtx-sim-ablation --seeds 3                        all of it
-//     udtx-sim-ablation --without fill drain             one column for each part that is taken out
-//     udtx-sim-ablation --controllers udtx bbr cubic     beside the others
+//     udtx-sim-scores --seeds 3 --controllers udtx bbr cubic
+//     udtx-sim-scores --only loss jitter-10
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cells.hpp"
@@ -59,36 +60,49 @@ bool chosen(const Options& options, std::string_view cell) {
            std::ranges::any_of(options.only, [&](const std::string& name) { return cell.starts_with(name); });
 }
 
-/// Processes take the tasks in turn: what a run keeps in static memory is its own.
-void run_all(std::vector<Task>& tasks, const std::vector<Column>& makers, unsigned jobs) {
-    std::vector<std::array<int, 2>> pipes(jobs);
+/// A name that fits nothing is a slip, also where others fit.
+void check_names(const Options& options) {
+    for (const std::string& name : options.only) {
+        if (std::ranges::none_of(cells(), [&](const Cell& cell) { return cell.name.starts_with(name); }))
+            throw std::runtime_error("--only: no scenario's name begins with '" + name + "' (--list names them)");
+    }
+}
+
+/// In the child: every jobs-th task from the `job`-th on.
+[[noreturn]] void work(const std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned job, unsigned jobs,
+                       int out) {
+    for (std::size_t i = job; i < tasks.size(); i += jobs) {
+        const double result = cells()[tasks[i].cell].run(columns[tasks[i].column].maker, tasks[i].seed);
+        if (write(out, &result, sizeof result) != sizeof result) _exit(1);
+    }
+    _exit(0);
+}
+
+/// Processes take the tasks in turn: what a run keeps in static memory is its own. A child that dies closes its pipe.
+void run_all(std::vector<Task>& tasks, const std::vector<Column>& columns, unsigned jobs) {
+    std::vector<int> results;
     for (unsigned job = 0; job < jobs; ++job) {
-        if (pipe(pipes[job].data()) != 0) throw std::runtime_error("pipe");
+        std::array<int, 2> ends{};
+        if (pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
         const pid_t child = fork();
-        if (child < 0) throw std::runtime_error("fork");
-        if (child > 0) {
-            close(pipes[job][1]);
-            continue;
-        }
-        for (std::size_t i = job; i < tasks.size(); i += jobs) {
-            const double result = cells()[tasks[i].cell].run(makers[tasks[i].column].maker, tasks[i].seed);
-            if (write(pipes[job][1], &result, sizeof result) != sizeof result) _exit(1);
-        }
-        _exit(0);
+        if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+        if (child == 0) work(tasks, columns, job, jobs, ends[1]);
+        close(ends[1]);
+        results.push_back(ends[0]);
     }
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (read(pipes[i % jobs][0], &tasks[i].result, sizeof tasks[i].result) != sizeof tasks[i].result)
+        if (read(results[i % jobs], &tasks[i].result, sizeof tasks[i].result) != sizeof tasks[i].result)
             throw std::runtime_error("a run of " + std::string(cells()[tasks[i].cell].name) + " failed");
     }
-    for (unsigned job = 0; job < jobs; ++job) {
-        close(pipes[job][0]);
+    for (const int result : results) {
+        close(result);
         wait(nullptr);
     }
 }
 
 void print(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
     std::printf("%-16s", "");
-    for (const Column& column : all) std::printf(" %20s", column.name.c_str());
+    for (const Column& column : all) std::printf("  %-22s", column.name.c_str());
     std::printf("\n");
     for (std::size_t cell = 0; cell < cells().size(); ++cell) {
         if (!chosen(options, cells()[cell].name)) continue;
@@ -98,13 +112,14 @@ void print(const std::vector<Task>& tasks, const std::vector<Column>& all, const
             for (const Task& task : tasks)
                 if (task.cell == cell && task.column == column) values.push_back(task.result);
             const sim::Spread s = sim::spread(values);
-            std::printf("  %.3f (%.2f to %.2f)", s.median, s.least, s.most);
+            std::printf("  %5.3f (%4.2f to %4.2f)  ", s.median, s.least, s.most);
         }
         std::printf("  %s\n", std::string(cells()[cell].what).c_str());
     }
 }
 
 void run(const Options& options) {
+    check_names(options);
     const std::vector<Column> all = columns(options);
     std::vector<Task> tasks;
     for (std::size_t cell = 0; cell < cells().size(); ++cell) {
@@ -113,8 +128,7 @@ void run(const Options& options) {
             for (std::uint64_t seed = 0; seed < options.seeds; ++seed)
                 tasks.push_back({.cell = cell, .column = column, .seed = options.first_seed + seed});
     }
-    if (tasks.empty()) throw std::runtime_error("--only names no scenario");
-    run_all(tasks, all, std::max(options.jobs, 1U));
+    run_all(tasks, all, options.jobs);
     print(tasks, all, options);
 }
 
@@ -123,17 +137,26 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
     try {
         Options options;
-        CLI::App app("What each part of the default controller is worth, in named scenarios");
+        CLI::App app(
+            "What controllers give in named scenarios, in virtual time: the median of some seeds, least and most");
         app.add_option("--controllers", options.controllers, "A column for each")->capture_default_str();
         app.add_option("--only", options.only, "Scenarios whose names begin so");
         app.add_option("--seeds", options.seeds, "Runs of each")->check(CLI::Range(1, 1000))->capture_default_str();
         app.add_option("--first-seed", options.first_seed, "The first one's seed")->capture_default_str();
         app.add_option("--jobs", options.jobs, "Processes")->check(CLI::Range(1, 256))->capture_default_str();
+        app.add_flag_callback(
+            "--list",
+            [] {
+                for (const Cell& cell : cells())
+                    std::printf("%-16s  %s\n", std::string(cell.name).c_str(), std::string(cell.what).c_str());
+                throw CLI::Success();
+            },
+            "Name the scenarios, and end");
         CLI11_PARSE(app, argc, argv);
         run(options);
         return 0;
     } catch (const std::exception& e) {
-        std::fprintf(stderr, "udtx-sim-ablation: %s\n", e.what());
+        std::fprintf(stderr, "udtx-sim-scores: %s\n", e.what());
         return 1;
     }
 }
