@@ -26,17 +26,17 @@ def draw(seed, lines=LINES):
 
 
 def judge(own, peers):
-    """won, level or lost against the best of `peers`, and by what factor; rows of figures, without some of them "-"."""
+    """won, level or lost against the best of `peers`, and by what factor; rows of figures, of which some may be missing."""
     known = [row for row in peers if row["goodput_mbps"]]
     if own is None or own["goodput_mbps"] is None or not known:
-        return "-", None, None
+        return "no figure", None
     best = max(known, key=lambda row: row["goodput_mbps"])
     ratio = own["goodput_mbps"] / best["goodput_mbps"]
     if ratio >= 1.0:
-        return "won", ratio, best
+        return "won", ratio
     waits = own["wait_ms"], best["wait_ms"]
     short = None not in waits and waits[0] < SHORT_QUEUE * waits[1]
-    return "level" if ratio >= LEVEL and short else "lost", ratio, best
+    return "level" if ratio >= LEVEL and short else "lost", ratio
 
 
 def table(rows, ours):
@@ -47,18 +47,18 @@ def table(rows, ours):
     names = list(dict.fromkeys(row["tool"] for row in rows))
     lines, counts, ratios = [], {}, []
     for (rate, rtt, loss, queue), by_tool in by_line.items():
-        verdict, ratio, _ = judge(by_tool.get(ours), [row for name, row in by_tool.items() if name != ours])
+        verdict, ratio = judge(by_tool.get(ours), [row for name, row in by_tool.items() if name != ours])
         counts[verdict] = counts.get(verdict, 0) + 1
         if ratio is not None:
             ratios.append(ratio)
         shown = [f"{figures.shown(by_tool[n]['goodput_mbps'])} ({figures.shown(by_tool[n]['wait_ms'])})" if n in by_tool
                  else "-" for n in names]
         faults = next(iter(by_tool.values())).get("faults") or ""
-        lines.append([f"{rate:g}", f"{rtt:g}", f"{loss:g}", f"{queue:g}", faults, *shown, figures.shown(ratio, 2), verdict])
-    summary = ", ".join(f"{verdict} {counts.get(verdict, 0)}" for verdict in ("won", "level", "lost", "-"))
+        lines.append([f"{rate:g}", f"{rtt:g}", f"{loss:g}", f"{queue:g}", faults, *shown, figures.shown(ratio, 3), verdict])
+    summary = ", ".join(f"{verdict} {counts.get(verdict, 0)}" for verdict in ("won", "level", "lost", "no figure"))
     head = (f"Goodput from {cells.STEADY_AFTER:g} s on; in brackets the mean queueing delay. Level: at least {LEVEL:g} of the "
             f"best peer's goodput with less than {SHORT_QUEUE:g} of its queue.\n\n"
-            f"{ours} on {len(lines)} lines: {summary}; median ratio to the best peer {figures.shown(figures.median(ratios), 2)}, "
-            f"least {figures.shown(min(ratios, default=None), 2)}.\n\n")
+            f"{ours} on {len(lines)} lines: {summary}; median ratio to the best peer {figures.shown(figures.median(ratios), 3)}, "
+            f"least {figures.shown(min(ratios, default=None), 3)}.\n\n")
     return head + figures.markdown(["Mbit/s", "RTT ms", "loss %", "queue BDP", "faults",
                                     *[f"{n} Mbit/s (wait ms)" for n in names], f"{ours} to the best", ""], lines)

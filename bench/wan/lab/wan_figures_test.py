@@ -133,15 +133,15 @@ class Drawn(unittest.TestCase):
         self.assertEqual(drawn.judge(row(9.9, 4.0), [row(5.0, 1.0), row(10.0, 10.0)])[0], "level")
         self.assertEqual(drawn.judge(row(9.9, 6.0), [row(10.0, 10.0)])[0], "lost")
         self.assertEqual(drawn.judge(row(9.7, 1.0), [row(10.0, 10.0)])[0], "lost")
-        self.assertEqual(drawn.judge(row(None, None), [row(10.0, 10.0)])[0], "-")
-        self.assertEqual(drawn.judge(row(1.0, 1.0), [row(None, None)])[0], "-")
+        self.assertEqual(drawn.judge(row(None, None), [row(10.0, 10.0)])[0], "no figure")
+        self.assertEqual(drawn.judge(row(1.0, 1.0), [row(None, None)])[0], "no figure")
 
     def test_the_table_counts(self):
         named = {"rate": 10.0, "rtt": 20.0, "loss": 0.0, "queue": 1.0, "run": 1, "faults": "jitter=1.0ms"}
         text = drawn.table([{**named, "tool": "udtx", "goodput_mbps": 9.0, "wait_ms": 1.0},
                             {**named, "tool": "bbr", "goodput_mbps": 8.0, "wait_ms": 5.0}], "udtx")
-        self.assertIn("won 1, level 0, lost 0", text)
-        self.assertIn("1.12", text)
+        self.assertIn("won 1, level 0, lost 0, no figure 0", text)
+        self.assertIn("1.125", text)
 
 
 if __name__ == "__main__":
