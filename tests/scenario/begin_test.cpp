@@ -78,6 +78,68 @@ struct SmallFile : TemporaryDirectory {
 
 }  // namespace
 
+TEST_CASE("with a shared key a small file is confirmed two round trips after the sender began") {
+    constexpr Duration kRoundTrip = 200ms;
+    const auto confirmed_after = [&](const char* what, const char* there, bool touched) {
+        const SmallFile temp;
+        const fs::path source = temp / "small";
+        const fs::path target = temp / "dst/small";
+        if (there == nullptr) fs::remove(temp / "dst/other");
+        if (there != nullptr && *there != 0) write_file(target, there);
+        if (there != nullptr && *there != 0) {
+            fs::last_write_time(target, fs::last_write_time(source) - (touched ? 1h : 0h));
+        }
+        auto setup = symmetric(what, {.bits_per_second = 200'000'000, .delay = kRoundTrip / 2});
+        setup.client_hello_key = setup.server_hello_key = crypto::Secret{};
+        Scenario s(std::move(setup));
+        TransferRig rig(s, {{.sources = {source.string()}}, ""}, {.directory = (temp / "dst").string()});
+        rig.sender->swift_disk(5ms);
+        rig.receiver->swift_disk(5ms);
+        const auto confirmed = [&] { return rig.sender->job().progress().phase == transfer::Phase::done; };
+        SIM_REQUIRE(s, s.run_until(confirmed, 5s));
+        const Duration took = s.elapsed();
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        SIM_CHECK(s, rig.sender->job().result().status.ok());
+        SIM_CHECK(s, read_file(target) == "x");
+        INFO(what);
+        CHECK(took < kRoundTrip * 22 / 10);
+        return rig.sender->job().result();
+    };
+    CHECK(confirmed_after("an empty place", nullptr, true).files == 1);
+    CHECK(confirmed_after("beside another file", "", true).files == 1);
+    CHECK(confirmed_after("an older version", "older", true).files == 1);
+    CHECK(confirmed_after("the same, with another time", "x", true).files == 1);
+    const transfer::Outcome same = confirmed_after("the same", "x", false);
+    CHECK(same.unchanged == 1);
+    CHECK(same.files == 0);
+    CHECK(same.sent_bytes == 0);
+}
+
+TEST_CASE("what came ahead of an answer is dropped where the answer is that something stays") {
+    const auto push = [](const char* what, const SmallFile& temp, transfer::Overwrite overwrite) {
+        Scenario s(symmetric(what, {.bits_per_second = 200'000'000, .delay = 50ms}));
+        TransferRig rig(s, {{.sources = {(temp / "small").string()}, .overwrite = overwrite}, ""},
+                        {.directory = (temp / "dst").string()});
+        SIM_REQUIRE(s, rig.run(s, 600s));
+        SIM_CHECK(s, rig.receiver->job().result().sent_bytes == 0);
+        return rig.sender->job().result();
+    };
+    const SmallFile mine;
+    write_file(mine / "dst/small", "mine");
+    const transfer::Outcome skipped = push("not to be overwritten", mine, transfer::Overwrite::never);
+    CHECK(skipped.status.ok());
+    CHECK(skipped.skipped == 1);
+    CHECK(skipped.files == 0);
+    CHECK(read_file(mine / "dst/small") == "mine");
+    const SmallFile blocked;
+    fs::create_directories(blocked / "dst/small/full");
+    const transfer::Outcome failed = push("a directory in the way", blocked, transfer::Overwrite::diff);
+    CHECK_FALSE(failed.status.ok());
+    CHECK(failed.failed_count == 1);
+    CHECK(failed.exact);
+    CHECK(fs::is_directory(blocked / "dst/small/full"));
+}
+
 TEST_CASE("to a place where nothing stands all is sent before the receiver has said a word") {
     for (const bool fresh : {true, false}) {
         const SmallFile temp;

@@ -133,6 +133,8 @@ class UDTX_LOCAL Connection::Impl {
     Result<std::vector<std::byte>> select_parameters(std::span<const std::byte> client);
     [[nodiscard]] TransportParameters own_parameters() const;
     [[nodiscard]] std::vector<std::byte> hello_proof() const;
+    /// Of the handshake until the path has a sample of its own.
+    [[nodiscard]] const recovery::RttEstimator& rtt_of(const PathContext& p) const;
     [[nodiscard]] Duration probe_interval(const PathContext& p) const;
 
     // connection_paths.cpp

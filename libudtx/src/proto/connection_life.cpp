@@ -274,7 +274,7 @@ void Connection::Impl::enter_closing(Instant now, wire::CloseFrame frame, CloseR
     // After an orderly end nothing more is to be said: its copies follow soon, so that the process need not stay for
     // them.
     const Duration interval = probe_interval(paths_.first());
-    close_spacing_ = orderly ? std::min(kSynInterval, interval) : interval;
+    close_spacing_ = orderly ? std::min<Duration>(kSynInterval / 2, interval) : interval;
     drain_deadline_ = now + kCloseRepeats * interval;
     touch();
 }
@@ -299,9 +299,12 @@ void Connection::Impl::end(CloseReason reason) {
     touch();
 }
 
+const recovery::RttEstimator& Connection::Impl::rtt_of(const PathContext& p) const {
+    return p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
+}
+
 Duration Connection::Impl::probe_interval(const PathContext& p) const {
-    const auto& rtt = p.recovery.rtt().has_sample() ? p.recovery.rtt() : handshake_.rtt();
-    return std::min<Duration>(rtt.probe_timeout() + kSynInterval, std::chrono::milliseconds(500));
+    return std::min<Duration>(rtt_of(p).probe_timeout() + kSynInterval, std::chrono::milliseconds(500));
 }
 
 PathStats Connection::Impl::path_stats(const PathContext& p) const {
@@ -310,7 +313,8 @@ PathStats Connection::Impl::path_stats(const PathContext& p) const {
     s.local = p.local;
     s.remote = p.remote;
     s.datagram_bytes = p.mtu.current();
-    const auto& rtt = p.recovery.rtt();
+    // The handshake went that way.
+    const auto& rtt = p.id == PathId{} ? rtt_of(p) : p.recovery.rtt();
     if (rtt.has_sample()) {
         s.smoothed_rtt = rtt.smoothed();
         s.min_rtt = rtt.minimum();

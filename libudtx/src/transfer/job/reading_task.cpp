@@ -48,9 +48,9 @@ UniqueFd ReadingTask::open_source(const std::string& path) const {
     return {};
 }
 
-void ReadingTask::start() {
+void ReadingTask::start(bool far) {
     if (stream_) return read_pipe();
-    read_tree();
+    read_tree(far);
 }
 
 void ReadingTask::read_pipe() {
@@ -60,7 +60,7 @@ void ReadingTask::read_pipe() {
     read_task_->wake();
 }
 
-void ReadingTask::read_tree() {
+void ReadingTask::read_tree(bool far) {
     if (options_.sent != nullptr) options_.sent->begin_connection();
     ReadOptions read;
     read.planned = options_.planned;
@@ -69,6 +69,7 @@ void ReadingTask::read_tree() {
     read.sent = options_.sent;
     read.tops = options_.preserve && !options_.dry_run && !options_.names;
     read.asked_for = options_.asked_for;
+    read.far = far;
     // The lists may be long, and only the scanner needs them. Of a part that was moved the paths would be gone.
     const std::optional<PathRange> part = options_.part;
     ScanOptions scan{std::move(static_cast<Selection&>(options_)), options_.only_finished};

@@ -29,8 +29,8 @@ class ReadingTask {
     ReadingTask(const ReadingTask&) = delete;
     ReadingTask& operator=(const ReadingTask&) = delete;
 
-    /// Once. The lists of rules and names leave the options.
-    void start();
+    /// Once. The lists of rules and names leave the options. `far`: as ReadOptions::far.
+    void start(bool far);
     /// No more is read; the tasks end soon.
     void stop();
     /// All that there is to send, in order; none: there is no more of it yet.
@@ -55,7 +55,7 @@ class ReadingTask {
 
   private:
     void read_pipe();
-    void read_tree();
+    void read_tree(bool far);
     /// Calls `work` with the steps of a task, until one of them throws something.
     void make_task(std::optional<DiskTask>& task, DiskTask::Work work);
 

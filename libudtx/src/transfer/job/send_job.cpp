@@ -13,6 +13,13 @@ namespace udtx::transfer {
 namespace {
 
 constexpr Duration kFoundInterval = std::chrono::milliseconds(200);
+/// A round trip up to that is waited for rather than that a file is sent in vain.
+constexpr Duration kNear = std::chrono::milliseconds(20);
+
+bool is_far(const proto::Connection& connection) {
+    const ConnectionStats stats = connection.stats();
+    return !stats.paths.empty() && stats.paths.front().smoothed_rtt > kNear;
+}
 
 message::Offer offer_of(const SendJobOptions& options, bool stream) {
     message::Offer out;
@@ -100,7 +107,7 @@ void SendJob::start(Instant now, proto::Connection& connection) {
         if (stream) progress.files_total = 1;
     });
     if (options_.fresh) presume_fresh();
-    reading_.start();
+    reading_.start(is_far(connection));
     pump(now, connection);
 }
 

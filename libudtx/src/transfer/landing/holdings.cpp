@@ -34,7 +34,10 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
     if (!check_path(query.path)) return reply({query.number, Holding::nothing, 0, {}});
     const std::string path = join_path(query.path);
     if (tree_.eraser) tree_.eraser->keep(path, false);
-    if (!may_come(query, path)) return reply({query.number, Holding::blocked, 0, {}});
+    if (!may_come(query, path)) {
+        note_stays(query, path, Holding::blocked);
+        return reply({query.number, Holding::blocked, 0, {}});
+    }
     if (is_journaled(query, path)) {
         // What came then is to stay: a name that reads otherwise must not have it for looking the same.
         if (tree_.resume->knows_whole(path, query)) tree_.claims.note_kept(path);
@@ -42,8 +45,28 @@ void Holdings::answer(const message::Query& query, const Reply& reply) {
     }
     const auto has = tree_.basis.answer(query, reply);
     if (has == Holding::same || has == Holding::exists) tree_.claims.note_kept(path);
-    if (has == Holding::same) tree_.note_unchanged(EntryType::file, path);
-    if (has == Holding::exists) tree_.callbacks.skipped(EntryType::file);
+    // For a receipt each file comes, if only to be kept, and counts then.
+    if (has == Holding::same && !tree_.options.announce_all) {
+        note_stays(query, path, *has);
+        tree_.note_unchanged(EntryType::file, path);
+    }
+    if (has == Holding::exists) {
+        note_stays(query, path, *has);
+        tree_.callbacks.skipped(EntryType::file);
+    }
+}
+
+void Holdings::note_stays(const message::Query& query, const std::string& path, Holding has) {
+    // What comes ahead comes with one of these.
+    if (query.number < kAskedEarly && stays_.size() < kAskedEarly)
+        stays_[path_key(path)] = {has, query.size, query.mtime};
+}
+
+bool Holdings::stays(const message::Entry& entry, const std::string& path) const {
+    const auto at = stays_.find(path_key(path));
+    if (at == stays_.end()) return false;
+    // What became another file since the question is one that was not answered for.
+    return at->second.has != Holding::same || (at->second.size == entry.size && at->second.mtime == entry.mtime);
 }
 
 bool Holdings::go_on(const Reply& reply) {

@@ -43,6 +43,7 @@ IncomingFiles::File* IncomingFiles::find(std::uint64_t index) {
 }
 
 void IncomingFiles::begin(const message::Entry& entry, const std::string& path) {
+    if (entry.whole && holdings_.stays(entry, path)) return;
     if (!tree_.under_way.begin(path)) {
         return tree_.fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
     }
@@ -418,8 +419,9 @@ std::optional<std::string> IncomingFiles::end_kept(std::uint64_t index, const Fi
         forget(index);
         return std::nullopt;
     }
-    // Counted when it was answered for.
+    // Counted when it was answered for, but for a receipt.
     if (!proven && tree_.basis.is_same(path, file.size, file.attributes.mtime)) {
+        if (tree_.options.announce_all) tree_.note_unchanged(EntryType::file, path);
         forget(index);
         return path;
     }

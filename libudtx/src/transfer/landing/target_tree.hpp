@@ -39,6 +39,7 @@ struct TreeWriterOptions {
     bool set_id = false;                       ///< special bits of files are kept, with `preserve`
     RoomLimits room{};                         ///< of the disk
     bool own_top = false;                      ///< the root may get the mode, owner and time of what it takes
+    bool announce_all = false;                 ///< files that are the same come too, as kept: there is a receipt
     std::optional<std::uint32_t> root_mode{};  ///< what the root had before its owner opened it up
 };
 

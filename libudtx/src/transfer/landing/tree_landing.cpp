@@ -322,13 +322,21 @@ void TreeLanding::begin() {
     const bool occupied = error != 0 || holds_anything(names);  // nobody can say that nothing is there
     answering_ = resumes || (basis.overwrite != Overwrite::always && occupied);
     const bool keeps = journal_ != nullptr;
-    const TreeWriterOptions options{offer_.preserve, offer_.hash,
-                                    random_number(), journal_.get(),
-                                    job_.get(),      basis.overwrite,
-                                    basis.by_digest, offer_.sparse,
-                                    owner,           offer_.erase,
-                                    occupied,        rights_.keeps_set_id(offer_),
-                                    rights_.room,    !rights_.keep_base || !offer_.destination.empty(),
+    const TreeWriterOptions options{offer_.preserve,
+                                    offer_.hash,
+                                    random_number(),
+                                    journal_.get(),
+                                    job_.get(),
+                                    basis.overwrite,
+                                    basis.by_digest,
+                                    offer_.sparse,
+                                    owner,
+                                    offer_.erase,
+                                    occupied,
+                                    rights_.keeps_set_id(offer_),
+                                    rights_.room,
+                                    !rights_.keep_base || !offer_.destination.empty(),
+                                    rights_.announce_all,
                                     root_mode_};
     writer_.emplace(std::move(*root_), options, callbacks_for(links_));
     links_.report.edit([&](Progress&, Outcome& outcome) { outcome.continues = keeps; });

@@ -21,7 +21,10 @@ namespace udtx::transfer {
 
 inline constexpr std::size_t kMaxNotes = 64;                 // of a sender
 inline constexpr std::size_t kMaxMessageBytes = 64U << 10U;  // type and body
-inline constexpr std::size_t kMaxListItems = 1024;           // extents or digests in one message
+/// Questions before the receiver has said whether it has anything: about as many as the first round trip takes, so that
+/// asking opens the window as data would. What they are about may come with them.
+inline constexpr std::size_t kAskedEarly = 256;
+inline constexpr std::size_t kMaxListItems = 1024;  // extents or digests in one message
 inline constexpr std::size_t kMaxTextBytes = 1024;
 inline constexpr std::uint64_t kMaxExtentBytes = 64U << 20U;    // that a receiver takes
 inline constexpr std::uint64_t kNoEntry = (1ULL << 62U) - 1;    // index of what failed and was not announced

@@ -17,7 +17,7 @@ constexpr Duration kAnswerWithin = std::chrono::milliseconds(1500);
 /// So long our own disk has to take what is complete and to lose what is not.
 constexpr Duration kWindUpWithin = std::chrono::seconds(5);
 /// After the confirmation only the receiver waits for something, our close: time for three copies of it.
-constexpr Duration kCloseSender = std::chrono::milliseconds(30);
+constexpr Duration kCloseSender = std::chrono::milliseconds(12);
 /// For our confirmation to leave, where nobody there waits for the end of the connection.
 constexpr Duration kCloseReceiver = std::chrono::milliseconds(10);
 

@@ -10,16 +10,13 @@ namespace {
 
 // Files asked about and not yet answered: with a tenth of a second there and back, 160,000 of them a second.
 constexpr std::size_t kAskAhead = 16384;
-// Before the receiver has said whether it has anything: about as much as the first round trip takes, so that asking
-// opens the window as data would.
-constexpr std::size_t kAskEarly = 256;
 // Of the files that are asked about ahead: the receiver hashes those that changed, and has to remember it.
 constexpr std::uint64_t kAskAheadBytes = 64ULL << 30U;
 
 }  // namespace
 
 std::optional<Inquiries::Candidate> Inquiries::next() {
-    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskEarly);
+    look_ahead(active_ ? kAskAhead : decided_ ? 1 : kAskedEarly);
     if (waiting_.empty()) return std::nullopt;
     Candidate candidate = std::move(waiting_.front());
     waiting_.pop_front();
@@ -71,7 +68,7 @@ std::uint64_t Inquiries::ask(const ScannedEntry& entry) {
 
 bool Inquiries::knows_answer(std::optional<std::uint64_t> query) {
     if (!decided_) {
-        look_ahead(kAskEarly);
+        look_ahead(kAskedEarly);
         take_decision();
     }
     return decided_ && (!active_ || !query || answers_.answered(*query));

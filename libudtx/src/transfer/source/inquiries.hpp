@@ -39,6 +39,8 @@ class Inquiries {
     [[nodiscard]] bool knows_answer(std::optional<std::uint64_t> query);
     /// The answer, once for each. Where the receiver has nothing all is new to it.
     [[nodiscard]] RemoteHolding take_holding(std::optional<std::uint64_t> query);
+    /// The candidate is sent whatever the answer is: the receiver goes by what it said itself.
+    void send_ahead(const Candidate& candidate) { answers_.forget(*candidate.query); }
     void take_decision();
     /// The receiver has said whether it has something ...
     [[nodiscard]] bool decided() const noexcept { return decided_; }

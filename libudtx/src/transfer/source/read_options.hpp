@@ -18,6 +18,8 @@ struct ReadOptions : Selection {
     bool tops = false;                          ///< a source whose content goes has its mode, time and owner sent, too
     /// The receiver asked for the transfer: it is told of a plan, and of what is left out.
     bool asked_for = false;
+    /// A round trip of the connection takes long: small files go before the receiver has said what it has of them.
+    bool far = false;
 };
 
 }  // namespace udtx::transfer

@@ -46,9 +46,17 @@ Result<void> ResumeAnswers::add(const message::Answer& answer) {
         slot.holding.changes = answer.changes;
         slot.complete = answer.has != Holding::pieces;
         if (!slot.complete) return {};
+        if (slot.forgotten) erase(at);
     }
     tell();
     return {};
+}
+
+void ResumeAnswers::forget(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto at = open_.find(number);
+    at->second.forgotten = true;
+    if (at->second.complete) erase(at);
 }
 
 void ResumeAnswers::cancel() {

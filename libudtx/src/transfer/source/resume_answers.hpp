@@ -52,13 +52,20 @@ class ResumeAnswers {
     [[nodiscard]] bool answered(std::uint64_t number) const;
     /// The answer to a query, once for each.
     [[nodiscard]] RemoteHolding take(std::uint64_t number);
+    /// In place of that: whatever the answer is, nobody here goes by it.
+    void forget(std::uint64_t number);
 
   private:
     static constexpr std::uint64_t kPieceCost = sizeof(ProvenPiece) + 40;
     struct Slot {
         RemoteHolding holding;
         bool complete = false;
+        bool forgotten = false;
     };
+    void erase(std::unordered_map<std::uint64_t, Slot>::iterator at) {
+        pieces_ -= at->second.holding.pieces.size();
+        open_.erase(at);
+    }
     void tell() const {
         std::unique_lock lock(mutex_);
         const std::function<void()> news = news_;

@@ -14,6 +14,9 @@ namespace {
 
 // Small files are gathered up to so many bytes before the protocol thread is woken.
 constexpr std::size_t kEagerBytes = 256U << 10U;
+// Of small files, before the receiver has said what it has: about what the first windows take, and little if it was in
+// vain.
+constexpr std::uint64_t kMaxAheadBytes = 64U << 10U;
 // On a short path the receiver has spoken by then, and nothing is sent in vain.
 constexpr auto kBeforeBeginning = std::chrono::milliseconds(20);
 
@@ -84,15 +87,24 @@ SourceReader::Wait SourceReader::take_next() {
 SourceReader::Wait SourceReader::wait_to_send() {
     const Candidate& next = *candidate_;
     if (next.entry.type != EntryType::file && !options_.dry_run) return std::nullopt;
-    if (inquiries_.knows_answer(next.query)) return std::nullopt;
+    if (inquiries_.knows_answer(next.query) || goes_ahead(next)) return std::nullopt;
     // A file that is long enough for its first block to open the window is begun while the receiver says nothing.
     // A part is not: what was begun in vain would stay behind for the other shards.
     const bool may_begin =
         !inquiries_.decided() && next.query && !options_.dry_run && !next.entry.part && next.entry.size > kPieceBytes;
     if (!may_begin) return DiskStep::rest();
     const auto waited = std::chrono::steady_clock::now() - met_;
-    if (waited >= kBeforeBeginning) return std::nullopt;
+    if (options_.far || waited >= kBeforeBeginning) return std::nullopt;
     return DiskStep::rest_for(std::chrono::ceil<std::chrono::milliseconds>(kBeforeBeginning - waited));
+}
+
+bool SourceReader::goes_ahead(const Candidate& next) const {
+    // A receipt and other names of the file need the answer, and what an earlier connection has sent is there.
+    const bool plain = !options_.dry_run && !options_.part && !next.entry.part && !options_.by_digest &&
+                       !options_.hard_links && !options_.announce_all && !announcer_.tells_meta();
+    const bool again = options_.sent != nullptr && options_.sent->earlier(next.entry.path);
+    return options_.far && plain && !again && !inquiries_.decided() && next.query &&
+           next.entry.size <= kMaxAheadBytes - ahead_bytes_;
 }
 
 void SourceReader::send(Candidate candidate) {
@@ -101,6 +113,11 @@ void SourceReader::send(Candidate candidate) {
     if (!options_.dry_run && !file) {
         return entry.type == EntryType::hard_link ? send_hard_link(std::move(entry))
                                                   : announcer_.announce_unread(entry);
+    }
+    if (goes_ahead(candidate)) {
+        inquiries_.send_ahead(candidate);
+        ahead_bytes_ += entry.size;
+        return begin_file(std::move(entry), {}, std::nullopt);
     }
     if (!inquiries_.decided()) return begin_file(std::move(entry), {}, candidate.query);
     RemoteHolding holding = inquiries_.take_holding(candidate.query);

@@ -45,6 +45,8 @@ class SourceReader {
     [[nodiscard]] Wait take_next();
     /// What is known of the candidate is enough, or how to wait for more.
     [[nodiscard]] Wait wait_to_send();
+    /// It is small enough to be sent with the question about it.
+    [[nodiscard]] bool goes_ahead(const Candidate& next) const;
     void send(Candidate candidate);
     /// Other names of a file go as links, unless the one that they lead to stays what it was at the receiver: then the
     /// first of them is sent, and the others lead there.
@@ -64,6 +66,7 @@ class SourceReader {
     bool begun_ = false;
     std::optional<Candidate> candidate_;         // the next to be sent
     std::chrono::steady_clock::time_point met_;  // it
+    std::uint64_t ahead_bytes_ = 0;              // of files that were sent with the question about them
     std::optional<SourceFile> compared_;
     OutgoingPacker packer_;
     EntryAnnouncer announcer_;
