@@ -190,6 +190,32 @@ TEST_CASE("a receiver that expects nothing here gets all of it for its first wor
     }
 }
 
+TEST_CASE("what is fetched over a long way comes with the question about it, and is dropped if it stands") {
+    for (const bool there : {false, true}) {
+        const SmallFile temp;
+        if (there) fs::copy_file(temp / "small", temp / "dst/small");
+        if (there) fs::last_write_time(temp / "dst/small", fs::last_write_time(temp / "small"));
+        Scenario s(symmetric("fetched from afar", {.bits_per_second = 200'000'000, .delay = 50ms}));
+        StartedSender pull(s, (temp / "small").string(), (temp / "dst").string(), false);
+        bool silent = false;
+        silence(s, s.client().node(), silent);
+        const auto offers = [&] { return pull.sender->job().progress().phase == transfer::Phase::transfer; };
+        SIM_REQUIRE(s, s.run_until(offers, 5s));
+        silent = true;
+        if (!there) SIM_CHECK(s, comes_to_be(s, temp / "dst/small"));
+        silent = false;
+        for (int i = 0; i < 5000 && !(pull.sent && pull.received); ++i) {
+            s.run_for(20ms);
+            std::this_thread::sleep_for(1ms);
+        }
+        SIM_CHECK(s, pull.sender->job().result().status.ok());
+        SIM_CHECK(s, pull.receiver->job().result().status.ok());
+        SIM_CHECK(s, pull.receiver->job().result().files == (there ? 0 : 1));
+        SIM_CHECK(s, pull.receiver->job().result().unchanged == (there ? 1 : 0));
+        SIM_CHECK(s, read_file(temp / "dst/small") == "x");
+    }
+}
+
 TEST_CASE("what stands there against all that was said is replaced as ever") {
     const std::string content = random_content(3'500'000, 5);
     std::string older = content;

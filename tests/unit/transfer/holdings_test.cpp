@@ -108,3 +108,45 @@ TEST_CASE("what was asked about is not deleted") {
     CHECK(fs::exists(rig.temp / "d/asked"));
     CHECK_FALSE(fs::exists(rig.temp / "d/old"));
 }
+
+TEST_CASE("what stays by one of the first answers is known when it comes, but not as another version") {
+    TreeWriterOptions options;
+    SECTION("a receipt names all that comes") { options.announce_all = true; }
+    SECTION("there is no receipt") {}
+    HoldingsRig rig(options);
+    write_file(rig.temp / "same", "content");
+    fs::create_directories(rig.temp / "full/sub");
+    struct stat st = {};
+    REQUIRE(::lstat((rig.temp / "same").c_str(), &st) == 0);
+    message::Entry entry;
+    entry.size = 7;
+    entry.mtime = mtime_of(st);
+    CHECK_FALSE(rig.holdings.stays(entry, "same"));
+    CHECK(rig.ask("same", 7).has == Holding::same);
+    CHECK(rig.holdings.stays(entry, "same") == !options.announce_all);
+    CHECK(rig.unchanged == (options.announce_all ? 0 : 1));
+    ++entry.mtime.seconds;
+    CHECK_FALSE(rig.holdings.stays(entry, "same"));
+    CHECK(rig.ask("new", 7).has == Holding::nothing);
+    CHECK_FALSE(rig.holdings.stays(entry, "new"));
+    CHECK(rig.ask("full", 7).has == Holding::blocked);
+    CHECK(rig.holdings.stays(entry, "full"));
+}
+
+TEST_CASE("what comes ahead is remembered of a few questions only") {
+    TreeWriterOptions options;
+    options.overwrite = Overwrite::never;
+    HoldingsRig rig(options);
+    write_file(rig.temp / "late", "content");
+    const auto ask = [&](std::uint64_t number, const std::string& path) {
+        rig.holdings.answer({number, {path}, 7, {}, 0644}, [](const message::Answer&) {});
+    };
+    ask(kAskedEarly, "late");
+    CHECK_FALSE(rig.holdings.stays({}, "late"));
+    for (std::size_t i = 0; i <= kAskedEarly; ++i) {
+        write_file(rig.temp / std::to_string(i), "");
+        ask(0, std::to_string(i));
+    }
+    CHECK(rig.holdings.stays({}, std::to_string(kAskedEarly - 1)));
+    CHECK_FALSE(rig.holdings.stays({}, std::to_string(kAskedEarly)));
+}

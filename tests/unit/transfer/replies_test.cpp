@@ -24,7 +24,7 @@ struct RepliesRig {
         write_file(temp / "tree/two", "22");
         reading.emplace(open_sources({(temp / "tree").string()}).value(), false, options, waker, report);
         reading->answers().presume_nothing();
-        reading->start();
+        reading->start(false);
         replies.emplace(options, *reading, report);
     }
     void send_all() {

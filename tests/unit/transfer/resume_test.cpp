@@ -295,6 +295,23 @@ TEST_CASE("files that were delivered are left out while they are as they were de
     }
 }
 
+TEST_CASE("an answer that nobody goes by is taken once, and not held") {
+    ResumeAnswers answers;
+    const message::Answer last{0, Holding::last_pieces, 0, {{0, 5, {}}}};
+    for (const bool early : {false, true}) {
+        message::Answer answer = last;
+        answer.number = answers.ask();
+        if (early) answers.forget(answer.number);
+        REQUIRE(answers.add(answer).ok());
+        if (!early) {
+            CHECK(answers.held() > 0);
+            answers.forget(answer.number);
+        }
+        CHECK(answers.held() == 0);
+        CHECK_FALSE(answers.add(answer).ok());
+    }
+}
+
 TEST_CASE("answers that nobody asked for break the protocol") {
     ResumeAnswers answers;
     CHECK_FALSE(answers.add({0, Holding::nothing, 0, {}}).ok());

@@ -151,15 +151,20 @@ TEST_CASE("--overwrite: never leaves what stands there, always looks at nothing"
         CHECK(rig.ask("f", 6).has == Holding::exists);
         CHECK(rig.ask("g", 6).has == Holding::nothing);
         CHECK(rig.skipped == 1);
-        rig.begin("f", 4, true);  // by a sender that does not ask
+        write_file(rig.temp / "h", "theirs");
+        rig.begin("h", 4, true);  // by a sender that does not ask
         rig.send(0, 0, "ours");
+        rig.end({"ours"});
+        rig.begin("f", 4, true);  // with the question: it counted when that was answered
+        rig.send(1, 0, "ours");
         rig.end({"ours"});
         finish(*rig.writer);
         CHECK(rig.skipped == 2);
         CHECK(rig.ask("f/below", 6).has == Holding::exists);  // where f is a directory at the sender
         CHECK(rig.delivered.empty());
         CHECK(read_file(rig.temp / "f") == "theirs");
-        CHECK(count_files(rig.temp.path()) == 1);
+        CHECK(read_file(rig.temp / "h") == "theirs");
+        CHECK(count_files(rig.temp.path()) == 2);
     }
     SECTION("always") {
         Rig rig({.overwrite = Overwrite::always});
