@@ -11,6 +11,7 @@ struct Cell {
     std::string controller = "udt";
     double alpha = 0.3;  ///< of `cd`
     double beta = 0.7;
+    bool printed = false;  ///< `udt` and `cd` in the form that the paper prints
 
     double access_mbps = 100.0;
     double access_delay_ms = 10.0;

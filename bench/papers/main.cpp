@@ -19,6 +19,7 @@ void add_options(CLI::App& app, udtx::papers::Cell& cell) {
     app.add_option("--controller", cell.controller);
     app.add_option("--alpha", cell.alpha, "threshold of the congestion degree (cd)");
     app.add_option("--beta", cell.beta, "threshold of the congestion degree (cd)");
+    app.add_flag("--printed", cell.printed, "udt and cd by the paper's equations instead of UDT 4.11's");
     app.add_option("--access-mbps", cell.access_mbps);
     app.add_option("--access-delay-ms", cell.access_delay_ms);
     app.add_option("--line-mbps", cell.line_mbps);

@@ -35,8 +35,15 @@ std::unique_ptr<CongestionController> make(const CongestionOptions& options, con
     return std::make_unique<Controller>(options);
 }
 
+UdtForm form_of(const Surroundings& around) { return around.udt_as_printed ? UdtForm::printed : UdtForm::v4_11; }
+
+std::unique_ptr<CongestionController> make_udt(const CongestionOptions& options, const Surroundings& around) {
+    return std::make_unique<Udt>(options, form_of(around));
+}
+
 std::unique_ptr<CongestionController> make_cd(const CongestionOptions& options, const Surroundings& around) {
-    return std::make_unique<Udt>(options, std::make_unique<CongestionDegreeMtr>(around.cd_alpha, around.cd_beta));
+    return std::make_unique<Udt>(options, std::make_unique<CongestionDegreeMtr>(around.cd_alpha, around.cd_beta),
+                                 form_of(around));
 }
 
 std::unique_ptr<CongestionController> make_lia(const CongestionOptions& options, const Surroundings& around) {
@@ -44,7 +51,7 @@ std::unique_ptr<CongestionController> make_lia(const CongestionOptions& options,
 }
 
 constexpr std::array kControllers{
-    Entry{"udt", make<Udt>},   Entry{"cd", make_cd},    Entry{"cubic", make<Cubic>},
+    Entry{"udt", make_udt},    Entry{"cd", make_cd},    Entry{"cubic", make<Cubic>},
     Entry{"udtx", make<Udtx>}, Entry{"bbr", make<Bbr>}, Entry{"lia", make_lia},
 };
 

@@ -15,6 +15,7 @@ struct Surroundings {
     std::shared_ptr<CouplingGroup> group{};  ///< of the connection; null: a path by itself
     double cd_alpha = 0.3;                   ///< `cd`: congestion degrees below are no congestion ...
     double cd_beta = 0.7;                    ///< ... and above are a severe one
+    bool udt_as_printed = false;             ///< `udt` and `cd`: UdtForm::printed
 };
 
 /// By `own`, or if that is empty the one called `name`. invalid_argument: there is no such name, or `own` gives none.

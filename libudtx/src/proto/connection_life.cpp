@@ -97,8 +97,10 @@ void Connection::Impl::give_controller(PathContext& p) {
     options.policy = config_.policy;
     options.min_rate = p.limits.min_rate;
     options.max_window = std::max<std::uint64_t>({config_.connection_window, config_.max_memory, 1U << 20U});
-    congestion::Surroundings around{
-        .coupling = config_.coupling, .cd_alpha = experiment_.cd_alpha, .cd_beta = experiment_.cd_beta};
+    congestion::Surroundings around{.coupling = config_.coupling,
+                                    .cd_alpha = experiment_.cd_alpha,
+                                    .cd_beta = experiment_.cd_beta,
+                                    .udt_as_printed = experiment_.udt_as_printed};
     if (config_.coupling != Coupling::none) around.group = coupling_group_;
     auto made = congestion::make_controller(config_.congestion, config_.congestion_factory, options, around);
     if (!made) {

@@ -9,6 +9,8 @@ struct Experiment {
     /// Thresholds of the congestion degree (controller `cd`), 0 to 1.
     double cd_alpha = 0.3;
     double cd_beta = 0.7;
+    /// `udt` and `cd` by the equations that the congestion-degree paper prints, not by UDT 4.11's (docs/congestion.md).
+    bool udt_as_printed = false;
     /// An acknowledgement of what was sent before a path fell silent says nothing about what the path does now. Off:
     /// it counts like any other, as in SCTP before its repair (docs/multipath.md).
     bool silent_path_rule = true;

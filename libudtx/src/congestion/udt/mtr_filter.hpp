@@ -22,13 +22,18 @@ class MtrFilter {
     [[nodiscard]] virtual double congestion_degree() const { return 0.0; }
 };
 
-/// UDT: MTR = 7/8 MTR + 1/8 filtered capacity.
+/// UDT: MTR = 7/8 MTR + 1/8 filtered capacity, or of the newest pair alone.
 class UdtMtr final : public MtrFilter {
   public:
+    explicit UdtMtr(bool raw = false) : raw_(raw) {}
     [[nodiscard]] Rate update(Rate mtr, const MtrSample& sample) override {
-        if (sample.filtered.is_zero()) return mtr;
-        return mtr.is_zero() ? sample.filtered : mtr * 0.875 + sample.filtered * 0.125;
+        const Rate estimate = raw_ ? sample.raw : sample.filtered;
+        if (estimate.is_zero()) return mtr;
+        return mtr.is_zero() ? estimate : mtr * 0.875 + estimate * 0.125;
     }
+
+  private:
+    bool raw_;
 };
 
 }  // namespace udtx::congestion

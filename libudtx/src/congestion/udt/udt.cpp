@@ -19,8 +19,9 @@ double microseconds(Duration d) { return to_seconds(d) * 1e6; }
 
 }  // namespace
 
-Udt::Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter)
+Udt::Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter, UdtForm form)
     : options_(options),
+      form_(form),
       datagram_bytes_(std::max(options.datagram_bytes, 1U)),
       random_(options.seed),
       mtr_filter_(std::move(mtr_filter)) {}
@@ -76,10 +77,12 @@ CongestionReport Udt::report() const {
     return report;
 }
 
-double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss) {
-    if (bandwidth_pps <= 0.0) return kMinIncrease;
+double Udt::increase_per_syn(double bandwidth_pps, std::uint32_t mss, UdtForm form) {
+    // The paper scales its 1/1500 by 1500/MSS, as all of the increase.
+    const double least = form == UdtForm::printed ? 1.0 / mss : kMinIncrease;
+    if (bandwidth_pps <= 0.0) return least;
     const double decade = std::pow(10.0, std::ceil(std::log10(bandwidth_pps * mss * 8.0)));
-    return std::max(decade * 1.5e-6 / mss, kMinIncrease);
+    return std::max(decade * 1.5e-6 / mss, least);
 }
 
 // The receiver reports with every ACK, UDT4's only with the full one of each SYN: the weights 7/8 are per SYN.
@@ -124,8 +127,8 @@ void Udt::leave_slow_start(const CongestionFeedback& feedback) {
 void Udt::increase() {
     double bandwidth = mtr_pps_ - 1e6 / period_us_;  // ABW = MTR - rate
     // Below the rate of the last decrease UDT feels its way.
-    if (period_us_ > period_at_decrease_us_) bandwidth = std::min(bandwidth, mtr_pps_ / 9.0);
-    const double inc = increase_per_syn(bandwidth, mss());
+    if (form_ == UdtForm::v4_11 && period_us_ > period_at_decrease_us_) bandwidth = std::min(bandwidth, mtr_pps_ / 9.0);
+    const double inc = increase_per_syn(bandwidth, mss(), form_);
     set_period(period_us_ * kSynUs / (period_us_ * inc + kSynUs));
 }
 
@@ -138,7 +141,7 @@ void Udt::on_loss(const CongestionFeedback& feedback) {
     loss_since_increase_ = true;
     if (!decrease_point_ || feedback.lost.front().number > *decrease_point_) {
         start_epoch(feedback.largest_sent);
-    } else if (decreases_++ < kMaxReportsPerEpoch && ++naks_ % decrease_random_ == 0) {
+    } else if (form_ == UdtForm::v4_11 && decreases_++ < kMaxReportsPerEpoch && ++naks_ % decrease_random_ == 0) {
         set_period(period_us_ * kDecrease);
         decrease_point_ = feedback.largest_sent;
     }

@@ -14,10 +14,16 @@
 
 namespace udtx::congestion {
 
+/// Whose equations: those of UDT 4.11's source, or those that the congestion-degree paper prints for both of its
+/// schemes: no bound of MTR/9, one decrease for each loss event, at least 1/1500 of a packet more a SYN, an MTR of
+/// single pairs.
+enum class UdtForm { v4_11, printed };
+
 class Udt final : public CongestionController {
   public:
-    explicit Udt(const CongestionOptions& options) : Udt(options, std::make_unique<UdtMtr>()) {}
-    Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter);
+    explicit Udt(const CongestionOptions& options, UdtForm form = UdtForm::v4_11)
+        : Udt(options, std::make_unique<UdtMtr>(form == UdtForm::printed), form) {}
+    Udt(const CongestionOptions& options, std::unique_ptr<MtrFilter> mtr_filter, UdtForm form = UdtForm::v4_11);
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
@@ -27,7 +33,8 @@ class Udt final : public CongestionController {
     [[nodiscard]] CongestionReport report() const override;
 
     /// Packets by which the rate grows per SYN interval when `bandwidth_pps` (B) is available.
-    [[nodiscard]] static double increase_per_syn(double bandwidth_pps, std::uint32_t mss);
+    [[nodiscard]] static double increase_per_syn(double bandwidth_pps, std::uint32_t mss,
+                                                 UdtForm form = UdtForm::v4_11);
 
     // For reports and tests.
     [[nodiscard]] double period_us() const noexcept { return period_us_; }
@@ -50,6 +57,7 @@ class Udt final : public CongestionController {
     [[nodiscard]] std::uint32_t mss() const noexcept;
 
     CongestionOptions options_;
+    UdtForm form_;
     std::uint32_t datagram_bytes_;
     SplitMix random_;
     std::unique_ptr<MtrFilter> mtr_filter_;

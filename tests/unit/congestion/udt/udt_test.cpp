@@ -10,6 +10,7 @@
 using namespace std::chrono_literals;
 using namespace udtx;
 using udtx::congestion::Udt;
+using udtx::congestion::UdtForm;
 
 namespace {
 
@@ -21,7 +22,7 @@ CongestionOptions options(std::uint64_t seed = 1) {
 }
 
 struct Driver {
-    explicit Driver(const CongestionOptions& o = options()) : udt(o) {}
+    explicit Driver(const CongestionOptions& o = options(), UdtForm form = UdtForm::v4_11) : udt(o, form) {}
 
     CongestionFeedback base(Duration advance) {
         now += advance;
@@ -37,6 +38,12 @@ struct Driver {
         f.acked_bytes = packets * 1472ULL;
         if (arrival > 0.0 || capacity > 0.0)
             f.line = LineEstimate{.pair_capacity = Rate::bytes_per_second(capacity * 1472), .arrival_pps = arrival};
+        udt.on_feedback(f);
+    }
+    /// A pair of this capacity, and nothing acknowledged.
+    void ack_pair(double capacity) {
+        CongestionFeedback f = base(10ms);
+        f.line = LineEstimate{.newest_pair = Rate::bytes_per_second(capacity * 1472)};
         udt.on_feedback(f);
     }
     void loss(PacketNumber first, PacketNumber sent_so_far) {
@@ -124,6 +131,25 @@ TEST_CASE("udt: period update from the available bandwidth") {
     const CongestionReport report = d.udt.report();
     CHECK(report.mtr.bps() == Approx(10'000 * 1472 * 8.0));
     CHECK(report.available.bps() == Approx(report.mtr.bps() - d.udt.pacing_rate().bps()));
+}
+
+TEST_CASE("udt as printed: all the room counts, pairs one by one, a loss event once, and a floor of 1/1500") {
+    Driver d(options(), UdtForm::printed);
+    d.ack_pair(10'000);
+    d.settle(5000, 20'000);  // the filtered capacity says nothing
+    CHECK(d.udt.mtr_pps() == Approx(10'000));
+    d.ack(10ms, 1);
+    // B = 5000 packets/s = 60 Mbit/s, no bound of MTR/9: 0.1 packets per SYN
+    CHECK(d.udt.period_us() == Approx(200.0 * 10'000 / (200 * 0.1 + 10'000)));
+    d.ack_pair(18'000);
+    CHECK(d.udt.mtr_pps() == Approx(11'000));
+    const double before = d.udt.period_us();
+    d.loss(50, 100);
+    CHECK(d.udt.period_us() == Approx(before * 1.125));
+    for (int i = 0; i < 5; ++i) d.loss(60, 100);
+    CHECK(d.udt.period_us() == Approx(before * 1.125));
+    CHECK(Udt::increase_per_syn(0.0, 1500, UdtForm::printed) == Approx(1.0 / 1500));
+    CHECK(Udt::increase_per_syn(pps(0.9e6), 1500, UdtForm::printed) == Approx(0.001));
 }
 
 TEST_CASE("udt: a SYN without growth follows each loss") {
