@@ -10,6 +10,8 @@ SCHEMES = {"normal": "Normal", "ar": "AF/AR", "dar": "AF/DAR", "udtx": "udtx"}
 UPLINKS = (8, 16, 24)           # kbit/s
 BIT_ERRORS = (0.0, 1e-7, 1e-6)
 RUNS = 50
+DOWN = 3.5                      # Mbit/s; the paper's is lost
+SWEEP = (2, 3, DOWN, 4, 5)
 FIGURE_5 = (8, 1e-7)
 PAPER = {True: ("+66 to +232 %", "+0.1 to +0.2 %"), False: ("+21 to +204 %", "+5 to +26 %")}  # without errors, with
 
@@ -18,18 +20,23 @@ PAPER = {True: ("+66 to +232 %", "+0.1 to +0.2 %"), False: ("+21 to +204 %", "+5
 class Cell:
     uplink: float
     errors: float
+    down: float = DOWN
 
     @property
     def slug(self):
-        return f"acks-{self.uplink:g}k-{self.errors:g}"
+        return f"acks-{self.down:g}M-{self.uplink:g}k-{self.errors:g}"
 
     @property
     def args(self):
-        return ("--up-kbps", f"{self.uplink:g}", "--bit-errors", f"{self.errors:g}")
+        return ("--down-mbps", f"{self.down:g}", "--up-kbps", f"{self.uplink:g}", "--bit-errors", f"{self.errors:g}")
 
 
-def all_cells():
-    return [Cell(uplink, errors) for errors in BIT_ERRORS for uplink in UPLINKS]
+def all_cells(down=DOWN):
+    return [Cell(uplink, errors, down) for errors in BIT_ERRORS for uplink in UPLINKS]
+
+
+def sweep_cells():
+    return [cell for down in SWEEP for cell in all_cells(down)]
 
 
 def quick_cells():
@@ -40,7 +47,7 @@ class Results:
     def __init__(self, runs):
         self.by_cell = {}
         for run in runs:
-            self.by_cell.setdefault((Cell(run["up_kbps"], run["bit_errors"]), run["scheme"]), []).append(run)
+            self.by_cell.setdefault((Cell(run["up_kbps"], run["bit_errors"], run["down_mbps"]), run["scheme"]), []).append(run)
 
     def mean(self, cell, scheme, key="goodput_kbps"):
         return fmean(run[key] for run in self.by_cell[cell, scheme])
@@ -80,6 +87,22 @@ def report(chosen, results, runs):
     return (f"## ACK regeneration\n\nMeans of {runs} run(s). Figure 4, goodput in kbit/s; the paper gives ranges over the "
             f"uplinks:\n\n{goodput_table(chosen, results)}\nACKs that reach the sender in a run:\n\n"
             f"{traffic_table(chosen, results)}")
+
+
+def sweep_report(results, runs):
+    """A row for each rate down and rate of bit errors; gains at the three uplinks."""
+    results = Results(results)
+    uplinks = ", ".join(f"{uplink:g}" for uplink in UPLINKS)
+    header = ["down, Mbit/s", "bit errors", f"DAR over Normal, %, at {uplinks} kbit/s", "paper", "DAR over AR, %", "paper"]
+    rows = []
+    for down in SWEEP:
+        for errors in BIT_ERRORS:
+            cells = [Cell(uplink, errors, down) for uplink in UPLINKS]
+            over_normal = ", ".join(f"{results.gain(c, 'dar', 'normal'):+.0f}" for c in cells)
+            over_ar = ", ".join(f"{results.gain(c, 'dar', 'ar'):+.1f}" for c in cells)
+            normal, ar = PAPER[errors == 0.0]
+            rows.append([f"{down:g}", f"{errors:g}", over_normal, normal, over_ar, ar])
+    return f"Rates of the way out, means of {runs} run(s).\n\n{tables.markdown(header, rows)}"
 
 
 def draw(out, chosen, results):

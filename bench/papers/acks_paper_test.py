@@ -11,7 +11,7 @@ GOODPUT = {"normal": 500.0, "ar": 1000.0, "dar": 1100.0, "udtx": 1800.0}
 
 
 def run(cell, scheme, goodput=None, acks=(3, 4)):
-    return {"scheme": scheme, "up_kbps": cell.uplink, "bit_errors": cell.errors,
+    return {"scheme": scheme, "down_mbps": cell.down, "up_kbps": cell.uplink, "bit_errors": cell.errors,
             "goodput_kbps": goodput or GOODPUT[scheme], "acks": sum(acks), "made": 2, "overtaken": 1,
             "acks_each_second": list(acks)}
 
@@ -29,6 +29,12 @@ class Acks(unittest.TestCase):
         text = acks_paper.report(self.cells, self.runs, 1)
         self.assertIn("| 8 | 0 | 500 | 1000 | 1100 | 1800 | +100 % | +120 % | +66 to +232 % | +10.0 % | +0.1 to +0.2 % |", text)
         self.assertIn("| 24 | 1e-06 |", text)
+
+    def test_sweep_has_a_row_for_each_rate_down_and_rate_of_errors(self):
+        cells = acks_paper.sweep_cells()
+        self.assertEqual(len({c.slug for c in cells}), 45)
+        text = acks_paper.sweep_report([run(c, s) for c in cells for s in acks_paper.SCHEMES], 1)
+        self.assertIn("| 3.5 | 1e-07 | +120, +120, +120 | +21 to +204 % | +10.0, +10.0, +10.0 | +5 to +26 % |", text)
 
     def test_figure_5_takes_the_run_nearest_to_the_mean(self):
         cell = acks_paper.Cell(*acks_paper.FIGURE_5)

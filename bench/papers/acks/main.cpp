@@ -36,14 +36,16 @@ namespace {
 
 constexpr std::uint16_t kPort = 9000;
 
+/// The paper's lines are lost. On 3.5 Mbit/s the gains are those that it prints, and 200 packets hold the end of slow
+/// start: with fewer the overflow hides what acknowledgements do.
 struct Options {
     std::string scheme = "normal";
-    double down_mbps = 2.0;
+    double down_mbps = 3.5;
     double up_kbps = 8.0;
     double delay_ms = 50.0;
     double bit_errors = 0.0;
     std::uint32_t segment = 1000;
-    std::uint32_t down_queue = 50;
+    std::uint32_t down_queue = 200;
     std::uint32_t up_queue = 20;
     double seconds = 50.0;
     std::uint64_t seed = 1;
@@ -72,9 +74,10 @@ class Run {
         ns3::Simulator::Run();
         const std::uint64_t bytes = received();
         std::printf(
-            "{\"scheme\": \"%s\", \"up_kbps\": %g, \"bit_errors\": %g, \"seed\": %llu, \"goodput_kbps\": %.2f, "
+            "{\"scheme\": \"%s\", \"down_mbps\": %g, \"up_kbps\": %g, \"bit_errors\": %g, \"seed\": %llu, "
+            "\"goodput_kbps\": %.2f, "
             "\"acks\": %llu, \"made\": %llu, \"overtaken\": %llu, \"acks_each_second\": [",
-            options_.scheme.c_str(), options_.up_kbps, options_.bit_errors,
+            options_.scheme.c_str(), options_.down_mbps, options_.up_kbps, options_.bit_errors,
             static_cast<unsigned long long>(options_.seed), static_cast<double>(bytes) * 8e-3 / options_.seconds,
             static_cast<unsigned long long>(relay_ ? relay_->acks() : 0),
             static_cast<unsigned long long>(relay_ ? relay_->made() : 0),
