@@ -1,6 +1,7 @@
 // Extreme value of the last so many seconds, in slices: memory and time per sample are constant.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,10 @@ class SlidingExtreme {
         }
     }
 
-    [[nodiscard]] std::optional<T> value(Instant now) const {
-        const std::int64_t oldest = now.time_since_epoch() / slice_ - kSlices;
+    [[nodiscard]] std::optional<T> value(Instant now) const { return value(now, kSlices * slice_); }
+    /// Of the last `within`, at most `length`.
+    [[nodiscard]] std::optional<T> value(Instant now, Duration within) const {
+        const std::int64_t oldest = std::max(now - within, now - kSlices * slice_).time_since_epoch() / slice_;
         std::optional<T> best;
         for (const Slice& slice : slices_) {
             if (!slice.used || slice.index < oldest) continue;

@@ -11,9 +11,6 @@ constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drai
 constexpr double kMargin = 2e-3;                        // s of queue more than there is
 constexpr double kMostTime = 20e-3;                     // s of drain, where half a round trip is less,
 constexpr double kMostAmongRivals = 1.0;                // s
-constexpr double kTogether = 2.0;                       // times what we drain ourselves goes,
-constexpr double kMuch = 0.6;                           // and so much of the usual queue: others drain as well,
-constexpr Duration kTwice = std::chrono::seconds(4);    // again within this time
 constexpr int kPatient = 3;                             // drains that may fail before the next take longer,
 constexpr int kMostTimes = 8;                           // twice, three times to so many times as long;
 constexpr double kMostOfGap = 0.25;                     // but no more of the time than this. Then as before
@@ -29,7 +26,6 @@ void Udtx::consider_drain(Instant now) {
     } else {
         last_high_ = now;
     }
-    look_for_company(now);
     if (drain_until_) {
         // A long one has reached what it was for.
         if (now >= *drain_until_ || (long_drain_ && last_low_ == now)) end_drain(now);
@@ -49,34 +45,14 @@ void Udtx::consider_drain(Instant now) {
     // A shallow buffer bounds that itself.
     const bool stale = now - last_drain_ > kBaseAge && alone() && !shallow();
     if (!stands && !joined && !stale) return;
-    if (!stands) return drain_with_others(now, drain_length(delay_.queue()));
+    if (!stands) return begin_drain(now, drain_length(delay_.queue()));
     // The queue swings: after a drain in vain what our kind would keep counts, not what there is at the moment.
     const double usual = failed_drains_ > 0 ? equilibrium_delay() : 0.0;
     const double length = drain_length(std::max(delay_.queue(), usual));
     const double longer = std::max(length, std::min(patience_times(now) * length, kMostOfGap * gap));
     ++failed_drains_;  // until it shows
-    drain_with_others(now, longer);
+    begin_drain(now, longer);
     long_drain_ = longer > length;
-}
-
-void Udtx::drain_with_others(Instant now, double length) {
-    begin_drain(now, length);
-    if (company_until_) return;
-    company_until_ = *drain_until_ + from_seconds(2.0 * delay_.base_rtt() + delay_.queue());
-    company_least_ = delay_.queue();
-    company_usual_ = share_.mean_queue();
-    company_own_ = (1.0 - kDrainPace) * length * rate_ / std::max(capacity(), 1.0);
-}
-
-// More of the queue goes than this flow's part of it: others have drained as well. Twice: CUBIC reduces now and then.
-void Udtx::look_for_company(Instant now) {
-    if (!company_until_) return;
-    company_least_ = std::min(company_least_, delay_.queue());
-    if (now < *company_until_) return;
-    company_until_.reset();
-    if (company_usual_ - company_least_ <= std::max(kTogether * company_own_, kMuch * company_usual_)) return;
-    if (had_company_ && now - *had_company_ < kTwice) last_company_ = now;
-    had_company_ = now;
 }
 
 double Udtx::time_to_empty(double queue) { return (queue + kMargin) / (1.0 - kDrainPace); }
@@ -109,8 +85,6 @@ void Udtx::end_drain(Instant now) {
 // What drains have told is about a queue that is no longer there.
 void Udtx::forget_drains() {
     drain_until_.reset();
-    company_until_.reset();
-    had_company_.reset();
     failed_drains_ = 0;
 }
 

@@ -26,7 +26,7 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
     count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
     updated_ = feedback.now;
-    delivered_ = recent_.value(feedback.now).value_or(0.0);
+    delivered_ = recent_.value(feedback.now, std::max(kRecentLife, 3 * feedback.smoothed_rtt)).value_or(0.0);
     const double most = deliveries_.value(feedback.now).value_or(0.0);
     if (feedback.line && !feedback.line->capacity.is_zero()) {
         told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);

@@ -26,7 +26,7 @@ class UdtxMtr {
     [[nodiscard]] bool open() const noexcept { return open_; }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
-    /// Highest delivery rate of the last kRecentLife, bytes/s.
+    /// Highest delivery rate of the last kRecentLife or three round trips, bytes/s.
     [[nodiscard]] double delivered() const noexcept { return delivered_; }
     /// What was delivered on average, of a second or two round trips with the queue; bytes/s.
     [[nodiscard]] double usual() const noexcept { return usual_; }
@@ -40,6 +40,7 @@ class UdtxMtr {
     static constexpr double kOpen = 2.0;  // of what was delivered: there may be so much and more
     static constexpr Duration kDeliveryLife = std::chrono::seconds(2);
     static constexpr Duration kRecentLife = std::chrono::milliseconds(600);
+    static constexpr Duration kLongestLife = std::chrono::seconds(6);
 
     void deliver(Instant now, const DeliverySample& sample);
     void count(const CongestionFeedback& feedback);
@@ -55,7 +56,7 @@ class UdtxMtr {
     std::optional<double> limit_;
     Instant updated_;
     SlidingExtreme<double, std::greater<>> deliveries_{kDeliveryLife};
-    SlidingExtreme<double, std::greater<>> recent_{kRecentLife};
+    SlidingExtreme<double, std::greater<>> recent_{kLongestLife};
     std::optional<Instant> smoothed_at_;
 };
 

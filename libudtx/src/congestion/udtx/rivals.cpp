@@ -99,8 +99,7 @@ bool Udtx::foreign(Instant now) const {
     // Several of our kind that drain at different times do so in vain, too, but once all have joined no queue
     // overflows.
     const bool drained_in_vain = overflows(now) && failed_drains_ >= kFailedDrains + slow / kDrainGap;
-    if (to_seconds(now - std::max(last_low_, last_company_)) <= patience && !drained_in_vain && !pauses_.regular(now))
-        return false;
+    if (to_seconds(now - last_low_) <= patience && !drained_in_vain && !pauses_.regular(now)) return false;
     return losing(now);
 }
 

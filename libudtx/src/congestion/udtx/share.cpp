@@ -11,7 +11,6 @@ constexpr double kHalfDelay = 4e-3;        // s, on a short path
 constexpr double kHalfDelayPerRtt = 0.03;  // more on a long one, or shares would take too many round trips to settle
 constexpr double kLoopGain = 0.6;          // part of an excess of all flows that one loop time takes back
 constexpr double kSettleGain = 2.7;        // the same of a difference between flows, in the same unit
-constexpr double kFast = 2.0;              // times the loop's gain, far above the flow's own rest: quick release
 constexpr double kLeastGain = 0.2;         // of both, at a small queue
 constexpr double kMaxBeta = 0.25;          // of the distance to the target, a round trip
 constexpr double kMeanRtts = 10.0;         // time constant of the mean queue
@@ -41,7 +40,7 @@ void UdtxShare::update(const Now& now) {
         gain *= std::clamp(queue / now.half_delay, kLeastGain, 1.0);
         return std::min(kMaxBeta, gain * now.half_delay / (loop_time * std::numbers::ln2));
     };
-    const double common = (now.flooded ? kFast : 1.0) * beta(kLoopGain, now.queue);
+    const double common = beta(kLoopGain, now.queue);
     beta_ = std::max(common, beta(kSettleGain, std::max(now.queue, *mean_)));
     const double queue = *mean_ + common / beta_ * (now.queue - *mean_);
     double loss = now.loss;

@@ -25,8 +25,7 @@ class UdtxShare {
         double half_delay = 0.0;  ///< q_h, s
         double loss = 0.0;        ///< p_c, 0..1
         std::optional<double>
-            full{};            ///< delay of the full queue, s, where losses beside a short queue are but memories
-        bool flooded = false;  ///< the queue is far above where this flow is at rest
+            full{};  ///< delay of the full queue, s, where losses beside a short queue are but memories
     };
     void update(const Now& now);
 

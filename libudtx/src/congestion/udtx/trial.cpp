@@ -7,8 +7,11 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kWorthwhile = 0.02;  // less loss is not worth a trial
-constexpr double kLength = 0.2;       // s of lowered rate, beside one RTT
+constexpr double kLength = 0.2;       // s of lowered rate, beside one RTT,
+constexpr double kMostLength = 2.0;   // and so many where few packets leave
 constexpr double kFewer = 0.65;       // of the loss before: it was congestion
+constexpr double kAsMany = 0.9;       // of the loss before: nothing was changed by sending less
+constexpr double kBorne = 1.3;        // times that loss is still the same one
 constexpr double kFewPackets = 100.0;
 constexpr double kFirstPause = 1.0;     // s
 constexpr double kLongestPause = 32.0;  // s
@@ -29,13 +32,17 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
         return Verdict::none;
     }
     const double since = to_seconds(now - *started_);
-    if (since > rtt + kLength) lowered_ = false;
+    const bool told = packets_ >= kFewPackets || since > rtt + kMostLength;
+    if (lowered_ && since > rtt + kLength && told) {
+        lowered_ = false;
+        raised_ = now;
+    }
     // What was sent at the lower rate is acknowledged between one RTT and the end of it, or declared lost a bit later.
     if (since > 1.25 * rtt) {
         lost_ += static_cast<double>(feedback.lost.size());
         packets_ += static_cast<double>(feedback.acked_packets + feedback.lost.size());
     }
-    if (since < 2.0 * rtt + kLength) return Verdict::none;
+    if (lowered_ || to_seconds(now - raised_) < rtt) return Verdict::none;
     started_.reset();
     lowered_ = false;
     next_ = now + from_seconds(pause_);
@@ -43,8 +50,11 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     // By two standard deviations, or noise would be taken for a verdict.
     if (lost_ + 2.0 * std::sqrt(lost_) < kFewer * before_ * packets_) {
         pause_ = 4.0 * kFirstPause;
+        borne_ = 0.0;
         return Verdict::congestion;
     }
+    // Who is one of many hardly changes a loss that all make: it falls a little.
+    borne_ = lost_ > kAsMany * before_ * packets_ ? kBorne * before_ : 0.0;
     pause_ = std::min(2.0 * pause_, kLongestPause);
     return Verdict::random;
 }

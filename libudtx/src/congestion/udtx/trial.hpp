@@ -23,6 +23,8 @@ class UdtxTrial {
     [[nodiscard]] double factor() const noexcept { return lowered_ ? kLowered : 1.0; }
     /// Part that was lost nevertheless, after a verdict.
     [[nodiscard]] double remaining() const noexcept { return packets_ > 0.0 ? (lost_ + 1.0) / packets_ : 0.0; }
+    /// Loss up to which the last trial has found it random, with room for chance; 0..1.
+    [[nodiscard]] double borne() const noexcept { return borne_; }
     [[nodiscard]] bool running() const noexcept { return started_.has_value(); }
 
   private:
@@ -30,10 +32,12 @@ class UdtxTrial {
 
     std::optional<Instant> started_;
     bool lowered_ = false;
+    Instant raised_;  // when it ended
     double before_ = 0.0;
     double lost_ = 0.0;
     double packets_ = 0.0;
     std::optional<Instant> next_;
+    double borne_ = 0.0;
     double pause_ = 0.0;  // s until the next trial; doubles while the verdict is random
 };
 

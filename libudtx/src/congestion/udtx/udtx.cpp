@@ -30,6 +30,8 @@ constexpr double kLeastTime = 0.1;     // or so many s where that is longer: on 
 // Where the ends are slower than the line: s that a thread waits for its turn, a slice of the scheduler
 constexpr double kEndsLate = 3e-3;
 
+constexpr double kBeyond = 1.25;  // times the most that was delivered: x is no more
+
 // Losses
 constexpr double kOverflow = 0.002;  // congestion loss from which on the highest delays are those of a full buffer
 constexpr double kFillLoss = 0.04;   // congestion loss at which a line counts as full although no queue shows
@@ -182,8 +184,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .base = delay_.base(),
                    .half_delay = half,
                    .loss = loss_.congestion(),
-                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer(),
-                   .flooded = delay_.queue() > own + 2.0 * half});
+                   .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer()});
     const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
     if (target < rate_ && feedback.now < hold_until_ && delay_.queue() > own + 0.5 * half) return;
@@ -214,14 +215,13 @@ void Udtx::fill(const CongestionFeedback& feedback, double dt) {
 void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (compete_.active()) return;
     rate_ = std::min(rate_, kMaxShare * capacity());
-    // Heavy loss that no delay explains: a line noisy beyond use, a policer, or a queue that was full when the base
-    // was measured. Less is better in all three. What a newcomer's own start has cost is none of them.
-    if (const double over = loss_.total() / kMaxThinning; over > 1.0 && feedback.now > hold_until_)
+    // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
+    // has found it random. What a newcomer's own start has cost is none of them.
+    if (const double over = loss_.total() / kHeavyLoss;
+        over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited &&
-        mtr_.delivered() > 0.0) {
-        rate_ = std::min(rate_, 1.25 * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
-    }
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited && mtr_.delivered() > 0.0)
+        rate_ = std::min(rate_, kBeyond * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
 

@@ -43,8 +43,9 @@ class Udtx final : public CongestionController {
     [[nodiscard]] bool draining() const noexcept { return drain_until_.has_value(); }
 
   private:
-    static constexpr double kMaxShare = 1.05;    // x above C: how an error of C and a freed line are found out
-    static constexpr double kMaxThinning = 0.1;  // random loss that is made up for by sending more
+    static constexpr double kMaxShare = 1.05;     // x above C: how an error of C and a freed line are found out
+    static constexpr double kMaxThinning = 0.35;  // random loss that is made up for by sending more
+    static constexpr double kHeavyLoss = 0.1;     // more holds x down, until a trial has found it random
     static constexpr double kRest = 0.12;  // of q_h: the queue kept for its own sake, so that the line never runs dry
     static constexpr double kDrainPace = 0.25;  // of x
 
@@ -72,8 +73,6 @@ class Udtx final : public CongestionController {
     [[nodiscard]] static double time_to_empty(double queue);
     [[nodiscard]] double drain_length(double queue) const;
     [[nodiscard]] double patience_times(Instant now) const;
-    void drain_with_others(Instant now, double length);
-    void look_for_company(Instant now);
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
     void forget_drains();
@@ -137,13 +136,7 @@ class Udtx final : public CongestionController {
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
-    Instant last_overflow_;                 // packets lost to a full queue
-    std::optional<Instant> company_until_;  // a drain of ours may show drains of others
-    double company_least_ = 0.0;            // q since it began,
-    double company_usual_ = 0.0;            // qm before,
-    double company_own_ = 0.0;              // and what of it is ours, s
-    std::optional<Instant> had_company_;
-    Instant last_company_;
+    Instant last_overflow_;               // packets lost to a full queue
     Instant last_high_;                   // q > 0.25 q_h
     int failed_drains_ = 0;               // that have not emptied the queue, since the last that did
     std::optional<Duration> drain_base_;  // base delay when drains were last considered
