@@ -79,7 +79,7 @@ void Scavenger::on_feedback(const CongestionFeedback& feedback) {
 }
 
 void Scavenger::measure(const CongestionFeedback& feedback) {
-    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0);
+    mtr_.on_feedback(feedback, 0.0, jitter_.size() > 0.0 ? UdtxMtr::Told::mean : UdtxMtr::Told::line);
     // The few packets of a small window come in no clumps: that does not mean that the jitter has gone.
     if (window_ >= kTellingSegments * segment_)
         jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));

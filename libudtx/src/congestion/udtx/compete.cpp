@@ -13,24 +13,15 @@ constexpr double kDip = 0.75;                                   // of the highes
 constexpr double kDrainGap = 4.0;                               // s between drains, at least
 constexpr double kDrainAnyway = 8.0;                            // s, and at most
 constexpr double kMaxGrowthPerRtt = 1.5;                        // RFC 9438, section 4.4
-constexpr double kDeaf = 15.0;        // times what CUBIC would have: rivals that do not listen to loss
-constexpr int kEvents = 2;            // so many at least, or it was a start that overshot
-constexpr double kSettle = 1.0;       // s until judging begins: what came before had other causes
-constexpr double kClaimLife = 20.0;   // s; then it is judged anew, without it,
+constexpr double kClaimLife = 20.0;                             // s; then it is judged anew, without it,
 constexpr double kClaimLeast = 15.0;  // or from now on together with others that have just begun to
 constexpr double kBearable = 0.06;    // own loss at which a claim grows no further
 constexpr double kClaimTime = 3.0;    // s until a claim is full where nothing is lost
 constexpr double kUsualTime = 5.0;    // s over which the claim is averaged;
 constexpr double kMore = 1.1;         // times that average is the most of the next
 constexpr double kLeastShare = 0.6;   // of what was fair at the beginning: but no less
+constexpr int kPauses = 2;            // of others: they do not mind loss
 constexpr double kPause = 0.5;        // s, and four round trips: longer than BBR's ProbeRTT empties the queue
-
-// The window of a CUBIC flow at this loss ratio, in segments; RFC 9438, section 5.2, Reno's where that is more.
-double cubic_window(double loss, double rtt) {
-    const double p = std::max(loss, 1e-9);
-    const double cubic = std::pow(kC * (3.0 + kBeta) / (4.0 * (1.0 - kBeta)), 0.25) * std::pow(rtt / p, 0.75);
-    return std::max(cubic, std::sqrt(1.5 / p));
-}
 }  // namespace
 
 void DecayingRatio::add(double lost, double packets, double dt) {
@@ -43,7 +34,6 @@ void UdtxCompete::enter(Instant now, const Entry& entry) {
     *this = UdtxCompete();
     share_ = fair_ = entry.share;
     updated_ = now;
-    judge_from_ = now + from_seconds(kSettle);
     resume(now, entry.window, entry.goal);
 }
 
@@ -60,6 +50,7 @@ void UdtxCompete::resume(Instant now, double window, double goal) {
 
 bool UdtxCompete::over(Instant now, bool empty, bool drained, double base_rtt) {
     if (!empty) {
+        if (empty_since_ && !drained) ++pauses_;
         empty_since_.reset();
         return false;
     }
@@ -72,7 +63,6 @@ void UdtxCompete::count(const CongestionFeedback& feedback, const Path& path) {
     updated_ = feedback.now;
     const double packets = feedback.acked_packets + path.congestion_losses;
     const double excess = path.congestion_losses - path.random_loss * packets;
-    if (feedback.now >= judge_from_) loss_.add(excess, packets, dt);
     recent_loss_.add(excess, packets, dt);
     claim(feedback.now, path, dt);
 
@@ -91,9 +81,7 @@ void UdtxCompete::claim(Instant now, const Path& path, double dt) {
     claiming_ = claiming_ && path.may_claim;
     if (!claiming_) {
         if (!path.may_claim) return;
-        const double least = kDeaf * cubic_window(loss_.value(), path.rtt) * path.segment;
-        const bool deaf = path.pauses || share_ * time >= least;
-        if (events_ < kEvents || !deaf) return;
+        if (pauses_ < kPauses) return;
         claiming_ = true;
         claimed_since_ = now;
         claimed_ = usual_ = std::min(window_ / time, share_);
@@ -109,9 +97,6 @@ void UdtxCompete::judge_anew(Instant now, double segment) {
     // Several that claim the same must not grow into what one gives up.
     share_ = std::min(share_, std::max(kMore * usual_, kLeastShare * fair_));
     claiming_ = false;
-    judge_from_ = now + from_seconds(kSettle);
-    events_ = 0;
-    loss_ = DecayingRatio(10.0);
 }
 
 void UdtxCompete::on_feedback(const CongestionFeedback& feedback, const Path& path) {
@@ -157,7 +142,6 @@ void UdtxCompete::reduce(Instant now, double segment) {
     window_ = origin_ = estimate_ = std::max(window_ * kBeta, 4.0 * segment);
     epoch_ = now;
     drain_due_ = true;
-    if (now >= judge_from_) ++events_;
 }
 
 bool UdtxCompete::take_drain(Instant now) {

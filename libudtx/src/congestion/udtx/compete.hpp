@@ -5,9 +5,10 @@
 // when others have just backed off as well, it drains: if the queue then empties, whoever filled it was of our kind
 // or is gone.
 //
-// Rivals that do not mind loss (BBR) would leave such a window nearly nothing. Where packets are lost so often that a
-// CUBIC flow could not live of what remains, or others pause as BBR does, the fair share is claimed: the window
-// does not fall below what this share takes at the present queue.
+// BBR does not mind loss, and would leave such a window nearly nothing. But BBR pauses: it empties the queue to measure
+// the round trip (ProbeRTT: draft-ietf-ccwg-bbr, section 5.3.4, each 5 s; Linux each 10 s). CUBIC cannot: it keeps 0.7
+// of what is in flight (RFC 9438, section 4.6). Where others pause, the fair share is claimed: the window does not fall
+// below what this share takes at the present queue.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,6 @@ class UdtxCompete {
         double queue = 0.0;
         double rtt = 0.0;  ///< with the queue
         double segment = 0.0;
-        bool pauses = false;    ///< others empty the queue now and then: BBR, who does not mind loss
         bool may_claim = true;  ///< false: many flows of our own could be what keeps the queue full
     };
 
@@ -94,9 +94,7 @@ class UdtxCompete {
     double usual_ = 0.0;    // its average
     bool claiming_ = false;
     Instant claimed_since_;
-    Instant judge_from_;
-    int events_ = 0;            // reductions since judging began
-    DecayingRatio loss_{10.0};  // beyond random loss, since judging began
+    int pauses_ = 0;  // of others: the queue was empty for a moment, and we had not drained
     DecayingRatio recent_loss_{2.0};
     Instant updated_;
     std::optional<Instant> empty_since_;

@@ -1,58 +1,67 @@
-// How udtx drains: its own kind does it at the same time, since all see the same minima, and so all see the base again.
+// How udtx drains: its own kind does it at the same time, so that the queue empties, and all see the base again.
+//
+// All flows see the same queue, so that all know when it was shortest. Two seconds after the packet that met it then
+// was sent, each sends less: at the queue that is the same moment for all, whatever their round trips. A drain makes
+// the next shortest queue.
 #include <algorithm>
+#include <bit>
 
 #include "congestion/udtx/udtx.hpp"
 
 namespace udtx::congestion {
 
 namespace {
-constexpr double kLow = 0.25;                           // of q_h: a queue that nobody else keeps up
-constexpr Duration kCalm = std::chrono::seconds(2);     // without a queue: drains that failed before are forgotten
-constexpr double kMargin = 2e-3;                        // s of queue more than there is
-constexpr double kMostTime = 20e-3;                     // s of drain, where half a round trip is less,
-constexpr double kMostAmongRivals = 1.0;                // s
-constexpr int kPatient = 3;                             // drains that may fail before the next take longer,
-constexpr int kMostTimes = 8;                           // twice, three times to so many times as long;
-constexpr double kMostOfGap = 0.25;                     // but no more of the time than this. Then as before
-constexpr Duration kBaseAge = std::chrono::seconds(5);  // half of the base's life: then a drain shows it again
+constexpr double kLow = 0.25;             // of q_h: a queue that nobody else keeps up
+constexpr double kMargin = 2e-3;          // s of queue more than there is
+constexpr double kMostTime = 20e-3;       // s of drain, where half a round trip is less,
+constexpr double kMostAmongRivals = 1.0;  // s
+constexpr double kInterval = 2.0;         // s from the shortest queue to the next drain,
+constexpr double kAloneInterval = 5.0;    // s, where nobody else needs to see the base: half of its life
+constexpr double kIntervalRtts = 4.0;     // twice that, and so on, where it is less than so many round trips
+constexpr int kDrains = 4;                // are judged, at least;
+constexpr unsigned kJudged = 0xF;         // of the last four
+constexpr int kInVain = 3;                // have been in vain, the last among them: others keep up the queue
+constexpr double kEmptied = 0.65;         // of the queue before: a drain was not in vain
 }  // namespace
 
-void Udtx::consider_drain(Instant now) {
-    const double half = half_delay();
-    const double rtt = delay_.base_rtt();
-    if (delay_.queue() <= (kLow + rest() - kRest) * half) {
-        last_low_ = now;
-        if (drain_until_ || now < frozen_until_ || now - last_high_ > kCalm) failed_drains_ = 0;
-    } else {
-        last_high_ = now;
+void Udtx::consider_drain(const CongestionFeedback& feedback) {
+    const Instant now = feedback.now;
+    for (const ArrivalSample& sample : feedback.arrivals) {
+        if (!shortest_ || sample.delay < shortest_->delay) shortest_ = sample;
     }
+    if (delay_.queue() <= (kLow + rest() - kRest) * half_delay()) last_low_ = now;
+    drain_least_ = std::min(drain_least_, delay_.queue());
     if (drain_until_) {
-        // A long one has reached what it was for.
-        if (now >= *drain_until_ || (long_drain_ && last_low_ == now)) end_drain(now);
+        if (now >= *drain_until_) end_drain(now);
         return;
+    }
+    if (judge_drain_at_ && now >= *judge_drain_at_) {
+        judge_drain_at_.reset();
+        const bool in_vain = last_low_ < last_drain_ && drain_least_ > kEmptied * drain_queue_;
+        in_vain_ = (in_vain_ << 1U | (in_vain ? 1U : 0U)) & kJudged;
+        ++judged_;
     }
     if (compete_.active()) {
         if (compete_.take_drain(now)) begin_drain(now, std::min(time_to_empty(delay_.queue()), kMostAmongRivals));
         return;
     }
-    const bool fell = drain_base_ && to_seconds(*drain_base_ - delay_.base()) > 0.25 * half;
-    const double since = to_seconds(now - last_drain_);
-    const double gap = std::max(1.0, 4.0 * rtt);
-    const bool stands = to_seconds(now - last_low_) > 2.0 && since > gap;
-    const bool joined = fell && since > std::max(0.25, 3.0 * rtt);
-    if (!drain_base_ || joined || delay_.base() > *drain_base_) drain_base_ = delay_.base();
-    // The queue that a flow alone keeps would become the base once the last empty one is 10 s ago, time and again.
-    // A shallow buffer bounds that itself.
-    const bool stale = now - last_drain_ > kBaseAge && alone() && !shallow();
-    if (!stands && !joined && !stale) return;
-    if (!stands) return begin_drain(now, drain_length(delay_.queue()));
-    // The queue swings: after a drain in vain what our kind would keep counts, not what there is at the moment.
-    const double usual = failed_drains_ > 0 ? equilibrium_delay() : 0.0;
-    const double length = drain_length(std::max(delay_.queue(), usual));
-    const double longer = std::max(length, std::min(patience_times(now) * length, kMostOfGap * gap));
-    ++failed_drains_;  // until it shows
-    begin_drain(now, longer);
-    long_drain_ = longer > length;
+    if (!has(UdtxPart::drain) || !shortest_ || to_seconds(now - shortest_->sent) < drain_interval()) return;
+    shortest_.reset();
+    // The queue swings: what our kind would keep counts, not what there is at the moment.
+    begin_drain(now, drain_length(std::max(delay_.queue(), equilibrium_delay())));
+    drain_queue_ = drain_least_ = delay_.queue();
+    judge_drain_at_ = *drain_until_ + from_seconds(delay_.base_rtt() + delay_.queue());
+}
+
+double Udtx::drain_interval() const {
+    if (alone()) return kAloneInterval;
+    double interval = kInterval;
+    while (interval < kIntervalRtts * delay_.base_rtt()) interval *= 2.0;
+    return interval;
+}
+
+bool Udtx::drains_in_vain() const {
+    return judged_ >= kDrains && (in_vain_ & 1U) != 0 && std::popcount(in_vain_) >= kInVain;
 }
 
 double Udtx::time_to_empty(double queue) { return (queue + kMargin) / (1.0 - kDrainPace); }
@@ -63,29 +72,23 @@ double Udtx::drain_length(double queue) const {
     return std::min(time_to_empty(queue), most);
 }
 
-// Flows of our kind that have come to drain at different times, each for itself in vain, would never meet again. A
-// longer drain of one shows the base to all, who then follow. To rivals it would be a present, and in a shallow buffer
-// many of our kind keep up a queue, too.
-double Udtx::patience_times(Instant now) const {
-    const int times = failed_drains_ - kPatient + 2;
-    return times > kMostTimes || losing(now) || shallow() ? 1.0 : std::max(times, 1);
-}
-
 void Udtx::begin_drain(Instant now, double length) {
     drain_until_ = now + from_seconds(length);
     last_drain_ = now;
-    long_drain_ = false;
 }
 
 void Udtx::end_drain(Instant now) {
     drain_until_.reset();
-    frozen_until_ = now + from_seconds(delay_.base_rtt());
+    const double refill = has(UdtxPart::refill) ? equilibrium_delay() / (kRefillPace - 1.0) : 0.0;
+    frozen_until_ = now + from_seconds(delay_.base_rtt() + refill);
 }
 
 // What drains have told is about a queue that is no longer there.
 void Udtx::forget_drains() {
     drain_until_.reset();
-    failed_drains_ = 0;
+    judge_drain_at_.reset();
+    in_vain_ = 0;
+    judged_ = 0;
 }
 
 }  // namespace udtx::congestion

@@ -8,7 +8,7 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kFaster = 1.25;  // than the line: within this it may be the line's rate that is wrong
-constexpr Duration kSpan = std::chrono::milliseconds(250);
+constexpr Duration kSpan = std::chrono::milliseconds(100);
 constexpr Duration kLife = std::chrono::seconds(10);  // of jitter that shows no more, as long as a base delay's
 
 constexpr double kNewestRtts = 0.25;   // the smallest delay is that of so many base RTTs,

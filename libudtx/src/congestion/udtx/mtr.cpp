@@ -21,7 +21,7 @@ constexpr double kUsualRtts = 2.0;        // and so many round trips at least
 constexpr double kMostMtr = 1e12;         // bytes/s: no line is as fast, whatever a peer says
 }  // namespace
 
-void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, bool jitter) {
+void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Told what) {
     if (feedback.delivery) deliver(feedback.now, *feedback.delivery);
     count(feedback);
     if (limit_) *limit_ *= 1.0 + kLimitGrowth * std::clamp(to_seconds(feedback.now - updated_), 0.0, 1.0);
@@ -31,13 +31,14 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, boo
     if (feedback.line && !feedback.line->capacity.is_zero()) {
         told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);
         open_ = feedback.line->only_least;
-        const double estimate = open_ ? std::max(told_, kOpen * most) : told_;
-        if (mtr_ <= 0.0 || (open_ && estimate > mtr_)) {
+        const bool least = open_ || what == Told::least;
+        const double estimate = least ? std::max(told_, kOpen * most) : told_;
+        if (mtr_ <= 0.0 || (least && estimate > mtr_)) {
             mtr_ = estimate;
             smoothed_at_ = feedback.now;
         } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
             smoothed_at_ = feedback.now;
-            if (jitter)
+            if (what == Told::mean)
                 average(estimate);
             else
                 smooth(estimate, degree);

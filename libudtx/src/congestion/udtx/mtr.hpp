@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -12,8 +13,14 @@ namespace udtx::congestion {
 
 class UdtxMtr {
   public:
-    /// `degree`: CD, 0..1. `jitter`: the way stretches and clumps trains and pairs.
-    void on_feedback(const CongestionFeedback& feedback, double degree, bool jitter = false);
+    /// What trains and pairs tell.
+    enum class Told : std::uint8_t {
+        line,   ///< the line
+        least,  ///< that it is no slower: jitter stretches and clumps them
+        mean,   ///< as often too much as too little
+    };
+    /// `degree`: CD, 0..1.
+    void on_feedback(const CongestionFeedback& feedback, double degree, Told what = Told::line);
 
     [[nodiscard]] bool known() const noexcept { return mtr_ > 0.0; }
     /// Bytes/s, 0 = unknown.

@@ -7,39 +7,25 @@
 namespace udtx::congestion {
 
 namespace {
-constexpr double kCrowdQueue = 5.0;                         // q_h: what thirty of our own kind make
-constexpr double kForeignQueue = 1.5;                       // q_h, where the queue is known for that of others
-constexpr double kLosing = 0.7;                             // of the highest x in 10 s: others take it
-constexpr double kNoLoss = 0.0005;                          // random loss: below it, none to speak of
-constexpr double kErratic = 4.0;                            // q_h within a second: others have just come or gone
-constexpr double kErraticPatience = 5.0;                    // s
-constexpr double kAlone = 0.9;                              // of C: who gets as much has no rival to speak of
-constexpr double kTellingPackets = 200.0;                   // by which MTR follows a line that has become slower
-constexpr double kTellingTime = 1.5;                        // s, at most: who is starved by rivals sends few
-constexpr double kRivalQueue = 4.0;                         // base RTTs: what fills a longer one need not be one
-constexpr double kRobbed = 0.75;                            // of x when competing ended: not of our kind, yet
-constexpr Duration kRemorse = std::chrono::seconds(20);     // after competing: is what was left to others taken?
-constexpr Duration kOverflowAge = std::chrono::seconds(5);  // since packets were lost to a full queue, at most
-constexpr double kFailedDrains = 2.0;                       // in a row: others keep up the queue
-constexpr double kSlowPackets = 1500.0;                     // Lp, the time that slow lines are given besides
-constexpr double kDrainEcho = 0.3;                          // s, and three round trips: what a drain of ours may show
-constexpr double kDrainGap = 2.0;                           // s, between drains of a queue that stands
+constexpr double kCrowdQueue = 5.0;                      // q_h: what thirty of our own kind make
+constexpr double kForeignQueue = 1.5;                    // q_h, where the queue is known for that of others
+constexpr double kLosing = 0.7;                          // of the highest x in 10 s: others take it
+constexpr double kErratic = 4.0;                         // q_h within a second: others have just come or gone
+constexpr double kErraticPatience = 5.0;                 // s
+constexpr double kAlone = 0.9;                           // of C: who gets as much has no rival to speak of
+constexpr double kTellingPackets = 200.0;                // by which MTR follows a line that has become slower
+constexpr double kTellingTime = 1.5;                     // s, at most: who is starved by rivals sends few
+constexpr double kRivalQueue = 4.0;                      // base RTTs: what fills a longer one need not be one
+constexpr double kRobbed = 0.75;                         // of x when competing ended: not of our kind, yet
+constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: is what was left to others taken?
 }  // namespace
 
 void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const Instant now = feedback.now;
     const double rtt = delay_.base_rtt() + delay_.queue();
-    pauses_.on_feedback(now, {.queue = delay_.queue(),
-                              .half_delay = half_delay(),
-                              .base_rtt = delay_.base_rtt(),
-                              .ack_interval = acks_are_sparse() ? acks_.mean() : 0.0,
-                              .drained = drain_until_ || to_seconds(now - last_drain_) < kDrainEcho + 3.0 * rtt,
-                              // CUBIC, too, reduces a queue that is not full where packets are lost at random.
-                              .full = overflows(now) && loss_.random() < kNoLoss ? *delay_.full() : 0.0});
     if (compete_.active() && !end_competing(feedback, rtt)) return;
     rates_.add(now, rate_);
-    once_.add(now, rate_);
-    if (failed_drains_ == 0) before_ = rates_.value(now).value_or(rate_);
+    if (in_vain_ == 0) before_ = rates_.value(now).value_or(rate_);
     // The queue had emptied, but what we left to others they took: they are still not of our kind.
     if (left_ && now - *left_ < kRemorse && delay_.queue() > half_delay() && rate_ < kRobbed * left_rate_) {
         stop_waiting();
@@ -64,11 +50,10 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     overrun_least_ = std::min(overrun_least_, delay_.queue());
     overrun_most_ = std::max(overrun_most_, delay_.queue());
     const bool still = std::max(delay_.range(), overrun_most_ - overrun_least_) < 0.5 * half_delay();
-    if (still && delay_.queue() > delay_.full().value_or(0.0)) {
+    if (still && has(UdtxPart::longer_way) && delay_.queue() > delay_.full().value_or(0.0)) {
         if (passed < 2.0 * patience) return;
         overrun_since_.reset();
         delay_.forget_base();  // no queue stands so still: the way has become longer
-        pauses_ = {};
         forget_drains();
         return;
     }
@@ -80,7 +65,8 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
     const bool rival = delay_.queue() <= kRivalQueue * delay_.base_rtt();
     const double pairs = rival ? std::min(packets, kTellingTime) : packets;
-    if (passed >= std::max(patience, pairs) + delay_.queue() && !alone()) begin_competing(now, rtt);
+    if (passed >= std::max(patience, pairs) + delay_.queue() && !alone() && has(UdtxPart::compete))
+        begin_competing(now, rtt);
 }
 
 // A window that fitted seconds of queue would flood the line when others have gone, and their queue with them.
@@ -93,26 +79,17 @@ double Udtx::competing_window() const {
 bool Udtx::alone() const { return mtr_.usual() > kAlone * mtr_.seen(); }
 
 // Drains of our own kind would have emptied the queue, and left us our share.
-bool Udtx::foreign(Instant now) const {
-    const double slow = kSlowPackets * packet_time();
-    const double patience = 3.0 + 10.0 * delay_.base_rtt() + slow;
-    // Several of our kind that drain at different times do so in vain, too, but once all have joined no queue
-    // overflows.
-    const bool drained_in_vain = overflows(now) && failed_drains_ >= kFailedDrains + slow / kDrainGap;
-    if (to_seconds(now - last_low_) <= patience && !drained_in_vain && !pauses_.regular(now)) return false;
-    return losing(now);
+bool Udtx::foreign(Instant now) const { return drains_in_vain() && losing(now); }
+
+// Of whoever has just started nothing is taken: the start is quick.
+bool Udtx::losing(Instant now) const {
+    return now - started_ > kRatesLife && rate_ < kLosing * rates_.value(now).value_or(rate_);
 }
-
-bool Udtx::overflows(Instant now) const { return delay_.full() && !shallow() && now - last_overflow_ < kOverflowAge; }
-
-bool Udtx::losing(Instant now) const { return rate_ < kLosing * rates_.value(now).value_or(rate_); }
 
 void Udtx::begin_competing(Instant now, double rtt) {
     // With a share of 1/n before, 1/(n + 1) is fair beside one more; a newcomer never had a share: beside one, 1/2.
     const bool newcomer = to_seconds(*overrun_since_ - started_) < 1.0 + 5.0 * delay_.base_rtt();
-    // By the time that two pauses have shown them, what they took is longer ago.
-    const double before = pauses_.regular(now) ? std::max(before_, once_.value(now).value_or(rate_)) : before_;
-    const double fair = mtr_.mtr() * before / (mtr_.mtr() + before);
+    const double fair = mtr_.mtr() * before_ / (mtr_.mtr() + before_);
     const double share = newcomer ? 0.5 * mtr_.mtr() : fair;
     stop_waiting();
     if (left_ && now - *left_ < kRemorse) {
@@ -130,8 +107,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
                                     .queue = delay_.queue(),
                                     .rtt = rtt,
                                     .segment = static_cast<double>(datagram_bytes_),
-                                    .pauses = pauses_.regular(now),
-                                    .may_claim = !shallow()});
+                                    .may_claim = has(UdtxPart::claim) && !shallow()});
     rate_ = std::min(compete_.window() / rtt, kMaxShare * capacity());
     const bool drained = drain_until_ || now < frozen_until_;
     const bool over = compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt());
@@ -139,7 +115,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
     compete_.leave();
     forget_drains();
     last_low_ = now;
-    left_ = over ? std::optional(now) : std::nullopt;
+    left_ = over && has(UdtxPart::remorse) ? std::optional(now) : std::nullopt;
     left_rate_ = rate_;
     rates_.clear();
     return true;

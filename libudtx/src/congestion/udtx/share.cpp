@@ -41,7 +41,7 @@ void UdtxShare::update(const Now& now) {
         return std::min(kMaxBeta, gain * now.half_delay / (loop_time * std::numbers::ln2));
     };
     const double common = beta(kLoopGain, now.queue);
-    beta_ = std::max(common, beta(kSettleGain, std::max(now.queue, *mean_)));
+    beta_ = !now.two_speeds ? common : std::max(common, beta(kSettleGain, std::max(now.queue, *mean_)));
     const double queue = *mean_ + common / beta_ * (now.queue - *mean_);
     double loss = now.loss;
     if (now.full)

@@ -24,6 +24,7 @@ class UdtxShare {
         Duration base{};          ///< one-way delay from which the queue is counted
         double half_delay = 0.0;  ///< q_h, s
         double loss = 0.0;        ///< p_c, 0..1
+        bool two_speeds = true;   ///< of differences and of what all do
         std::optional<double>
             full{};  ///< delay of the full queue, s, where losses beside a short queue are but memories
     };

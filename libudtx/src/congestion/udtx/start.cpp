@@ -29,7 +29,7 @@ void Udtx::grope(const CongestionFeedback& feedback) {
 
 void Udtx::start_ramp(Instant now) {
     phase_ = Phase::ramp;
-    rate_ = mtr_.mtr() * kStart;
+    rate_ = mtr_.mtr() * (has(UdtxPart::half_start) ? kStart : kStart / 4.0);
     rates_.add(now, rate_);
     at_line_since_.reset();
     crowded_since_.reset();
@@ -49,7 +49,7 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     const bool crowded = crowded_since_ && to_seconds(feedback.now - *crowded_since_) >= kCrowdRtts * rtt;
     if (crowded || loss_.congestion() > 0.005) {
         if (crowded) rate_ = std::min(rate_, kCrowdedShare * mtr_.mtr());
-        hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
+        if (has(UdtxPart::hold)) hold_until_ = feedback.now + from_seconds(kHold * (rtt + delay_.queue()));
         phase_ = Phase::steady;
         last_low_ = feedback.now;
         return;

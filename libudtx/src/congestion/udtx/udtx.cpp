@@ -47,8 +47,9 @@ constexpr double kSparsePush = 0.005;  // and where the queue that this makes is
 
 }  // namespace
 
-Udtx::Udtx(const CongestionOptions& options)
+Udtx::Udtx(const CongestionOptions& options, UdtxParts parts)
     : options_(options),
+      parts_(parts),
       datagram_bytes_(std::max(options.datagram_bytes, 1U)),
       blind_window_(kInitialPackets * datagram_bytes_) {}
 
@@ -65,7 +66,7 @@ std::optional<double> Udtx::roomy_buffer() const {
 // So little room that many flows of our own keep a queue full, too: what it does tells nothing of others.
 bool Udtx::shallow() const {
     const auto full = delay_.full();
-    return full && *full < kHalvesPerBuffer * UdtxShare::half_delay(delay_.base_rtt());
+    return has(UdtxPart::shallow) && full && *full < kHalvesPerBuffer * UdtxShare::half_delay(delay_.base_rtt());
 }
 
 double Udtx::half_delay() const {
@@ -79,7 +80,7 @@ double Udtx::capacity() const { return mtr_.mtr() / (1.0 - std::min(loss_.random
 
 // Who is alone keeps more. It grows by less than log2(C'/x) falls, so that q_eq still falls with x.
 double Udtx::rest() const {
-    if (!alone()) return kRest;
+    if (!alone() || !has(UdtxPart::rest)) return kRest;
     double late = kLate;
     if (const auto full = delay_.full()) late = std::min(late, kLatePerBuffer * *full);
     const double most = std::clamp(late / half_delay() - kRest, 0.0, kMoreRest);
@@ -101,10 +102,13 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
     const double longest = std::max(0.1, kSparseHold * acks_.mean());
     const double dt = updated_ ? std::clamp(to_seconds(feedback.now - *updated_), 0.0, longest) : 0.0;
     updated_ = feedback.now;
-    mtr_.on_feedback(feedback, degree_, jitter_.size() > 0.0);
-    jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
+    const bool jitter = jitter_.size() > 0.0;
+    mtr_.on_feedback(feedback, has(UdtxPart::tiers) ? degree_ : 0.0,
+                     jitter ? UdtxMtr::Told::least : UdtxMtr::Told::line);
+    if (has(UdtxPart::jitter)) jitter_.on_feedback(feedback, mtr_.line(), UdtxDelay::dead_zone(packet_time()));
     // While the queue overflows or is far too long it does not empty: the base must outlive its time.
-    delay_.hold_base(compete_.active() || overrun_since_ || loss_.congestion() > kOverflow);
+    delay_.hold_base(has(UdtxPart::hold_base) &&
+                     (compete_.active() || overrun_since_ || loss_.congestion() > kOverflow));
     delay_.on_feedback(feedback, packet_time(), jitter_.size());
     count_packets(feedback);
     degree_ = std::min(1.0, delay_.queue() / (5.0 * half_delay()));
@@ -128,9 +132,9 @@ void Udtx::on_feedback(const CongestionFeedback& feedback) {
         case Phase::steady:
             consider_trial(feedback);
             consider_competing(feedback);
-            consider_drain(feedback.now);
+            consider_drain(feedback);
             if (!compete_.active() && !drain_until_ && feedback.now >= frozen_until_) steer(feedback, dt);
-            if (feedback.now < hold_until_ && crowded_since_) reconsider_crowd(feedback);
+            if (feedback.now < hold_until_ && crowded_since_ && has(UdtxPart::sole)) reconsider_crowd(feedback);
             break;
     }
     if (phase_ != Phase::blind) bound_rate(feedback);
@@ -140,7 +144,7 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     if (!delay_.known()) return;
     const double high_from = delay_.long_queue(packet_time());
     UdtxLoss::Counts counts = UdtxLoss::count(feedback, delay_, high_from);
-    if (mtr_.open()) ends_.on_feedback(feedback, counts);
+    if (mtr_.open() && has(UdtxPart::ends)) ends_.on_feedback(feedback, counts);
     const bool blamed = feedback.now < blamed_until_;  // every loss is congestion, whatever the delays say
     if (blamed) counts = {.high = counts.high + counts.low, .high_lost = counts.high_lost + counts.low_lost};
     for (const CongestionLost& lost : feedback.lost) {
@@ -150,19 +154,18 @@ void Udtx::count_packets(const CongestionFeedback& feedback) {
     }
     if (blamed) loss_.assume_random(blamed_random_);
     congestion_losses_ = static_cast<std::uint32_t>(counts.high_lost);
-    if (congestion_losses_ > 0 && loss_.congestion() > kOverflow) last_overflow_ = feedback.now;
     loss_.on_feedback(feedback.now, counts, delay_.base_rtt());
 }
 
 void Udtx::consider_trial(const CongestionFeedback& feedback) {
     if (delay_.queue() > half_delay()) mtr_.unlimit();  // a queue to be seen: delay steers again
-    if (compete_.active() || drain_until_) return;
+    if (compete_.active() || drain_until_ || !has(UdtxPart::trial)) return;
     const auto verdict = trial_.on_feedback(feedback, loss_.random(), delay_.base_rtt() + delay_.queue());
     if (verdict == UdtxTrial::Verdict::congestion) {
         blamed_random_ = trial_.remaining();
         loss_.restart();
         if (mtr_.delivered() > 0.0) mtr_.limit(mtr_.delivered());
-        blamed_until_ = feedback.now + kBlame;
+        if (has(UdtxPart::blame)) blamed_until_ = feedback.now + kBlame;
     } else if (feedback.now < blamed_until_ && loss_.congestion() > kOverflow) {
         blamed_until_ = std::max(blamed_until_, feedback.now + kBlame / 4);
     }
@@ -183,7 +186,8 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
                    .queue = delay_.smoothed(),
                    .base = delay_.base(),
                    .half_delay = half,
-                   .loss = loss_.congestion(),
+                   .loss = has(UdtxPart::loss) ? loss_.congestion() : 0.0,
+                   .two_speeds = has(UdtxPart::two_speeds),
                    .full = feedback.now < blamed_until_ ? std::nullopt : roomy_buffer()});
     const double target = capacity() * std::min(std::exp2(rest()) * share_.share(), kMaxShare);
     const double loop_time = delay_.base_rtt() + ack_interval();
@@ -194,6 +198,7 @@ void Udtx::steer(const CongestionFeedback& feedback, double dt) {
 
 // An empty queue says that nobody wants the rest of the line.
 void Udtx::fill(const CongestionFeedback& feedback, double dt) {
+    if (!has(UdtxPart::fill)) return;
     const double rtt = delay_.base_rtt();
     const bool doubtful = jitter_.size() > 0.0;  // neither C nor a single delay can be believed
     const double queue = doubtful ? delay_.smoothed() : delay_.queue();
@@ -218,9 +223,10 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
     // has found it random. What a newcomer's own start has cost is none of them.
     if (const double over = loss_.total() / kHeavyLoss;
-        over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
+        has(UdtxPart::heavy_loss) && over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    if (phase_ == Phase::steady && feedback.now > hold_until_ && !feedback.application_limited && mtr_.delivered() > 0.0)
+    const bool told = !feedback.application_limited || jitter_.size() > 0.0;
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && told && has(UdtxPart::cap) && mtr_.delivered() > 0.0)
         rate_ = std::min(rate_, kBeyond * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
@@ -246,7 +252,8 @@ double Udtx::longest_hold() const {
 // that shows does so already.
 double Udtx::room() const {
     const double queue = equilibrium_delay();
-    return mtr_.open() ? ends_.fit() * (queue + std::max(0.0, kEndsLate - delay_.queue())) : queue;
+    return mtr_.open() && has(UdtxPart::ends) ? ends_.fit() * (queue + std::max(0.0, kEndsLate - delay_.queue()))
+                                              : queue;
 }
 
 std::uint64_t Udtx::window() const {
@@ -281,7 +288,8 @@ Rate Udtx::pacing_rate() const {
         pace *= compete_.claiming() ? 1.02 : 1.2;  // the window steers
     } else if (phase_ == Phase::steady) {
         const double excess = (delay_.queue() - equilibrium_delay()) / (delay_.base_rtt() + ack_interval());
-        pace *= std::clamp(1.0 - 0.5 * excess, 0.7, 1.05);
+        const bool refills = has(UdtxPart::refill) && updated_ && *updated_ < frozen_until_;
+        pace *= refills ? kRefillPace : std::clamp(1.0 - (has(UdtxPart::pace) ? 0.5 : 0.0) * excess, 0.7, 1.05);
     }
     pace *= drain_until_ ? kDrainPace : trial_.factor();
     return std::min(Rate::bytes_per_second(pace), options_.max_rate);

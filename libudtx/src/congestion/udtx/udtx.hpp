@@ -14,7 +14,7 @@
 #include "congestion/udtx/jitter.hpp"
 #include "congestion/udtx/loss.hpp"
 #include "congestion/udtx/mtr.hpp"
-#include "congestion/udtx/pauses.hpp"
+#include "congestion/udtx/parts.hpp"
 #include "congestion/udtx/share.hpp"
 #include "congestion/udtx/trial.hpp"
 #include "udtx/congestion.hpp"
@@ -23,7 +23,7 @@ namespace udtx::congestion {
 
 class Udtx final : public CongestionController {
   public:
-    explicit Udtx(const CongestionOptions& options);
+    explicit Udtx(const CongestionOptions& options, UdtxParts parts = {});
 
     void on_sent(const CongestionSent& packet) override;
     void on_feedback(const CongestionFeedback& feedback) override;
@@ -47,7 +47,10 @@ class Udtx final : public CongestionController {
     static constexpr double kMaxThinning = 0.35;  // random loss that is made up for by sending more
     static constexpr double kHeavyLoss = 0.1;     // more holds x down, until a trial has found it random
     static constexpr double kRest = 0.12;  // of q_h: the queue kept for its own sake, so that the line never runs dry
-    static constexpr double kDrainPace = 0.25;  // of x
+    static constexpr double kDrainPace = 0.25;   // of x
+    static constexpr double kRefillPace = 1.25;  // of x, afterwards, until the queue is as before
+
+    static constexpr Duration kRatesLife = std::chrono::seconds(10);
 
     enum class Phase : std::uint8_t { blind, ramp, steady };
 
@@ -62,17 +65,17 @@ class Udtx final : public CongestionController {
     void consider_trial(const CongestionFeedback& feedback);
     void consider_competing(const CongestionFeedback& feedback);
     [[nodiscard]] bool foreign(Instant now) const;
-    [[nodiscard]] bool overflows(Instant now) const;
     [[nodiscard]] bool losing(Instant now) const;
     [[nodiscard]] bool alone() const;
     void begin_competing(Instant now, double rtt);
     [[nodiscard]] double competing_window() const;
     bool end_competing(const CongestionFeedback& feedback, double rtt);
     void stop_waiting();
-    void consider_drain(Instant now);
+    void consider_drain(const CongestionFeedback& feedback);
+    [[nodiscard]] double drain_interval() const;
+    [[nodiscard]] bool drains_in_vain() const;
     [[nodiscard]] static double time_to_empty(double queue);
     [[nodiscard]] double drain_length(double queue) const;
-    [[nodiscard]] double patience_times(Instant now) const;
     void begin_drain(Instant now, double length);
     void end_drain(Instant now);
     void forget_drains();
@@ -90,7 +93,10 @@ class Udtx final : public CongestionController {
     [[nodiscard]] double equilibrium_delay() const;  // q_eq
     [[nodiscard]] double capacity() const;           // C, more where random loss thins what is sent
 
+    [[nodiscard]] bool has(UdtxPart part) const { return parts_.has(part); }
+
     CongestionOptions options_;
+    UdtxParts parts_;
     std::uint32_t datagram_bytes_;
     UdtxDelay delay_;
     UdtxJitter jitter_;
@@ -100,7 +106,6 @@ class Udtx final : public CongestionController {
     UdtxShare share_;
     UdtxTrial trial_;
     UdtxCompete compete_;
-    UdtxPauses pauses_;
     AckInterval acks_;
 
     Phase phase_ = Phase::blind;
@@ -119,27 +124,27 @@ class Udtx final : public CongestionController {
     Instant last_low_;                      // q <= 0.25 q_h
     bool low_ = false;
 
-    std::uint32_t congestion_losses_ = 0;                                     // of this feedback, among long delays
-    double blamed_random_ = 0.0;                                              // what that trial left
-    Instant blamed_until_;                                                    // after a trial that found congestion
-    SlidingExtreme<double, std::greater<>> rates_{std::chrono::seconds(10)};  // x before others came
-    double before_ = 0.0;                                                     // the highest of them
-    SlidingExtreme<double, std::greater<>> once_{std::chrono::seconds(30)};   // x, for who was starved at once
-    std::optional<Instant> left_;                                             // competing ended
-    double left_rate_ = 0.0;                                                  // with this x
-    std::optional<Instant> overrun_since_;                                    // q > 5 q_h, or 1.5 q_h of others' queue
-    double overrun_least_ = 0.0;                                              // q since it has lasted
+    std::uint32_t congestion_losses_ = 0;                       // of this feedback, among long delays
+    double blamed_random_ = 0.0;                                // what that trial left
+    Instant blamed_until_;                                      // after a trial that found congestion
+    SlidingExtreme<double, std::greater<>> rates_{kRatesLife};  // x before others came
+    double before_ = 0.0;                                       // the highest of them
+    std::optional<Instant> left_;                               // competing ended
+    double left_rate_ = 0.0;                                    // with this x
+    std::optional<Instant> overrun_since_;                      // q > 5 q_h, or 1.5 q_h of others' queue
+    double overrun_least_ = 0.0;                                // q since it has lasted
     double overrun_most_ = 0.0;
 
     std::optional<Instant> drain_until_;
-    bool long_drain_ = false;  // after several in vain
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
-    Instant last_overflow_;               // packets lost to a full queue
-    Instant last_high_;                   // q > 0.25 q_h
-    int failed_drains_ = 0;               // that have not emptied the queue, since the last that did
-    std::optional<Duration> drain_base_;  // base delay when drains were last considered
+    std::optional<ArrivalSample> shortest_;  // delay since the last drain but one
+    std::optional<Instant> judge_drain_at_;
+    double drain_queue_ = 0.0;  // q when it began, s,
+    double drain_least_ = 0.0;  // and the least since
+    int judged_ = 0;            // drains
+    unsigned in_vain_ = 0;      // a bit for each of the last drains: the queue did not empty
 };
 
 }  // namespace udtx::congestion
