@@ -2,6 +2,7 @@
 //
 //     udtx-sim-scores --seeds 3 --controllers udtx bbr cubic
 //     udtx-sim-scores --only loss jitter-10
+//     udtx-sim-scores --ablation
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -9,14 +10,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "cells.hpp"
+#include "congestion/udtx/udtx.hpp"
 #include "sim/flows.hpp"
 
 namespace {
@@ -30,6 +34,7 @@ struct Options {
     std::uint64_t seeds = 3;
     std::uint64_t first_seed = 1;
     unsigned jobs = 2;
+    bool ablation = false;
 };
 
 struct Column {
@@ -44,7 +49,23 @@ struct Task {
     double result = 0.0;
 };
 
+/// udtx, and udtx without each of its parts.
+std::vector<Column> ablation() {
+    using congestion::kUdtxParts;
+    std::vector<Column> out;
+    const auto add = [&](std::string_view name, congestion::UdtxParts parts) {
+        out.push_back({std::string(name), [parts](const CongestionOptions& with) {
+                           return std::make_unique<congestion::Udtx>(with, parts);
+                       }});
+    };
+    add("udtx", {});
+    for (std::size_t part = 0; part < kUdtxParts.size(); ++part)
+        add(kUdtxParts[part], congestion::UdtxParts{}.without(static_cast<congestion::UdtxPart>(part)));
+    return out;
+}
+
 std::vector<Column> columns(const Options& options) {
+    if (options.ablation) return ablation();
     std::vector<Column> out;
     for (const std::string& name : options.controllers) {
         if (const auto made = make_congestion_controller(name, {}); !made)
@@ -100,6 +121,32 @@ void run_all(std::vector<Task>& tasks, const std::vector<Column>& columns, unsig
     }
 }
 
+double median(const std::vector<Task>& tasks, std::size_t cell, std::size_t column) {
+    std::vector<double> values;
+    for (const Task& task : tasks)
+        if (task.cell == cell && task.column == column) values.push_back(task.result);
+    return sim::spread(values).median;
+}
+
+/// By how much the scenarios' medians change without a part: the sum, and the single ones from kTold on.
+void print_ablation(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
+    constexpr double kTold = 0.015;
+    for (std::size_t column = 1; column < all.size(); ++column) {
+        double sum = 0.0;
+        std::string told;
+        for (std::size_t cell = 0; cell < cells().size(); ++cell) {
+            if (!chosen(options, cells()[cell].name)) continue;
+            const double change = median(tasks, cell, column) - median(tasks, cell, 0);
+            sum += change;
+            if (std::abs(change) < kTold) continue;
+            std::array<char, 64> text{};
+            std::snprintf(text.data(), text.size(), " %+.2f", change);
+            told += (told.empty() ? "" : ", ") + std::string(cells()[cell].name) + text.data();
+        }
+        std::printf("| %s | %+.2f | %s |\n", all[column].name.c_str(), sum, told.c_str());
+    }
+}
+
 void print(const std::vector<Task>& tasks, const std::vector<Column>& all, const Options& options) {
     std::printf("%-16s", "");
     for (const Column& column : all) std::printf("  %-22s", column.name.c_str());
@@ -129,6 +176,7 @@ void run(const Options& options) {
                 tasks.push_back({.cell = cell, .column = column, .seed = options.first_seed + seed});
     }
     run_all(tasks, all, options.jobs);
+    if (options.ablation) return print_ablation(tasks, all, options);
     print(tasks, all, options);
 }
 
@@ -140,6 +188,7 @@ int main(int argc, char** argv) {
         CLI::App app(
             "What controllers give in named scenarios, in virtual time: the median of some seeds, least and most");
         app.add_option("--controllers", options.controllers, "A column for each")->capture_default_str();
+        app.add_flag("--ablation", options.ablation, "What changes without each part of udtx: a Markdown table");
         app.add_option("--only", options.only, "Scenarios whose names begin so");
         app.add_option("--seeds", options.seeds, "Runs of each")->check(CLI::Range(1, 1000))->capture_default_str();
         app.add_option("--first-seed", options.first_seed, "The first one's seed")->capture_default_str();

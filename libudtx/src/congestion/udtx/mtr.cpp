@@ -32,6 +32,10 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Tol
         told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);
         open_ = feedback.line->only_least;
         const bool least = open_ || what == Told::least;
+        if (what != Told::least)
+            mean_ = 0.0;
+        else
+            mean_ = averaged(mean_ > 0.0 ? mean_ : mtr_ > 0.0 ? mtr_ : told_, told_);
         const double estimate = least ? std::max(told_, kOpen * most) : told_;
         if (mtr_ <= 0.0 || (least && estimate > mtr_)) {
             mtr_ = estimate;
@@ -39,7 +43,7 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Tol
         } else if (!smoothed_at_ || feedback.now - *smoothed_at_ >= kSynInterval) {
             smoothed_at_ = feedback.now;
             if (what == Told::mean)
-                average(estimate);
+                mtr_ = averaged(mtr_, estimate);
             else
                 smooth(estimate, degree);
         }
@@ -63,9 +67,9 @@ void UdtxMtr::count(const CongestionFeedback& feedback) {
 }
 
 // One is no better than another: the mean of the times that a byte takes.
-void UdtxMtr::average(double estimate) {
-    const double time = 1.0 / mtr_;
-    mtr_ = 1.0 / (time + kAverage * (1.0 / std::max(estimate, kLeastPart * mtr_) - time));
+double UdtxMtr::averaged(double mean, double estimate) {
+    const double time = 1.0 / mean;
+    return 1.0 / (time + kAverage * (1.0 / std::max(estimate, kLeastPart * mean) - time));
 }
 
 void UdtxMtr::smooth(double estimate, double degree) {

@@ -27,6 +27,7 @@ class UdtxMtr {
     [[nodiscard]] double mtr() const noexcept { return limit_ ? std::min(mtr_, *limit_) : mtr_; }
     /// Where no train tells how much more the line carries, what it is known to carry.
     [[nodiscard]] double seen() const noexcept {
+        if (mean_ > 0.0) return std::min(std::max(mean_, mtr_ / kOpen), mtr());
         return open_ ? std::min(std::max(told_, mtr_ / kOpen), mtr()) : mtr();
     }
     /// Trains arrive as fast as they leave: the line may be any faster.
@@ -52,10 +53,11 @@ class UdtxMtr {
     void deliver(Instant now, const DeliverySample& sample);
     void count(const CongestionFeedback& feedback);
     void smooth(double estimate, double degree);
-    void average(double estimate);
+    [[nodiscard]] static double averaged(double mean, double estimate);
 
     double mtr_ = 0.0;
     double told_ = 0.0;      // by the receiver, last
+    double mean_ = 0.0;      // of that, where it tells the least only
     bool open_ = false;      // and that was no more than the speed at which trains leave
     double delivery_ = 0.0;  // rate of a round trip, averaged over kDeliveryTime where that is longer
     double delivered_ = 0.0;

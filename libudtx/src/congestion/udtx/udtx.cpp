@@ -225,8 +225,8 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     if (const double over = loss_.total() / kHeavyLoss;
         has(UdtxPart::heavy_loss) && over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
-    const bool told = !feedback.application_limited || jitter_.size() > 0.0;
-    if (phase_ == Phase::steady && feedback.now > hold_until_ && told && has(UdtxPart::cap) && mtr_.delivered() > 0.0)
+    const bool filled = !feedback.application_limited || jitter_.size() > 0.0;
+    if (phase_ == Phase::steady && feedback.now > hold_until_ && filled && has(UdtxPart::cap) && mtr_.delivered() > 0.0)
         rate_ = std::min(rate_, kBeyond * mtr_.delivered() / (1.0 - std::min(loss_.random(), kMaxThinning)));
     rate_ = std::max(rate_, kLeastPackets * datagram_bytes_ / std::max(delay_.base_rtt(), kLeastTime));
 }
