@@ -21,7 +21,7 @@ constexpr double kIntervalRtts = 4.0;     // twice that, and so on, where it is 
 constexpr int kDrains = 4;                // are judged, at least;
 constexpr unsigned kJudged = 0xF;         // of the last four
 constexpr int kInVain = 3;                // have been in vain, the last among them: others keep up the queue
-constexpr double kEmptied = 0.65;         // of the queue before: a drain was not in vain
+constexpr double kEmptied = 0.5;          // of the queue before: a drain was not in vain
 }  // namespace
 
 void Udtx::consider_drain(const CongestionFeedback& feedback) {
@@ -30,6 +30,8 @@ void Udtx::consider_drain(const CongestionFeedback& feedback) {
         if (!shortest_ || sample.delay < shortest_->delay) shortest_ = sample;
     }
     if (delay_.queue() <= (kLow + rest() - kRest) * half_delay()) last_low_ = now;
+    // Until the drain shows the queue is what it was without it.
+    if (to_seconds(now - last_drain_) < delay_.base_rtt()) drain_queue_ = std::max(drain_queue_, delay_.queue());
     drain_least_ = std::min(drain_least_, delay_.queue());
     if (drain_until_) {
         if (now >= *drain_until_) end_drain(now);
