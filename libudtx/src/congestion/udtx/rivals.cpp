@@ -13,6 +13,7 @@ constexpr double kLosing = 0.7;                          // of the highest x in 
 constexpr double kErratic = 4.0;                         // q_h within a second: others have just come or gone
 constexpr double kErraticPatience = 5.0;                 // s
 constexpr double kAlone = 0.9;                           // of C: who gets as much has no rival to speak of
+constexpr double kJump = 0.5;                            // of the patience
 constexpr double kTellingPackets = 200.0;                // by which MTR follows a line that has become slower
 constexpr double kTellingTime = 1.5;                     // s, at most: who is starved by rivals sends few
 constexpr double kRivalQueue = 4.0;                      // base RTTs: what fills a longer one need not be one
@@ -45,11 +46,14 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     }
     const double passed = to_seconds(now - *overrun_since_);
     const double patience = std::max(1.0, 12.0 * delay_.base_rtt());
+    // Around its plateau CUBIC keeps a queue still for seconds, too, but not from the beginning. What was there when it
+    // jumped does not count.
+    if (passed >= kJump * patience) {
+        overrun_least_ = std::min(overrun_least_, delay_.queue());
+        overrun_most_ = std::max(overrun_most_, delay_.queue());
+    }
     if (passed < patience) return;
-    // Around its plateau CUBIC keeps a queue still for seconds, too, but not from the beginning.
-    overrun_least_ = std::min(overrun_least_, delay_.queue());
-    overrun_most_ = std::max(overrun_most_, delay_.queue());
-    const bool still = std::max(delay_.range(), overrun_most_ - overrun_least_) < 0.5 * half_delay();
+    const bool still = overrun_most_ - overrun_least_ < 0.5 * half_delay();
     if (still && has(UdtxPart::longer_way) && delay_.queue() > delay_.full().value_or(0.0)) {
         if (passed < 2.0 * patience) return;
         overrun_since_.reset();

@@ -40,6 +40,8 @@ TEST_CASE("sliding extreme: forgets after its length") {
     least.add(kStart, 5);
     least.add(kStart + 4s, 7);
     CHECK(least.value(kStart + 9s) == 5);
+    CHECK(least.value(kStart + 9s, 6s) == 7);
+    CHECK_FALSE(least.value(kStart + 9s, 2s));
     CHECK(least.value(kStart + 12s) == 7);
     CHECK_FALSE(least.value(kStart + 20s));
 }
@@ -318,10 +320,12 @@ TEST_CASE("udtx: a trial that runs when competing begins does not lower the rate
     REQUIRE(trial > 100);
     LossyUdtx line;
     while (line.steps() < trial - 90) line.step(0ms, true);
-    while (!line.udtx.competing() && line.steps() < trial + 20) line.step(80ms, false);
+    // It grows: a queue that stands still is a longer way.
+    const auto queue = [&line, start = line.steps()] { return 40ms + 200us * (line.steps() - start); };
+    while (!line.udtx.competing() && line.steps() < trial + 20) line.step(queue(), false);
     REQUIRE(line.udtx.competing());
     for (int i = 0; i < 100; ++i) {
-        line.step(80ms, false);
+        line.step(queue(), false);
         REQUIRE(line.udtx.competing());
         if (!line.udtx.draining()) REQUIRE_FALSE(line.halved());
     }
