@@ -61,6 +61,14 @@ class StartedSender {
         s.client().pump();
     }
 
+    /// Virtual time for the line, and real time for the disk threads, until both ends are done.
+    void finish(Scenario& s) const {
+        for (int i = 0; i < 5000 && !(sent && received); ++i) {
+            s.run_for(20ms);
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+
     std::atomic<bool> sent{false};
     std::atomic<bool> received{false};
     std::shared_ptr<JobApp<transfer::SendJob>> sender;
@@ -180,10 +188,7 @@ TEST_CASE("a receiver that expects nothing here gets all of it for its first wor
             SIM_CHECK(s, !pull.sent);
         }
         silent = false;
-        for (int i = 0; i < 5000 && !(pull.sent && pull.received); ++i) {
-            s.run_for(20ms);
-            std::this_thread::sleep_for(1ms);
-        }
+        pull.finish(s);
         SIM_CHECK(s, pull.sender->job().result().status.ok());
         SIM_CHECK(s, pull.receiver->job().result().files == 1);
         SIM_CHECK(s, read_file(temp / "dst/small") == "x");
@@ -204,10 +209,7 @@ TEST_CASE("what is fetched over a long way comes with the question about it, and
         silent = true;
         if (!there) SIM_CHECK(s, comes_to_be(s, temp / "dst/small"));
         silent = false;
-        for (int i = 0; i < 5000 && !(pull.sent && pull.received); ++i) {
-            s.run_for(20ms);
-            std::this_thread::sleep_for(1ms);
-        }
+        pull.finish(s);
         SIM_CHECK(s, pull.sender->job().result().status.ok());
         SIM_CHECK(s, pull.receiver->job().result().status.ok());
         SIM_CHECK(s, pull.receiver->job().result().files == (there ? 0 : 1));
