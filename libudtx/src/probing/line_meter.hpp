@@ -11,6 +11,7 @@
 
 #include "probing/arrival_speed.hpp"
 #include "probing/constants.hpp"
+#include "probing/line_pairs.hpp"
 #include "probing/pair_meter.hpp"
 #include "probing/train_meter.hpp"
 #include "udtx/ids.hpp"
@@ -25,7 +26,9 @@ struct LineReport {
     double capacity_pps = 0.0;     ///< UDT's, of the pairs near their median
     Duration pair_gap{};           ///< of the newest pair, raw; 0 = no new pair since the last report
     std::uint32_t pair_bytes = 0;  ///< UDP payload of the second packet of the pair
-    double line_pps = 0.0;         ///< by trains, else the 20th percentile of the pairs' gaps
+    double line_pps = 0.0;         ///< by trains, else by pairs
+    double line_error = 0.0;       ///< half the width of what `line_pps` may be, as a part of it; 1: it may be any more
+    Duration granularity{};        ///< of arrival times: zero, each packet has a stamp of its own
 };
 
 class LineMeter {
@@ -46,6 +49,7 @@ class LineMeter {
 
     ArrivalSpeed speed_;
     PairMeter pairs_;
+    LinePairs line_pairs_;
     TrainMeter trains_{kLeastGap};
     std::optional<Arrival> previous_;
 };

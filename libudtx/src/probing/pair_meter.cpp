@@ -8,7 +8,7 @@
 
 namespace udtx::probing {
 
-void PairMeter::on_pair(Instant time, Duration gap, std::uint32_t bytes) {
+void PairMeter::on_pair(Duration gap, std::uint32_t bytes) {
     if (gap >= kLeastGap) {
         too_close_ = 0;
     } else {
@@ -16,7 +16,6 @@ void PairMeter::on_pair(Instant time, Duration gap, std::uint32_t bytes) {
         gap = kLeastGap;
     }
     keep(static_cast<double>(gap.count()) / bytes);
-    times_[count_ % kPairs] = time;
     ++count_;
     newest_gap_ = gap;
     newest_bytes_ = bytes;
@@ -56,25 +55,6 @@ double PairMeter::filtered_time_of_byte() const {
         count += 1.0;
     }
     return sum / count;
-}
-
-std::size_t PairMeter::recent(Instant now) const {
-    const std::size_t known = this->known();
-    if (count_ >= kPairs && now - times_[count_ % kPairs] <= kPairLife) return known;
-    std::size_t recent = std::min(known, kFewPairs);
-    while (recent < known && now - times_[(count_ - 1 - recent) % kPairs] <= kPairLife) ++recent;
-    return recent;
-}
-
-double PairMeter::time_of_byte(Instant now) const {
-    const std::size_t recent = this->recent(now);
-    if (recent == 0) return 0.0;
-    if (recent == known()) return sorted_[recent / 5];
-    std::array<double, kPairs> sorted{};
-    for (std::size_t i = 0; i < recent; ++i) sorted[i] = gaps_[(count_ - 1 - i) % kPairs];
-    const auto rank = sorted.begin() + static_cast<std::ptrdiff_t>(recent / 5);
-    std::nth_element(sorted.begin(), rank, sorted.begin() + static_cast<std::ptrdiff_t>(recent));
-    return *rank;
 }
 
 }  // namespace udtx::probing

@@ -5,8 +5,6 @@
 // - Gaps are kept per byte, so that a change of the datagram size does not spoil the window.
 // - Gaps under kLeastGap are discarded: mostly two packets of one interrupt. Where nothing else ever comes, the path is
 //   faster than stamps can tell: at least this fast.
-// - Beside UDT's capacity the line's: the 20th percentile of the gaps, since cross traffic only ever widens one at the
-//   bottleneck. Only pairs of the last kPairLife count there: 64 of a slow line are many seconds old.
 #pragma once
 
 #include <array>
@@ -20,12 +18,10 @@ namespace udtx::probing {
 
 class PairMeter {
   public:
-    /// The second packet of a pair, of `bytes`, came at `time`, `gap` after the first.
-    void on_pair(Instant time, Duration gap, std::uint32_t bytes);
+    /// The second packet of a pair, of `bytes`, came `gap` after the first.
+    void on_pair(Duration gap, std::uint32_t bytes);
     /// ns per byte by all of the window, as UDT filters it; 0 = unknown.
     [[nodiscard]] double filtered_time_of_byte() const;
-    /// ns per byte of the line, as seen at `now`; 0 = unknown.
-    [[nodiscard]] double time_of_byte(Instant now) const;
     /// Gap of the newest pair, raw; zero once it was taken.
     [[nodiscard]] Duration take_newest_gap();
     /// Of the second packet of the newest pair; 0: none yet.
@@ -34,11 +30,9 @@ class PairMeter {
   private:
     void keep(double gap);
     [[nodiscard]] std::size_t known() const noexcept { return count_ < kPairs ? count_ : kPairs; }
-    [[nodiscard]] std::size_t recent(Instant now) const;
 
     std::array<double, kPairs> gaps_{};  // ns per byte; a circle, the count only grows
     std::array<double, kPairs> sorted_{};
-    std::array<Instant, kPairs> times_{};
     std::size_t count_ = 0;
     std::size_t too_close_ = 0;  // pairs in a row below kLeastGap
     Duration newest_gap_{};

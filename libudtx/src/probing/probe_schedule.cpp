@@ -6,7 +6,7 @@ namespace udtx::probing {
 
 bool ProbeSchedule::train_due(Instant now, const Bounds& bounds) const {
     if (bounds.wanted <= kPairPackets || (last_train_ && now - *last_train_ < kTrainSpacing)) return false;
-    return bounds.cap.bytes_in(kTrainTimeAtCap) >= double{kMostTrainPackets} * bounds.datagram_bytes;
+    return bounds.cap.bytes_in(kTrainTimeAtCap) >= double{kUsualTrainPackets} * bounds.datagram_bytes;
 }
 
 std::uint32_t ProbeSchedule::packets(Instant now, PacketNumber number, const Bounds& bounds) const {

@@ -48,11 +48,12 @@ class ProbeSchedule {
     [[nodiscard]] std::uint32_t packets(Instant now, PacketNumber number, const Bounds& bounds) const;
     void open(std::uint32_t packets, std::uint64_t from) noexcept {
         left_ = packets;
+        step_ = packets > kUsualTrainPackets ? kLongSizeStep : kSizeStep;
         from_ = from;
     }
     /// At most so large is the next packet of the probe, of datagrams of `datagram_bytes`.
     [[nodiscard]] std::size_t next_size(std::size_t datagram_bytes) noexcept {
-        return datagram_bytes - left_-- * kSizeStep;
+        return datagram_bytes - left_-- * step_;
     }
     /// A packet that is not as large as planned ends the probe; so does a lack of `more` data.
     void on_left(Instant now, const Packet& packet, bool more);
@@ -64,7 +65,8 @@ class ProbeSchedule {
   private:
     [[nodiscard]] bool train_due(Instant now, const Bounds& bounds) const;
 
-    std::uint32_t left_ = 0;  // packets
+    std::uint32_t left_ = 0;        // packets
+    std::size_t step_ = kSizeStep;  // bytes
     std::uint64_t from_ = 0;
     Instant last_probe_{};
     std::optional<Instant> last_train_;

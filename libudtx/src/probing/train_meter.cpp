@@ -1,50 +1,122 @@
 #include "probing/train_meter.hpp"
 
 #include <algorithm>
-#include <span>
+#include <cmath>
 #include <utility>
 
 namespace udtx::probing {
 
-namespace {
-
-// The shortest that another one confirms. Reorders `values`.
-double shortest_agreed(std::span<double> values) {
-    std::sort(values.begin(), values.end());
-    const auto confirmed = std::adjacent_find(
-        values.begin(), values.end(), [](double shorter, double longer) { return longer <= kTrainsAgree * shorter; });
-    return confirmed != values.end() ? *(confirmed + 1) : values[values.size() / 2];
-}
-
-}  // namespace
-
 void TrainMeter::on_first(Instant time, bool spoilt) {
     finish();
-    train_ = Train{.first = time, .last = time, .packets = 1, .bytes_after = 0, .spoilt = spoilt};
+    train_ = Train{
+        .first = time, .newest = {.time = time, .bytes = 0, .packets = 1}, .packets = 1, .clumps = 1, .spoilt = spoilt};
 }
 
 void TrainMeter::on_next(Instant time, std::uint32_t bytes, bool spoilt) {
-    train_.last = time;
+    train_.spoilt = train_.spoilt || spoilt || train_.packets >= kMostTrainPackets;
+    if (train_.spoilt) {
+        ++train_.packets;
+        return;
+    }
+    if (time - train_.newest.time >= min_gap_) {
+        ends_[train_.clumps - 1] = train_.newest;
+        ++train_.clumps;
+    }
     ++train_.packets;
-    train_.bytes_after += bytes;
-    train_.spoilt = train_.spoilt || spoilt;
+    train_.newest = {.time = time, .bytes = train_.newest.bytes + bytes, .packets = train_.packets};
 }
 
 void TrainMeter::finish() {
-    const std::uint32_t packets = std::exchange(train_.packets, 0);
-    if (packets < kLeastTrainPackets) return;  // mostly a single packet
-    const Train& train = train_;
+    const Train train = std::exchange(train_, Train{});
+    if (train.packets < kLeastTrainPackets) return;  // mostly a single packet
     if (train.spoilt) return;
-    const Duration length = train.last - train.first;
-    if (length < min_gap_ * (packets - 1)) return;
-    if (train.last - last_ > kTrainLife) count_ = 0;
-    times_[count_ % kTrains] = static_cast<double>(length.count()) / static_cast<double>(train.bytes_after);
-    ++count_;
-    last_ = train.last;
-    std::array<double, kTrains> sorted = times_;
-    agreed_ = shortest_agreed(std::span(sorted.data(), std::min(count_, kTrains)));
+    seen_ = true;
+    seen_at_ = train.newest.time;
+    if (train.clumps > 2 && train.clumps < train.packets && !straight(train.clumps - 1)) bent_at_ = train.newest.time;
+    if (bent_at_ && train.newest.time - *bent_at_ <= kTrainLife) {
+        take_whole(train, 1.0);
+    } else if (train.clumps == train.packets) {
+        granularity_ = Duration::zero();
+        take_whole(train, 0.0);
+    } else {
+        take_clumps(train);
+    }
 }
 
-double TrainMeter::time_of_byte(Instant now) const { return count_ > 0 && now - last_ <= kTrainLife ? agreed_ : 0.0; }
+void TrainMeter::take_whole(const Train& train, double error) {
+    const Duration length = train.newest.time - train.first;
+    keep(train.newest.time, {.time_of_byte = static_cast<double>(length.count()) / train.newest.bytes, .error = error});
+}
+
+void TrainMeter::take_clumps(const Train& train) {
+    if (train.clumps <= 2) {
+        const bool resolved = count_ > 0 && train.newest.time - last_ <= kTrainLife && agreed_.error < 1.0;
+        if (resolved) return;
+        granularity_ = std::max(granularity_, kTrainTime);  // a guess: a longer train will tell
+        if (train.clumps == 2) take_whole(train, 1.0);      // else the line may be as fast as it likes
+        return;
+    }
+    const Mark& from = ends_[0];
+    const Mark& to = ends_[train.clumps - 2];
+    const Duration length = to.time - from.time;
+    granularity_ = length / (train.clumps - 2);
+    keep(train.newest.time, {.time_of_byte = static_cast<double>(length.count()) / (to.bytes - from.bytes),
+                             .error = 1.0 / (to.packets - from.packets)});
+}
+
+// The line may have taken up to a packet more at each end of a clump than came.
+bool TrainMeter::straight(std::size_t ends) const {
+    const Mark& from = ends_[0];
+    const Mark& to = ends_[ends - 1];
+    const double packets = to.packets - from.packets;
+    const double time = to_seconds(to.time - from.time);
+    return std::all_of(ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(ends), [&](const Mark& end) {
+        const double due = packets * to_seconds(end.time - from.time) / time;
+        return std::abs(end.packets - from.packets - due) <= kOffLine;
+    });
+}
+
+void TrainMeter::keep(Instant time, const Pass& pass) {
+    // One that is resolved takes the place of all that only bound it.
+    if (time - last_ > kTrainLife || (agreed_.error >= 1.0 && pass.error < 1.0)) count_ = 0;
+    passes_[count_ % kTrains] = pass;
+    ++count_;
+    last_ = time;
+    agree();
+}
+
+void TrainMeter::agree() {
+    const auto known = static_cast<std::ptrdiff_t>(std::min(count_, kTrains));
+    std::array<Pass, kTrains> sorted = passes_;
+    const auto end = sorted.begin() + known;
+    std::sort(sorted.begin(), end, [](const Pass& a, const Pass& b) { return a.time_of_byte < b.time_of_byte; });
+    const auto within = [](const Pass& shorter, const Pass& longer) {
+        return longer.time_of_byte <= (kTrainsAgree + std::min(shorter.error, 1.0)) * shorter.time_of_byte;
+    };
+    const auto confirmed = std::adjacent_find(sorted.begin(), end, within);
+    if (confirmed == end) {
+        const Pass& middle = sorted[static_cast<std::size_t>(known) / 2];
+        agreed_ = {.time_of_byte = middle.time_of_byte, .error = middle.error};
+        return;
+    }
+    if (const Pass& other = *std::next(confirmed); confirmed->error <= 0.0 && other.error <= 0.0) {
+        agreed_ = {.time_of_byte = other.time_of_byte, .error = 0.0};
+        return;
+    }
+    // What stamps blur goes both ways: the mean of all that agree.
+    double time = 0.0;
+    double error = 0.0;
+    double passes = 0.0;
+    for (auto pass = confirmed; pass != end && within(*confirmed, *pass); ++pass) {
+        time += pass->time_of_byte;
+        error += pass->error;
+        passes += 1.0;
+    }
+    agreed_ = {.time_of_byte = time / passes, .error = error / passes};
+}
+
+TrainMeter::Told TrainMeter::told(Instant now) const {
+    return count_ > 0 && now - last_ <= kTrainLife ? agreed_ : Told{};
+}
 
 }  // namespace udtx::probing

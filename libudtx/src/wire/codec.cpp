@@ -145,15 +145,20 @@ Result<Frame> read_stop_sending(Reader& in) {
 Result<Frame> read_rate_feedback(Reader& in) {
     RateFeedbackFrame frame;
     std::uint64_t pair_bytes = 0;
+    std::uint64_t error = 0;
+    std::uint64_t granularity = 0;
     if (!read_path(in, frame.path) || !read_varint(in, frame.arrival_pps) || !read_varint(in, frame.capacity_pps) ||
         !read_varint(in, frame.pair_gap_ns) || !read_varint(in, pair_bytes) || !read_varint(in, frame.line_pps) ||
-        !read_varint(in, frame.receive_time_us)) {
+        !read_varint(in, error) || !read_varint(in, granularity) || !read_varint(in, frame.receive_time_us)) {
         return malformed("RATE_FEEDBACK truncated");
     }
-    if (pair_bytes > kMaxPairBytes || frame.receive_time_us > kMaxMicroseconds) {
+    if (pair_bytes > kMaxPairBytes || error > kWholeError || granularity > kMaxGranularity ||
+        frame.receive_time_us > kMaxMicroseconds) {
         return malformed("RATE_FEEDBACK value too large");
     }
-    frame.pair_bytes = static_cast<std::uint32_t>(pair_bytes);
+    frame.pair_bytes = static_cast<std::uint16_t>(pair_bytes);
+    frame.line_error = static_cast<std::uint16_t>(error);
+    frame.granularity_us = static_cast<std::uint16_t>(granularity);
     return Frame(frame);
 }
 
@@ -264,10 +269,11 @@ bool put(Writer& out, const StopSendingFrame& f) {
 }
 
 bool put(Writer& out, const RateFeedbackFrame& f) {
-    return f.pair_bytes <= kMaxPairBytes && f.receive_time_us <= kMaxMicroseconds &&
+    return f.line_error <= kWholeError && f.receive_time_us <= kMaxMicroseconds &&
            put_type(out, FrameType::rate_feedback) && out.u8(f.path.value) && out.varint(f.arrival_pps) &&
            out.varint(f.capacity_pps) && out.varint(f.pair_gap_ns) && out.varint(f.pair_bytes) &&
-           out.varint(f.line_pps) && out.varint(f.receive_time_us);
+           out.varint(f.line_pps) && out.varint(f.line_error) && out.varint(f.granularity_us) &&
+           out.varint(f.receive_time_us);
 }
 
 bool put(Writer& out, const PathChallengeFrame& f) {

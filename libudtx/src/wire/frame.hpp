@@ -46,6 +46,8 @@ inline constexpr PacketNumber kArrivalEvery = 8;
 /// Duration (nanoseconds in 63 bits).
 inline constexpr std::uint64_t kMaxMicroseconds = (1ULL << 52U) - 1;
 inline constexpr std::uint64_t kMaxPairBytes = 65535;
+inline constexpr std::uint64_t kMaxGranularity = 65535;  // us
+inline constexpr std::uint16_t kWholeError = 1000;
 inline constexpr std::size_t kMaxCloseReason = 256;
 /// Weights of paths are told in thousandths.
 inline constexpr std::uint64_t kMaxPathWeight = 1'000'000'000;
@@ -119,11 +121,14 @@ struct StopSendingFrame {
 /// UDT's receiver measurements, beside the ACK that they belong to.
 struct RateFeedbackFrame {
     PathId path;
-    std::uint32_t pair_bytes = 0;    ///< UDP payload of the pair's second packet, at most kMaxPairBytes
+    std::uint16_t granularity_us = 0;  ///< of arrival times
+    /// Half the width of what `line_pps` may be, in kWholeError of it; kWholeError: it may be any more.
+    std::uint16_t line_error = 0;
+    std::uint16_t pair_bytes = 0;    ///< UDP payload of the pair's second packet
     std::uint64_t arrival_pps = 0;   ///< 0 = unknown
     std::uint64_t capacity_pps = 0;  ///< 0 = unknown
     std::uint64_t pair_gap_ns = 0;   ///< 0 = no new pair
-    std::uint64_t line_pps = 0;      ///< by packet trains, else a low percentile of the pairs; 0 = unknown
+    std::uint64_t line_pps = 0;      ///< by packet trains, else by pairs; 0 = unknown
     /// Receiver's clock when the largest acknowledged packet arrived; at most kMaxMicroseconds.
     std::uint64_t receive_time_us = 0;
 };

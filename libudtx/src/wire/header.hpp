@@ -12,7 +12,7 @@
 
 namespace udtx::wire {
 
-inline constexpr std::uint32_t kVersion = 0x75647802;  // "udx" 2
+inline constexpr std::uint32_t kVersion = 0x75647803;  // "udx" 3
 using crypto::kTagBytes;
 inline constexpr std::size_t kShortHeaderBytes = 9;  // flags 1, connection id 4, path 1, packet number 3
 inline constexpr std::size_t kLongHeaderBytes = 21;  // flags 1, version 4, destination id 8, source id 8

@@ -78,3 +78,27 @@ TEST_CASE("line estimate: the newest pair is told once, kept for figures, and gr
     CHECK(estimator.last().capacity == line.capacity);
     CHECK(estimator.on_report(kStart + 40ms, report(), TrainMeter()).age == 0ms);
 }
+
+TEST_CASE("line estimate: how fine the receiver's times are, and a card too coarse to tell more than a bound") {
+    LineEstimator estimator;
+    wire::RateFeedbackFrame coarse = report();
+    coarse.line_error = 125;
+    coarse.granularity_us = 200;
+    const LineEstimate line = estimator.on_report(kStart, coarse, TrainMeter());
+    CHECK(line.error == Approx(0.125));
+    CHECK(line.granularity == 200us);
+    CHECK(!line.only_least);
+    coarse.line_error = wire::kWholeError;
+    CHECK(estimator.on_report(kStart, coarse, TrainMeter()).only_least);
+}
+
+TEST_CASE("probe: a train spans four interrupts of the receiver's card, where that is not longer than it may be") {
+    CHECK(fitting_probe(0.0) == kUsualTrainPackets);
+    CHECK(fitting_probe(100e-6) == 10);
+    CHECK(fitting_probe(10e-6) == kUsualTrainPackets);
+    CHECK(fitting_probe(100e-6, 100us) == 10);
+    CHECK(fitting_probe(100e-6, 400us) == 16);
+    CHECK(fitting_probe(100e-6, 5ms) == 20);
+    CHECK(fitting_probe(10e-6, 50us) == kMostTrainPackets);
+    CHECK(fitting_probe(600e-6, 5ms) == kPairPackets);
+}

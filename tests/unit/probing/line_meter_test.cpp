@@ -148,6 +148,21 @@ TEST_CASE("packet train: the line rate is that of eight packets and more") {
         }
         CHECK(line.meter.take_report().line_pps == Approx(50'000));
     }
+    SECTION("what a card hands over in clumps is measured from the end of one to the end of another") {
+        // 20 us apart, an interrupt each 50 us; the first clump has one packet, the last is cut short.
+        line.arrive(1ms);
+        for (const Duration gap : {30us, 0us, 50us, 0us, 0us, 50us, 0us, 50us, 0us, 0us, 50us}) line.arrive(gap, true);
+        const LineReport report = line.meter.take_report();
+        CHECK(report.line_pps == Approx(50'000).epsilon(1.0 / 7.0));
+        CHECK(report.granularity == 45us);
+        CHECK(report.line_error > 0.0);
+    }
+    SECTION("a train of one clump takes the pairs' place all the same: they tell of one interrupt") {
+        line.arrive(1ms);
+        for (int i = 1; i < 16; ++i) line.arrive(0us, true);
+        line.arrive(1ms);
+        CHECK(line.meter.take_report().line_pps == 0.0);
+    }
     SECTION("a coalesced packet spoils it") {
         line.arrive(1ms);
         for (int i = 1; i < 16; ++i) line.arrive(20us, true, 1000, i == 9);

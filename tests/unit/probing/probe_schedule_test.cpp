@@ -127,10 +127,10 @@ TEST_CASE("probe schedule: a small packet or a lack of data ends the probe") {
 TEST_CASE("probe schedule: trains are measured as they leave, pairs are not") {
     Sender s;
     (void)s.send(2, 4us);
-    CHECK(s.schedule.departures().time_of_byte(s.now) == 0.0);
+    CHECK(s.schedule.departures().told(s.now).time_of_byte == 0.0);
     s.now += 1s;
     (void)s.send(16, 14us);
     // The packets grow from first to last; they are 1,392 bytes on the average of all but the first.
     const double bytes = kDatagram - 8.0 * kSizeStep;
-    CHECK(s.schedule.departures().time_of_byte(s.now) == Approx(14'000 / bytes));
+    CHECK(s.schedule.departures().told(s.now).time_of_byte == Approx(14'000 / bytes));
 }

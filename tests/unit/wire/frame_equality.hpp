@@ -45,6 +45,7 @@ struct SameFrame {
     bool operator()(const RateFeedbackFrame& a, const RateFeedbackFrame& b) const {
         return a.path == b.path && a.arrival_pps == b.arrival_pps && a.capacity_pps == b.capacity_pps &&
                a.pair_gap_ns == b.pair_gap_ns && a.pair_bytes == b.pair_bytes && a.line_pps == b.line_pps &&
+               a.line_error == b.line_error && a.granularity_us == b.granularity_us &&
                a.receive_time_us == b.receive_time_us;
     }
     bool operator()(const PathChallengeFrame& a, const PathChallengeFrame& b) const { return a.data == b.data; }

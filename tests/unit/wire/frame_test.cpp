@@ -65,7 +65,8 @@ std::vector<Frame> samples() {
         StopSendingFrame{StreamId{0}, 0},
         StopSendingFrame{top, kVarintMax},
         RateFeedbackFrame{},
-        RateFeedbackFrame{PathId{255}, kMaxPairBytes, kVarintMax, kVarintMax, kVarintMax, kVarintMax, kMaxMicroseconds},
+        RateFeedbackFrame{PathId{255}, kMaxGranularity, kWholeError, kMaxPairBytes, kVarintMax, kVarintMax, kVarintMax,
+                          kVarintMax, kMaxMicroseconds},
         PathChallengeFrame{0},
         PathChallengeFrame{~std::uint64_t{0}},
         PathResponseFrame{0x0123456789abcdefULL},
@@ -172,11 +173,15 @@ TEST_CASE("values over their bounds are malformed") {
     CHECK(is_malformed({0x03, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}));
     // a length of 2^62-1 in a short buffer
     CHECK(is_malformed({0x08, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}));
-    // RATE_FEEDBACK: pair of 65,536 bytes; receive time of 2^52; and what is just below
-    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0}));
-    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x10, 0, 0, 0, 0, 0, 0}));
-    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0, 0}));
-    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
+    // RATE_FEEDBACK: pair of 65,536 bytes; error of 1,001; granularity of 65,536 us; receive time of 2^52; and what is
+    // just below
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0}));
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0x43, 0xe9, 0, 0}));
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 0, 0}));
+    CHECK(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x10, 0, 0, 0, 0, 0, 0}));
+    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0, 0x43, 0xe8, 0, 0}));
+    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0xff, 0xff, 0}));
+    CHECK_FALSE(is_malformed({0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}));
     // PATH_STATUS: unknown status; weight above its bound
     CHECK(is_malformed({0x14, 1, 3, 0, 0}));
     CHECK(is_malformed({0x14, 1, 0, 0, 0xbb, 0x9a, 0xca, 0x01}));
@@ -198,7 +203,7 @@ TEST_CASE("the writer refuses values over their bounds") {
     CHECK_FALSE(write_frame(out, PaddingFrame{0}));
     CHECK_FALSE(write_frame(out, PathStatusFrame{PathId{1}, PathStatus::available, 0, kMaxPathWeight + 1}));
     RateFeedbackFrame feedback;
-    feedback.pair_bytes = kMaxPairBytes + 1;
+    feedback.line_error = kWholeError + 1;
     CHECK_FALSE(write_frame(out, feedback));
     CHECK(out.size() == 0);
 }

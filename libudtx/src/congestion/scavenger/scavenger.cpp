@@ -245,7 +245,7 @@ Rate Scavenger::pacing_rate() const {
 // On lines for which a whole train is too long pairs will do; one as long as the window would overflow the queue.
 std::uint32_t Scavenger::probe_packets() const {
     const std::uint32_t packets = fitting_probe(packet_time());
-    return packets >= kMostTrainPackets && window_ >= packets * segment_ ? packets : kPairPackets;
+    return packets >= kUsualTrainPackets && window_ >= packets * segment_ ? packets : kPairPackets;
 }
 
 CongestionReport Scavenger::report() const {

@@ -30,8 +30,9 @@ void UdtxMtr::on_feedback(const CongestionFeedback& feedback, double degree, Tol
     const double most = deliveries_.value(feedback.now).value_or(0.0);
     if (feedback.line && !feedback.line->capacity.is_zero()) {
         told_ = std::min(feedback.line->capacity.bytes_per_second(), kMostMtr);
-        open_ = feedback.line->only_least;
-        const bool least = open_ || what == Told::least;
+        open_ = feedback.line->only_least && feedback.line->error < 1.0;
+        granularity_ = feedback.line->granularity;
+        const bool least = feedback.line->only_least || what == Told::least;
         if (what != Told::least)
             mean_ = 0.0;
         else

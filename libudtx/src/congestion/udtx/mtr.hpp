@@ -32,6 +32,8 @@ class UdtxMtr {
     }
     /// Trains arrive as fast as they leave: the line may be any faster.
     [[nodiscard]] bool open() const noexcept { return open_; }
+    /// Of the receiver's arrival times.
+    [[nodiscard]] Duration granularity() const noexcept { return granularity_; }
     /// mtr(), whatever somebody lets pass of it.
     [[nodiscard]] double line() const noexcept { return mtr_; }
     /// Highest delivery rate of the last kRecentLife or three round trips, bytes/s.
@@ -64,6 +66,7 @@ class UdtxMtr {
     double usual_ = 0.0;
     std::optional<double> limit_;
     Instant updated_;
+    Duration granularity_{};
     SlidingExtreme<double, std::greater<>> deliveries_{kDeliveryLife};
     SlidingExtreme<double, std::greater<>> recent_{kLongestLife};
     std::optional<Instant> smoothed_at_;

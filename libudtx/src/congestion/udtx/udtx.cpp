@@ -295,7 +295,9 @@ Rate Udtx::pacing_rate() const {
     return std::min(Rate::bytes_per_second(pace), options_.max_rate);
 }
 
-std::uint32_t Udtx::probe_packets() const { return fitting_probe(phase_ == Phase::blind ? 0.0 : packet_time()); }
+std::uint32_t Udtx::probe_packets() const {
+    return fitting_probe(phase_ == Phase::blind ? 0.0 : packet_time(), mtr_.granularity());
+}
 
 CongestionReport Udtx::report() const {
     CongestionReport report;

@@ -1,0 +1,101 @@
+// udtx-sim-coalescing: what flows share, and what each believes of the line, behind cards that hand packets over at
+// intervals.
+//
+//     udtx-sim-coalescing --rates 20 100 --periods 0 200 --flows 1 3
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "sim/flows.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+struct Options {
+    std::vector<std::uint64_t> rates{20, 100, 300, 800};                     // Mbit/s
+    std::vector<std::int64_t> periods{0, 50, 100, 125, 200, 250, 400, 500};  // us
+    std::vector<std::size_t> flows{1, 2, 3, 10};
+    std::int64_t rtt = 100;  // ms
+    std::uint64_t seed = 1;
+};
+
+constexpr Duration kApart = 3s;
+constexpr Duration kTime = 10s;
+constexpr Duration kStep = 100ms;
+
+FlowRigSetup line(const Options& options, std::uint64_t mbps, std::int64_t period, std::size_t flows) {
+    FlowRigSetup setup;
+    setup.name = "coalescing";
+    setup.seed = options.seed;
+    setup.bits_per_second = mbps * 1'000'000;
+    setup.rtt = std::chrono::milliseconds(options.rtt);
+    setup.card = {.period = std::chrono::microseconds(period)};
+    for (std::size_t flow = 0; flow < flows; ++flow)
+        setup.flows.push_back({.cc = "udtx", .start = kApart * static_cast<std::int64_t>(flow)});
+    return setup;
+}
+
+/// Of the flow that is farthest off, with its sign.
+double worst_error(const FlowRig& rig, double payload, std::size_t flows, Duration from) {
+    double worst = 0.0;
+    for (std::size_t flow = 0; flow < flows; ++flow) {
+        double mean = 0.0;
+        for (Duration t = from; t < from + kTime; t += kStep)
+            mean += rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample)).flows[flow].mtr_bps;
+        const double error = mean / static_cast<double>(kTime / kStep) / payload - 1.0;
+        if (std::abs(error) > std::abs(worst)) worst = error;
+    }
+    return worst;
+}
+
+void run(const Options& options) {
+    std::printf("| Mbit/s | us |");
+    for (const std::size_t flows : options.flows) std::printf(" Jain, %zu | line | MTR |", flows);
+    std::printf("\n|---|---|");
+    for (std::size_t i = 0; i < options.flows.size(); ++i) std::printf("---|---|---|");
+    std::printf("\n");
+    for (const std::uint64_t mbps : options.rates) {
+        const double payload = 1472.0 / 1500.0 * static_cast<double>(mbps) * 1e6;
+        for (const std::int64_t period : options.periods) {
+            std::printf("| %llu | %lld |", static_cast<unsigned long long>(mbps), static_cast<long long>(period));
+            for (const std::size_t flows : options.flows) {
+                FlowRig rig(line(options, mbps, period, flows));
+                const Duration from = kApart * static_cast<std::int64_t>(flows);
+                rig.run_for(from + kTime);
+                std::printf(" %.3f | %.3f | %+.0f %% |", rig.jain(from, from + kTime),
+                            rig.utilisation(from, from + kTime), 100.0 * worst_error(rig, payload, flows, from));
+                std::fflush(stdout);
+            }
+            std::printf("\n");
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        Options options;
+        CLI::App app(
+            "What udtx's flows share, and the worst error of their MTR, behind cards that coalesce interrupts");
+        app.add_option("--rates", options.rates, "Mbit/s")->capture_default_str();
+        app.add_option("--periods", options.periods, "From one interrupt to the next, us")->capture_default_str();
+        app.add_option("--flows", options.flows, "Numbers of flows, which start 3 s apart")->capture_default_str();
+        app.add_option("--rtt", options.rtt, "ms")->check(CLI::Range(1, 10'000))->capture_default_str();
+        app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
+        CLI11_PARSE(app, argc, argv);
+        run(options);
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "udtx-sim-coalescing: %s\n", e.what());
+        return 1;
+    }
+}

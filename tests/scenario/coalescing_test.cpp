@@ -1,0 +1,62 @@
+// Receivers whose cards hand packets over in clumps: what pairs and trains tell of the line, and what shares come of
+// it.
+#include "scenario/udtx_line.hpp"
+#include "sim/flows.hpp"
+#include "sim/scenario.hpp"
+#include "test/catch.hpp"
+
+using namespace std::chrono_literals;
+using namespace udtx;
+using namespace udtx::sim;
+
+namespace {
+
+/// Flows three seconds apart share the line, and each knows how fast it is.
+void check_shares(std::uint64_t mbps, const Coalescing& card, std::size_t flows, double mtr_error = 0.1) {
+    auto setup = line(mbps, 100ms, 1.0, some_seeds(1)[0], flows, 3s);
+    setup.card = card;
+    FlowRig rig(setup);
+    const Duration joined = 3s * static_cast<std::int64_t>(flows);
+    rig.run_for(joined + 10s);
+    INFO(mbps << " Mbit/s, interrupts every " << card.period.count() << " ns\n" << rig.table(joined, joined + 10s));
+    CHECK(rig.jain(joined, joined + 10s) > 0.98);
+    CHECK(rig.utilisation(joined, joined + 10s) > 0.95);
+    const double payload = 1472.0 / 1500.0 * static_cast<double>(mbps) * 1e6;
+    for (std::size_t flow = 0; flow < flows; ++flow) {
+        double mtr = 0.0;
+        for (Duration t = joined; t < joined + 10s; t += 100ms)
+            mtr += rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample)).flows[flow].mtr_bps / 100.0;
+        CHECK(mtr == Approx(payload).epsilon(mtr_error));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("coalescing: flows share a line of 100 Mbit/s at every period, and know its rate") {
+    for (const Duration period : {50us, 125us, 200us, 400us, 500us}) {
+        check_shares(100, {.period = period}, 3);
+        if (size_scale() < 1.0) return;
+    }
+}
+
+TEST_CASE("coalescing: slow and fast lines") {
+    check_shares(20, {.period = 250us}, 3);
+    check_shares(20, {.period = 500us}, 3);
+    check_shares(300, {.period = 250us}, 2);
+}
+
+TEST_CASE("coalescing: cards whose period adapts, that count frames, and clumps behind the line") {
+    check_shares(100, {.period = 250us, .adaptive = true}, 3);
+    check_shares(100, {.period = 1ms, .frames = 4}, 3, 0.3);  // a train of two clumps only bounds the line
+    check_shares(100, {.period = 150us, .irregular = true}, 3);
+}
+
+TEST_CASE("coalescing: ten flows that join one after another", "[whole]") {
+    UDTX_WHOLE_ONLY();
+    for (const Duration period : {0us, 50us, 200us, 500us}) check_shares(100, {.period = period}, 10);
+}
+
+TEST_CASE("coalescing: 800 Mbit/s, of which a train of usual length spans no interrupt", "[whole]") {
+    UDTX_WHOLE_ONLY();
+    check_shares(800, {.period = 500us}, 2);
+}
