@@ -5,6 +5,7 @@
 // the next shortest queue.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "congestion/udtx/udtx.hpp"
 
@@ -12,10 +13,12 @@ namespace udtx::congestion {
 
 namespace {
 constexpr double kLow = 0.25;             // of q_h: a queue that nobody else keeps up
+constexpr double kSame = 0.1;             // q_h between two delays, shorter than the noise: the first counts
 constexpr double kMargin = 2e-3;          // s of queue more than there is
 constexpr double kMostTime = 20e-3;       // s of drain, where half a round trip is less,
 constexpr double kMostAmongRivals = 1.0;  // s
 constexpr double kInterval = 2.0;         // s from the shortest queue to the next drain,
+constexpr double kNext = 0.75;            // of it: dips from then on are those of the next drain
 constexpr double kAloneInterval = 5.0;    // s, where nobody else needs to see the base: half of its life
 constexpr double kIntervalRtts = 4.0;     // twice that, and so on, where it is less than so many round trips
 constexpr int kDrains = 4;                // are judged, at least;
@@ -26,9 +29,7 @@ constexpr double kEmptied = 0.5;          // of the queue before: a drain was no
 
 void Udtx::consider_drain(const CongestionFeedback& feedback) {
     const Instant now = feedback.now;
-    for (const ArrivalSample& sample : feedback.arrivals) {
-        if (!shortest_ || sample.delay < shortest_->delay) shortest_ = sample;
-    }
+    for (const ArrivalSample& sample : feedback.arrivals) note_shortest(sample);
     if (delay_.queue() <= (kLow + rest() - kRest) * half_delay()) last_low_ = now;
     // Until the drain shows the queue is what it was without it.
     if (to_seconds(now - last_drain_) < delay_.base_rtt()) drain_queue_ = std::max(drain_queue_, delay_.queue());
@@ -48,11 +49,27 @@ void Udtx::consider_drain(const CongestionFeedback& feedback) {
         return;
     }
     if (!has(UdtxPart::drain) || !shortest_ || to_seconds(now - shortest_->sent) < drain_interval()) return;
-    shortest_.reset();
+    shortest_ = dips_ ? shortest_next_ : std::nullopt;
+    shortest_next_.reset();
     // The queue swings: what our kind would keep counts, not what there is at the moment.
     begin_drain(now, drain_length(std::max(delay_.queue(), equilibrium_delay())));
     drain_queue_ = drain_least_ = delay_.queue();
     judge_drain_at_ = *drain_until_ + from_seconds(delay_.base_rtt() + delay_.queue());
+}
+
+// Others may drain a little before this flow does: the dip that they make is the next shortest queue.
+void Udtx::note_shortest(const ArrivalSample& sample) {
+    const Duration same = from_seconds(kSame * half_delay());
+    const auto shorter_than = [&](const ArrivalSample& other) { return sample.delay + same < other.delay; };
+    if (!shortest_ || shorter_than(*shortest_)) {
+        shortest_ = sample;
+        shortest_next_.reset();
+    } else if (to_seconds(sample.sent - shortest_->sent) >= kNext * drain_interval()) {
+        const bool dips = shortest_next_ && shorter_than(*shortest_next_);
+        if (!shortest_next_) dips_ = false;
+        if (!shortest_next_ || dips) shortest_next_ = sample;
+        dips_ = dips_ || dips;
+    }
 }
 
 double Udtx::drain_interval() const {

@@ -72,6 +72,7 @@ class Udtx final : public CongestionController {
     bool end_competing(const CongestionFeedback& feedback, double rtt);
     void stop_waiting();
     void consider_drain(const CongestionFeedback& feedback);
+    void note_shortest(const ArrivalSample& sample);
     [[nodiscard]] double drain_interval() const;
     [[nodiscard]] bool drains_in_vain() const;
     [[nodiscard]] static double time_to_empty(double queue);
@@ -139,7 +140,9 @@ class Udtx final : public CongestionController {
     Instant frozen_until_;
     Instant hold_until_;
     Instant last_drain_;
-    std::optional<ArrivalSample> shortest_;  // delay since the last drain but one
+    std::optional<ArrivalSample> shortest_;       // delay since the last drain but one
+    std::optional<ArrivalSample> shortest_next_;  // and well after that,
+    bool dips_ = false;                           // where the queue became shorter
     std::optional<Instant> judge_drain_at_;
     double drain_queue_ = 0.0;  // q when it began, s,
     double drain_least_ = 0.0;  // and the least since

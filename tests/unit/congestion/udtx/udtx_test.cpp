@@ -338,7 +338,7 @@ TEST_CASE("udtx: drains two seconds after the packet that met the shortest queue
         bool before = false;
         while (line.steps() < 1300) {
             const bool shorter = line.steps() == 599;  // once, in the next step
-            line.step(line.steps() < 200 ? 0ms : shorter ? 3200us : 3300us, false);
+            line.step(line.steps() < 200 ? 0ms : shorter ? 2000us : 3300us, false);
             if (line.udtx.draining() && !before) begun.push_back(line.steps());
             before = line.udtx.draining();
         }
