@@ -12,6 +12,7 @@ constexpr double kMostLength = 2.0;   // and so many where few packets leave
 constexpr double kFewer = 0.65;       // of the loss before: it was congestion
 constexpr double kAsMany = 0.9;       // of the loss before: nothing was changed by sending less
 constexpr double kBorne = 1.3;        // times that loss is still the same one
+constexpr double kHalfLife = 0.25;    // s, of what was lost lately
 constexpr double kFewPackets = 100.0;
 constexpr double kFirstPause = 1.0;     // s
 constexpr double kLongestPause = 32.0;  // s
@@ -19,12 +20,14 @@ constexpr double kLongestPause = 32.0;  // s
 
 UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, double loss, double rtt) {
     const Instant now = feedback.now;
+    count(feedback);
     if (!started_) {
         if (loss < kWorthwhile || !next_) {
             next_ = now + from_seconds(kFirstPause);
             pause_ = 4.0 * kFirstPause;
         }
-        if (now < *next_) return Verdict::none;
+        // A burst of losses that is over is no part of what is lost now.
+        if (now < *next_ || recent_lost_ < kFewer * loss * recent_packets_) return Verdict::none;
         started_ = now;
         lowered_ = true;
         before_ = loss;
@@ -57,6 +60,14 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
     borne_ = lost_ > kAsMany * before_ * packets_ ? kBorne * before_ : 0.0;
     pause_ = std::min(2.0 * pause_, kLongestPause);
     return Verdict::random;
+}
+
+void UdtxTrial::count(const CongestionFeedback& feedback) {
+    const double keep = std::exp2(-std::max(0.0, to_seconds(feedback.now - updated_)) / kHalfLife);
+    updated_ = feedback.now;
+    const auto lost = static_cast<double>(feedback.lost.size());
+    recent_lost_ = keep * recent_lost_ + lost;
+    recent_packets_ = keep * recent_packets_ + feedback.acked_packets + lost;
 }
 
 void UdtxTrial::abandon() {

@@ -30,9 +30,14 @@ class UdtxTrial {
   private:
     static constexpr double kLowered = 0.5;
 
+    void count(const CongestionFeedback& feedback);
+
     std::optional<Instant> started_;
     bool lowered_ = false;
     Instant raised_;  // when it ended
+    Instant updated_;
+    double recent_lost_ = 0.0;     // packets lately,
+    double recent_packets_ = 0.0;  // of so many
     double before_ = 0.0;
     double lost_ = 0.0;
     double packets_ = 0.0;

@@ -137,6 +137,8 @@ TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
     CHECK(loss.random() == Approx(0.02));
     CHECK(loss.congestion() == Approx(0.0).margin(1e-9));
     CHECK(loss.total() == Approx(0.02));
+    CHECK(loss.total_at_least() < 0.02);
+    CHECK(loss.total_at_least() > 0.015);
 }
 
 TEST_CASE("udtx loss: what strikes long queues alone is congestion") {
@@ -249,6 +251,17 @@ TEST_CASE("udtx trial: a policer loses less at half the rate, a noisy line does 
     }
 }
 
+TEST_CASE("udtx trial: of losses that are over there is none") {
+    UdtxTrial trial;
+    for (int i = 0; i < 1000; ++i) {
+        CongestionFeedback f = feedback(10ms * i);
+        f.acked_packets = 5;
+        if (i < 20) f.lost.push_back({.number = static_cast<PacketNumber>(10 * i), .sent = f.now});
+        static_cast<void>(trial.on_feedback(f, 0.1, 0.05));
+        CHECK(trial.factor() == 1.0);
+    }
+}
+
 TEST_CASE("udtx trial: given up it lowers nothing, and the next one waits a second again") {
     UdtxTrial trial;
     int i = 0;
@@ -256,7 +269,8 @@ TEST_CASE("udtx trial: given up it lowers nothing, and the next one waits a seco
         const int start = i;
         while (trial.factor() == 1.0 && i < start + 500) {
             CongestionFeedback f = feedback(10ms * i++);
-            f.acked_packets = 100;
+            f.acked_packets = 9;
+            f.lost.push_back({.number = static_cast<PacketNumber>(10 * i), .sent = f.now});
             static_cast<void>(trial.on_feedback(f, 0.1, 0.05));
         }
         return i - start;
