@@ -33,6 +33,8 @@ void UdtxDelay::on_feedback(const CongestionFeedback& feedback, double packet_ti
     last_highs_.add(feedback.now, queue_);
     range_ = last_highs_.value(feedback.now).value_or(0.0) - last_lows_.value(feedback.now).value_or(0.0);
     full_ = above_base(fulls_.value(feedback.now));
+    // What looks like a full queue may be jitter.
+    if (jitter > 0.0 && full_ && *full_ < JitterNoise::kMost) full_.reset();
     highest_ = above_base(highs_.value(feedback.now)).value_or(0.0);
 
     const double dt = updated_ ? to_seconds(feedback.now - *updated_) : 0.0;
@@ -69,11 +71,7 @@ void UdtxDelay::take_arrivals(const CongestionFeedback& feedback, double packet_
     const std::optional<Duration> held = hold_ ? base_ : std::nullopt;
     base_ = bases_.value(feedback.now);
     if (held) base_ = std::min(*base_, *held);
-    // What looked like a full queue may have been jitter.
-    if (jitter > 0.0 && !noise_.active()) {
-        if (full_ && *full_ < JitterNoise::kMost) fulls_.clear();
-        losses_.clear();
-    }
+    if (jitter > 0.0 && !noise_.active()) losses_.clear();
     now_delay = noise_.on_delay(feedback.now, now_delay, *base_, {.jitter = jitter, .base_rtt = base_rtt_});
     queue_ = std::max(0.0, to_seconds(now_delay - *base_) - std::max(dead_zone(packet_time), noise_.height()));
     for (const ArrivalSample& sample : feedback.arrivals) highs_.add(feedback.now, sample.delay);
