@@ -17,6 +17,7 @@ constexpr double kJump = 0.5;                            // of the patience
 constexpr double kTellingPackets = 200.0;                // by which MTR follows a line that has become slower
 constexpr double kTellingTime = 1.5;                     // s, at most: who is starved by rivals sends few
 constexpr double kRivalQueue = 4.0;                      // base RTTs: what fills a longer one need not be one
+constexpr double kHopeless = 2.0;                        // s of queue: its share would stand in it for as long
 constexpr double kRobbed = 0.75;                         // of x when competing ended: not of our kind, yet
 constexpr Duration kRemorse = std::chrono::seconds(20);  // after competing: is what was left to others taken?
 }  // namespace
@@ -69,14 +70,15 @@ void Udtx::consider_competing(const CongestionFeedback& feedback) {
     const double packets = kTellingPackets * datagram_bytes_ / std::max(mtr_.delivered(), 1.0);
     const bool rival = delay_.queue() <= kRivalQueue * delay_.base_rtt();
     const double pairs = rival ? std::min(packets, kTellingTime) : packets;
-    if (passed >= std::max(patience, pairs) + delay_.queue() && !alone() && has(UdtxPart::compete))
+    const bool worthwhile = delay_.queue() < kHopeless && !alone();
+    if (passed >= std::max(patience, pairs) + delay_.queue() && worthwhile && has(UdtxPart::compete))
         begin_competing(now, rtt);
 }
 
 // A window that fitted seconds of queue would flood the line when others have gone, and their queue with them.
 double Udtx::competing_window() const {
     const double time = delay_.base_rtt() + delay_.queue() + to_seconds(kSynInterval);
-    return std::min(compete_.window(), kMaxShare * capacity() * time);
+    return std::min(compete_.window(), kMaxShare * mtr_.seen() * time);
 }
 
 // What arrives fills the line, so that the queue is our own, whoever began it.
@@ -112,7 +114,7 @@ bool Udtx::end_competing(const CongestionFeedback& feedback, double rtt) {
                                     .rtt = rtt,
                                     .segment = static_cast<double>(datagram_bytes_),
                                     .may_claim = has(UdtxPart::claim) && !shallow()});
-    rate_ = std::min(compete_.window() / rtt, kMaxShare * capacity());
+    rate_ = std::min(compete_.window() / rtt, kMaxShare * mtr_.seen());
     const bool drained = drain_until_ || now < frozen_until_;
     const bool over = compete_.over(now, delay_.queue() <= 0.5 * half_delay(), drained, delay_.base_rtt());
     if (!over && !alone()) return false;
