@@ -13,7 +13,9 @@ std::uint32_t ProbeSchedule::packets(Instant now, PacketNumber number, const Bou
     const bool train = train_due(now, bounds);
     const bool opens = number % kProbeEvery == 0 || (train && !last_train_);
     if (!opens) return 0;
-    return train ? std::min(bounds.wanted, kMostTrainPackets) : kPairPackets;
+    if (!train) return kPairPackets;
+    const double fit = bounds.cap.bytes_in(kTrainTimeAtCap) / static_cast<double>(bounds.datagram_bytes);
+    return std::min(bounds.wanted, static_cast<std::uint32_t>(std::min(fit, double{kMostTrainPackets})));
 }
 
 void ProbeSchedule::on_left(Instant now, const Packet& packet, bool more) {

@@ -97,6 +97,15 @@ TEST_CASE("probe schedule: no train where the cap would have it last longer than
     CHECK(s.due() == 0);
 }
 
+TEST_CASE("probe schedule: a long train is no longer than the cap allows") {
+    Sender s;
+    s.bounds.wanted = 64;
+    s.bounds.cap = Rate::from_bytes(40 * kDatagram, 2ms) * 1.001;
+    CHECK(s.due() == 40);
+    s.bounds.cap = Rate::from_bytes(400 * kDatagram, 2ms);
+    CHECK(s.due() == 64);
+}
+
 TEST_CASE("probe schedule: a small packet or a lack of data ends the probe") {
     Sender s;
     s.bounds.wanted = 16;
