@@ -16,8 +16,11 @@ constexpr double kSmoothingRtts = 2.0;  // p_c
 UdtxLoss::Counts UdtxLoss::count(const CongestionFeedback& feedback, const UdtxDelay& delay, double long_queue) {
     double high_share = delay.queue() >= long_queue ? 1.0 : 0.0;
     if (!feedback.arrivals.empty()) {
-        const auto high = std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(),
-                                        [&](const ArrivalSample& s) { return delay.queue_of(s) >= long_queue; });
+        // As of what was lost: of packets between two samples the longer delay counts.
+        const auto high =
+            std::count_if(feedback.arrivals.begin(), feedback.arrivals.end(), [&](const ArrivalSample& s) {
+                return delay.queue_around(std::max<PacketNumber>(s.number, 1) - 1) >= long_queue;
+            });
         high_share = static_cast<double>(high) / static_cast<double>(feedback.arrivals.size());
     }
     Counts counts{.high = high_share * feedback.acked_packets, .low = (1.0 - high_share) * feedback.acked_packets};
