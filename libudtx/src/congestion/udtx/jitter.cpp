@@ -21,9 +21,12 @@ void UdtxJitter::on_feedback(const CongestionFeedback& feedback, double line, do
     if (feedback.arrivals.empty() || feedback.acked_packets == 0 || line <= 0.0) return;
     count(feedback.now, longest_clump(feedback, line));
     const double usual = usual_clump();
-    if (usual > least) {
+    // Clumps that lie on no line (probing/train_meter.hpp).
+    const bool held_up = feedback.line && !feedback.line->capacity.is_zero() && feedback.line->error >= 1.0 &&
+                         feedback.line->granularity == Duration::zero();
+    if (usual > least || held_up) {
         last_ = feedback.now;
-        size_ = usual;
+        size_ = std::max(usual, least);
     } else if (feedback.now - last_ > kLife) {
         size_ = 0.0;
     }
