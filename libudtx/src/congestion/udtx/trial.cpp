@@ -11,6 +11,7 @@ constexpr double kLength = 0.2;       // s of lowered rate, beside one RTT,
 constexpr double kMostLength = 2.0;   // and so many where few packets leave
 constexpr double kFewer = 0.65;       // of the loss before: it was congestion
 constexpr double kAsMany = 0.9;       // of the loss before: nothing was changed by sending less
+constexpr double kStillAsMany = 0.8;  // where a trial has said so already
 constexpr double kBorne = 1.3;        // times that loss is still the same one
 constexpr double kHalfLife = 0.25;    // s, of what was lost lately
 constexpr double kFewPackets = 100.0;
@@ -57,8 +58,9 @@ UdtxTrial::Verdict UdtxTrial::on_feedback(const CongestionFeedback& feedback, do
         return Verdict::congestion;
     }
     // Who is one of many hardly changes a loss that all make: it falls a little.
-    borne_ = lost_ > kAsMany * before_ * packets_ ? kBorne * before_ : 0.0;
-    pause_ = std::min(2.0 * pause_, kLongestPause);
+    const double as_many = before_ <= borne_ ? kStillAsMany : kAsMany;
+    borne_ = lost_ > as_many * before_ * packets_ ? kBorne * before_ : 0.0;
+    if (borne_ > 0.0) pause_ = std::min(2.0 * pause_, kLongestPause);
     return Verdict::random;
 }
 
