@@ -5,7 +5,7 @@
 
 #include "openssl/provider.hpp"
 #include "openssl/tls_handshake.hpp"
-#include "udtx/core/connection.hpp"
+#include "udtx/core/endpoint.hpp"
 #include "udtx/credentials.hpp"
 #include "udtx/result.hpp"
 #include "udtx/system_rng.hpp"

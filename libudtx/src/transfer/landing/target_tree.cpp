@@ -9,6 +9,8 @@
 
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/mode_bits.hpp"
+#include "transfer/file/occupant.hpp"
+#include "transfer/file/owner_rights.hpp"
 #include "transfer/landing/clear_way.hpp"
 #include "transfer/names.hpp"
 #include "udtx/descriptor.hpp"
