@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/exit_codes.hpp"
 #include "common/local_link.hpp"
 #include "observe/limits.hpp"
 #include "options/run.hpp"

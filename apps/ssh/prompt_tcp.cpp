@@ -6,6 +6,7 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <cerrno>
