@@ -31,12 +31,12 @@ double mean(const std::vector<double>& all) {
     return sum;
 }
 
-/// Mbit/s of the better line alone, over several drains.
+/// Mbit/s of the better line alone.
 double alone() {
     MultipathRig rig({.name = "alone", .lines = {kFast}});
     const Bulk bulk = rig.start({.bytes = 1ULL << 36U, .kind = StreamKind::ordered});
     rig.scenario().run_for(5s);
-    return mean(slices(rig.scenario(), bulk, 20s));
+    return mean(slices(rig.scenario(), bulk, 4s));
 }
 
 /// Tenths of a period at which a line is first dark.
@@ -96,8 +96,7 @@ TEST_CASE("a path that flaps takes nothing from an ordered stream in any quarter
             const auto all = slices(line.s, line.bulk, std::max<Duration>(8s, 2 * flaps.period));
             INFO(flaps.length / 1ms << " ms of " << flaps.period / 1ms << ", from " << from / 1ms << ": " << mean(all)
                                     << ", at least " << *std::ranges::min_element(all) << ", alone " << without);
-            // Of drains, each 5 s where a line is alone, one more or less falls into these.
-            CHECK(mean(all) >= 0.998 * without);
+            CHECK(mean(all) >= 0.999 * without);
             CHECK(*std::ranges::min_element(all) >= 0.97 * without);
         }
     }

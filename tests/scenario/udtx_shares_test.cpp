@@ -47,8 +47,8 @@ TEST_CASE("udtx among its own: equal shares within ten seconds of the last join"
             const Duration joined = cell.apart * static_cast<std::int64_t>(cell.flows - 1);
             rig.run_for(joined + 20s);
             INFO(rig.table(joined + 5s, joined + 10s) << rig.table(joined + 10s, joined + 20s));
-            // On the way there; 0.959 to 0.975 over ten seeds of the last but one cell, the slowest.
-            if (size_scale() >= 1.0) CHECK(rig.jain(joined + 5s, joined + 10s) > 0.955);
+            // On the way there; 0.971 to 0.979 over eight seeds of the last but one cell, the slowest.
+            if (size_scale() >= 1.0) CHECK(rig.jain(joined + 5s, joined + 10s) > 0.965);
             CHECK(rig.jain(joined + 10s, joined + 20s) > 0.98);
             CHECK(rig.utilisation(joined + 10s, joined + 20s) > 0.96);
         }

@@ -82,10 +82,6 @@ std::optional<double> UdtxDelay::above_base(std::optional<Duration> delay) const
     return std::max(0.0, to_seconds(*delay - *base_));
 }
 
-double UdtxDelay::queue_of(const ArrivalSample& sample) const {
-    return base_ ? std::max(0.0, to_seconds(sample.delay - *base_)) : 0.0;
-}
-
 double UdtxDelay::queue_around(PacketNumber number) const {
     if (point_count_ == 0 || !base_) return 0.0;
     const std::size_t known = std::min(point_count_, kPoints);

@@ -39,8 +39,6 @@ class UdtxDelay {
     [[nodiscard]] Duration base() const noexcept { return base_.value_or(Duration::zero()); }
     /// The larger queueing delay of the packets seen before and after this (lost) one.
     [[nodiscard]] double queue_around(PacketNumber number) const;
-    /// Queueing delay of a sample, without the dead zone.
-    [[nodiscard]] double queue_of(const ArrivalSample& sample) const;
     /// A packet was dropped by a full queue of this delay. It is kept from the clocks' zero on: a newcomer measures it
     /// against a base that it will yet have to correct.
     void note_full(Instant now, double queue) { fulls_.add(now, base() + from_seconds(queue)); }

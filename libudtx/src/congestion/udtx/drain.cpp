@@ -5,7 +5,6 @@
 // the next shortest queue.
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "congestion/udtx/udtx.hpp"
 

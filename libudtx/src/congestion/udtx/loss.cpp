@@ -63,9 +63,4 @@ double UdtxLoss::total() const noexcept {
     return all > kEnough ? (seen_.high_lost + seen_.low_lost) / all : 0.0;
 }
 
-double UdtxLoss::total_at_least() const noexcept {
-    const double all = seen_.high + seen_.low;
-    return all > kEnough ? std::max(0.0, total() - 2.0 * std::sqrt(total() / all)) : 0.0;
-}
-
 }  // namespace udtx::congestion

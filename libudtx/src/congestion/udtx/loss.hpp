@@ -32,7 +32,6 @@ class UdtxLoss {
     [[nodiscard]] double random() const noexcept { return random_; }          ///< p_rand, 0..1
     [[nodiscard]] double congestion() const noexcept { return congestion_; }  ///< p_c, 0..1
     [[nodiscard]] double total() const noexcept;                              ///< of all packets lately
-    [[nodiscard]] double total_at_least() const noexcept;                     ///< that, less two deviations
     /// What looked random was not, but for this part.
     void assume_random(double random);
     /// What was lost until now was judged by another rule.

@@ -56,7 +56,7 @@ void Udtx::ramp(const CongestionFeedback& feedback, double dt) {
     }
     // Heavy loss holds x below C (bound_rate): the ramp would never end, and nothing look for the cause. What a
     // time-out lost is none.
-    if (first_ramp_ && loss_.total_at_least() > kHeavyLoss) {
+    if (first_ramp_ && loss_.total() > kHeavyLoss) {
         phase_ = Phase::steady;
         last_low_ = feedback.now;
         return;

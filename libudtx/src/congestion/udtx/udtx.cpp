@@ -222,9 +222,8 @@ void Udtx::bound_rate(const CongestionFeedback& feedback) {
     rate_ = std::min(rate_, kMaxShare * capacity());
     // Heavy loss that no delay explains: a policer, or a queue that was full when the base was measured, unless a trial
     // has found it random. What a newcomer's own start has cost is none of them.
-    if (const double over = loss_.total_at_least() / kHeavyLoss; has(UdtxPart::heavy_loss) && over > 1.0 &&
-                                                                 loss_.total_at_least() > trial_.borne() &&
-                                                                 feedback.now > hold_until_)
+    if (const double over = loss_.total() / kHeavyLoss;
+        has(UdtxPart::heavy_loss) && over > 1.0 && loss_.total() > trial_.borne() && feedback.now > hold_until_)
         rate_ = std::min(rate_, mtr_.mtr() / (over * over));
     const bool filled = !feedback.application_limited || jitter_.size() > 0.0;
     if (phase_ == Phase::steady && feedback.now > hold_until_ && filled && has(UdtxPart::cap) && mtr_.delivered() > 0.0)

@@ -137,8 +137,6 @@ TEST_CASE("udtx loss: what strikes long and short queues alike is random") {
     CHECK(loss.random() == Approx(0.02));
     CHECK(loss.congestion() == Approx(0.0).margin(1e-9));
     CHECK(loss.total() == Approx(0.02));
-    CHECK(loss.total_at_least() < 0.02);
-    CHECK(loss.total_at_least() > 0.015);
 }
 
 TEST_CASE("udtx loss: what strikes long queues alone is congestion") {
