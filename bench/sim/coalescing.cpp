@@ -29,7 +29,6 @@ struct Options {
 
 constexpr Duration kApart = 3s;
 constexpr Duration kTime = 10s;
-constexpr Duration kStep = 100ms;
 
 FlowRigSetup line(const Options& options, std::uint64_t mbps, std::int64_t period, std::size_t flows) {
     FlowRigSetup setup;
@@ -47,10 +46,7 @@ FlowRigSetup line(const Options& options, std::uint64_t mbps, std::int64_t perio
 double worst_error(const FlowRig& rig, double payload, std::size_t flows, Duration from) {
     double worst = 0.0;
     for (std::size_t flow = 0; flow < flows; ++flow) {
-        double mean = 0.0;
-        for (Duration t = from; t < from + kTime; t += kStep)
-            mean += rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample)).flows[flow].mtr_bps;
-        const double error = mean / static_cast<double>(kTime / kStep) / payload - 1.0;
+        const double error = rig.mean_mtr(flow, from, from + kTime) / payload - 1.0;
         if (std::abs(error) > std::abs(worst)) worst = error;
     }
     return worst;
@@ -86,9 +82,13 @@ int main(int argc, char** argv) {
         Options options;
         CLI::App app(
             "What udtx's flows share, and the worst error of their MTR, behind cards that coalesce interrupts");
-        app.add_option("--rates", options.rates, "Mbit/s")->capture_default_str();
-        app.add_option("--periods", options.periods, "From one interrupt to the next, us")->capture_default_str();
-        app.add_option("--flows", options.flows, "Numbers of flows, which start 3 s apart")->capture_default_str();
+        app.add_option("--rates", options.rates, "Mbit/s")->check(CLI::Range(1, 100'000))->capture_default_str();
+        app.add_option("--periods", options.periods, "From one interrupt to the next, us; 0: none")
+            ->check(CLI::Range(0, 100'000))
+            ->capture_default_str();
+        app.add_option("--flows", options.flows, "Numbers of flows, which start 3 s apart")
+            ->check(CLI::Range(1, 100))
+            ->capture_default_str();
         app.add_option("--rtt", options.rtt, "ms")->check(CLI::Range(1, 10'000))->capture_default_str();
         app.add_option("--seed", options.seed, "Another seed, another run")->capture_default_str();
         CLI11_PARSE(app, argc, argv);

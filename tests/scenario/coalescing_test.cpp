@@ -23,10 +23,7 @@ void check_shares(std::uint64_t mbps, const Coalescing& card, std::size_t flows,
     CHECK(rig.utilisation(joined, joined + 10s) > 0.95);
     const double payload = 1472.0 / 1500.0 * static_cast<double>(mbps) * 1e6;
     for (std::size_t flow = 0; flow < flows; ++flow) {
-        double mtr = 0.0;
-        for (Duration t = joined; t < joined + 10s; t += 100ms)
-            mtr += rig.samples().at(static_cast<std::size_t>(t / FlowRig::kSample)).flows[flow].mtr_bps / 100.0;
-        CHECK(mtr == Approx(payload).epsilon(mtr_error));
+        CHECK(rig.mean_mtr(flow, joined, joined + 10s) == Approx(payload).epsilon(mtr_error));
     }
 }
 

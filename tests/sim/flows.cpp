@@ -311,6 +311,14 @@ bool FlowRig::active(const FlowSpec& spec, Duration from, Duration to) const {
     return spec.start < to && spec.start <= from && (!spec.stop || *spec.stop >= to);
 }
 
+double FlowRig::mean_mtr(std::size_t flow, Duration from, Duration to) const {
+    double sum = 0.0;
+    for (Duration t = from; t < to; t += kSample) {
+        sum += samples_.at(static_cast<std::size_t>(t / kSample)).flows[flow].mtr_bps;
+    }
+    return sum / static_cast<double>((to - from) / kSample);
+}
+
 double FlowRig::jain(Duration from, Duration to) const {
     std::vector<double> shares;
     for (std::size_t i = 0; i < flows_.size(); ++i) {

@@ -142,6 +142,8 @@ class FlowRig {
     [[nodiscard]] double utilisation(Duration from, Duration to) const;
     /// Jain's index (sum x)^2 / (n sum x^2) over the flows that run during all of [from, to).
     [[nodiscard]] double jain(Duration from, Duration to) const;
+    /// Mean of what a flow takes for the rate of the line, bits/s.
+    [[nodiscard]] double mean_mtr(std::size_t flow, Duration from, Duration to) const;
     [[nodiscard]] QueueDelay queue_delay(Duration from, Duration to) const;
     /// Packets that the sender took for lost, as a part of those sent.
     [[nodiscard]] double loss(std::size_t flow, Duration from, Duration to) const;

@@ -45,12 +45,13 @@ struct LineEstimate {
     Rate capacity{};                             ///< zero: unknown
     LineEvidence evidence = LineEvidence::none;  ///< by what `capacity` was found
     bool only_least =
-        false;               ///< trains arrive as fast as they leave, or as the card tells: `capacity` is a lower bound
-    double error = 0.0;      ///< half the width of what `capacity` may be, as a part of it, 0 to 1
-    Duration granularity{};  ///< of the receiver's arrival times; zero: each packet has a stamp of its own
-    Duration age{};          ///< of the newest pair, since the report that told it
-    Rate pair_capacity{};    ///< UDT: mean of the pairs near their median; zero: unknown
-    Rate newest_pair{};      ///< of the newest pair alone; zero: none since the last report
+        false;           ///< trains arrive as fast as they leave, or as the card tells: `capacity` is a lower bound
+    double error = 0.0;  ///< half the width of what `capacity` may be, as a part of it, 0 to 1; 1 with no granularity:
+                         ///< the clumps of trains lie on no line, so that something on the way holds packets up
+    Duration granularity{};    ///< of the receiver's arrival times; zero: each packet has a stamp of its own
+    Duration age{};            ///< of the newest pair, since the report that told it
+    Rate pair_capacity{};      ///< UDT: mean of the pairs near their median; zero: unknown
+    Rate newest_pair{};        ///< of the newest pair alone; zero: none since the last report
     double arrival_pps = 0.0;  ///< packets/s at which the packets of this end arrive; 0: unknown
 };
 
