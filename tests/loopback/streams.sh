@@ -60,3 +60,45 @@ got=0
 timeout 240 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/x" <"$work/data" 2>"$work/last.err" || got=$?
 [ "$got" -eq 11 ] || fail "sender: exit code $got after the reader left"
 wait_for 11 "$receiver"
+
+# A pipe is filled by much at a time, without making it one that does not block: the reader shares that with others. So
+# is a socket, which ssh has for standard output.
+command -v python3 >/dev/null || echo "no python3: no other reader of a pipe"
+for output in $(command -v python3 >/dev/null && echo pipe socket); do
+    rm -f "$work/broken.log"
+    python3 - "$output" "$work/reader.out" "$recv" --listen 127.0.0.1:0 --one-off --psk-file "$work/psk" - 2>"$work/broken.log" <<'END' &
+import fcntl, os, socket, subprocess, sys, time
+output, path, *command = sys.argv[1:]
+ours, theirs = os.pipe() if output == "pipe" else [end.detach() for end in socket.socketpair()]
+receiver = subprocess.Popen(command, stdout=theirs)
+deadline = time.monotonic() + 60
+largest = 0
+with open(path, "wb") as file:
+    while time.monotonic() < deadline:
+        flags = fcntl.fcntl(theirs, fcntl.F_GETFL) if theirs is not None else 0
+        if flags & os.O_NONBLOCK:
+            sys.exit("the descriptor of others does not block any more")
+        if receiver.poll() is not None and theirs is not None:
+            os.close(theirs)
+            theirs = None
+        time.sleep(0.02)
+        os.set_blocking(ours, False)
+        try:
+            data = os.read(ours, 1 << 20)
+        except BlockingIOError:
+            continue
+        if not data:
+            break
+        largest = max(largest, len(data))
+        file.write(data)
+if largest <= 4096:
+    sys.exit(f"no more than {largest} bytes at a time")
+sys.exit(receiver.wait())
+END
+    reader=$!
+    until_true 90 grep -q listening "$work/broken.log"
+    port=$(sed -nE 's/.*listening on .*:([0-9]+)\/udp.*/\1/p' "$work/broken.log")
+    expect 0 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port'"
+    wait_for 0 "$reader"
+    cmp "$work/data" "$work/reader.out" || fail "stdin to a $output"
+done

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "transfer/file/file_io.hpp"
 #include "transfer/file/occupant.hpp"
 #include "transfer/file/owner_rights.hpp"
+#include "transfer/file/pipe.hpp"
 #include "transfer/landing/commit_batch.hpp"
 #include "transfer/names.hpp"
 #include "transfer/resume/leftovers.hpp"
@@ -56,18 +58,48 @@ class StreamCheck {
     std::uint64_t bytes_ = 0;
 };
 
-/// 0, an errno, or ECANCELED when the job was stopped meanwhile.
-int write_to_pipe(int fd, std::span<const std::byte> bytes, bool may_block, const StopEvent& stop) {
-    while (!bytes.empty()) {
-        // A pipe that is ready takes PIPE_BUF bytes without blocking; more might wait for ever, beyond stop's reach.
-        if (may_block && !stop.wait(fd, POLLOUT)) return ECANCELED;
-        const std::size_t n = may_block ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
-        const ssize_t written = ::write(fd, bytes.data(), n);
-        if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
-        if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+/// Writes to a descriptor of the caller's: stop() ends the wait for whoever reads it.
+class PipeWriter {
+  public:
+    PipeWriter(int fd, const StopEvent& stop) : fd_(fd), stop_(stop) {
+        struct stat st = {};
+        if (::fstat(fd, &st) != 0) return;
+        regular_ = S_ISREG(st.st_mode);
+        socket_ = S_ISSOCK(st.st_mode);
+        if (!S_ISFIFO(st.st_mode)) return;
+        widen_pipe(fd);
+        twin_ = writer_without_blocking(fd);
     }
-    return 0;
-}
+    [[nodiscard]] bool regular() const noexcept { return regular_; }
+    /// 0, an errno, or ECANCELED when the job was stopped meanwhile.
+    [[nodiscard]] int write(std::span<const std::byte> bytes) const {
+        const bool at_once = regular_ || socket_ || twin_;
+        bool wait = !at_once;
+        while (!bytes.empty()) {
+            if (wait && !stop_.wait(fd_, POLLOUT)) return ECANCELED;
+            const ssize_t written = write_some(bytes);
+            if (written < 0 && errno != EINTR && errno != EAGAIN) return errno;
+            wait = !at_once || (written < 0 && errno == EAGAIN);
+            if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+        }
+        return 0;
+    }
+
+  private:
+    [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const {
+        if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (twin_) return ::write(twin_.get(), bytes.data(), bytes.size());
+        // Whatever else is ready takes PIPE_BUF bytes without blocking. More might wait for ever, beyond the reach of
+        // stop().
+        return ::write(fd_, bytes.data(), regular_ ? bytes.size() : std::min<std::size_t>(bytes.size(), PIPE_BUF));
+    }
+
+    int fd_;
+    const StopEvent& stop_;
+    bool regular_ = false;
+    bool socket_ = false;
+    UniqueFd twin_;  // of the same pipe
+};
 
 Error is_directory(const std::string& name) {
     return {ErrorCode::refused,
@@ -123,28 +155,25 @@ class StreamLanding : public Landing {
 class PipeLanding final : public StreamLanding {
   public:
     PipeLanding(int fd, const message::Offer& offer, const StopEvent& stop, const LandingLinks& links)
-        : StreamLanding(links, offer.hash), fd_(fd), stop_(stop) {
-        struct stat st = {};
-        may_block_ = ::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode);
-    }
+        : StreamLanding(links, offer.hash), fd_(fd), writer_(fd, stop) {}
 
   private:
     Result<void> write(std::span<const std::byte> bytes, std::uint64_t /*offset*/) override {
-        const int failed = write_to_pipe(fd_, bytes, may_block_, stop_);
+        const int failed = writer_.write(bytes);
         return failed == 0 ? Result<void>() : io_error("cannot write to", "-", failed);
     }
     void complete(const Digest& digest) override {
         // Into a file: what that says only of a sync or when it is closed. The descriptor is the caller's.
-        int failed = may_block_ ? 0 : sync_data(fd_);
+        int failed = writer_.regular() ? sync_data(fd_) : 0;
         if (knows_no_sync(failed)) failed = 0;
-        if (UniqueFd twin(may_block_ ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0)); failed == 0) failed = twin.close();
+        if (UniqueFd twin(writer_.regular() ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1); failed == 0)
+            failed = twin.close();
         if (failed != 0) return fail(io_error("cannot write to", "-", failed));
         check_.confirm(digest, 1);
     }
 
     int fd_;
-    const StopEvent& stop_;
-    bool may_block_ = true;
+    PipeWriter writer_;
 };
 
 class FileLanding final : public StreamLanding {

@@ -6,11 +6,14 @@
 #include <cerrno>
 
 #include "transfer/file/file_io.hpp"
+#include "transfer/file/pipe.hpp"
 
 namespace udtx::transfer {
 
 PipeReader::PipeReader(int fd, HashAlgorithm hash, OutgoingQueue& out, LateWaker& waker, JobReport& report)
-    : fd_(fd), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {}
+    : fd_(fd), packer_(out, waker), waker_(waker), hasher_(hash), report_(report) {
+    widen_pipe(fd);
+}
 
 DiskStep PipeReader::step() {
     const DiskSlice slice;
