@@ -9,8 +9,6 @@ namespace {
 constexpr std::size_t kChunkBytes = 1U << 20U;
 constexpr std::size_t kIdleChunks = 16;
 constexpr std::size_t kMaxControlBytes = 32U << 10U;
-// Below this a copy of its own size is sent, so that a few bytes do not hold a whole block until acknowledged.
-constexpr std::size_t kCopyBelow = kChunkBytes / 2;
 
 }  // namespace
 
@@ -27,7 +25,10 @@ void OutgoingPacker::message(const Message& message) {
 
 std::span<std::byte> OutgoingPacker::space() {
     if (used_ == kChunkBytes) flush();
-    if (chunk_.empty()) chunk_ = queue_.block();
+    if (used_ == chunk_.size()) {
+        chunk_ = queue_.block();
+        begin_ = used_ = 0;
+    }
     return chunk_.writable().subspan(used_);
 }
 
@@ -38,13 +39,9 @@ bool OutgoingPacker::flush() {
     Outgoing item;
     item.control.assign(control_.bytes().begin(), control_.bytes().end());
     control_.clear();
-    if (used_ > 0 && used_ < kCopyBelow) {
-        item.data = Chunk::copy_of(chunk_.bytes().first(used_));
-    } else if (used_ > 0) {
-        chunk_.truncate(used_);
-        item.data = std::exchange(chunk_, Chunk());
-    }
-    used_ = 0;
+    // What comes next goes behind it in the same block: a few bytes do not hold a block of their own.
+    if (used_ > begin_) item.data = chunk_.part(begin_, used_ - begin_);
+    begin_ = used_;
     const std::size_t cost = item.control.size() + item.data.size() + sizeof(Outgoing);
     stopped_ = !queue_.push(std::move(item), cost);
     waker_.wake();

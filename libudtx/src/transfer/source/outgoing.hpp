@@ -52,7 +52,7 @@ class OutgoingPacker {
     /// Hands over what there is. False: the protocol side has gone.
     bool flush();
     void finish(const message::Finish& finish);
-    [[nodiscard]] std::size_t pending() const noexcept { return used_ + control_.bytes().size(); }
+    [[nodiscard]] std::size_t pending() const noexcept { return used_ - begin_ + control_.bytes().size(); }
     /// Nothing more should be begun.
     [[nodiscard]] bool full() const { return queue_.full(); }
     /// The protocol side has gone: what it was, and what a flush() has found out.
@@ -65,6 +65,7 @@ class OutgoingPacker {
     ReceiptWriter* receipt_ = nullptr;
     MessageWriter control_;
     Chunk chunk_;
+    std::size_t begin_ = 0;  // of what was not handed over yet
     std::size_t used_ = 0;
     bool stopped_ = false;
 };
