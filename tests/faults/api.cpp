@@ -55,6 +55,7 @@ struct Setup {
     std::string host = "127.0.0.1";
     udtx::PathRequest path{"127.0.0.1", "", 1.0, false};
     std::vector<std::byte> bytes = std::vector<std::byte>(100'000, std::byte{7});
+    udtx::Chunk chunk = udtx::Chunk::copy_of(bytes);
     std::vector<std::byte> room = std::vector<std::byte>(100'000);
 };
 
@@ -154,7 +155,8 @@ void use_stream(Round& round, Setup& setup) {
     switch (round.below(6)) {
         case 0:
         case 1:
-            static_cast<void>(round.good(stream->write(std::span(setup.bytes).first(n))));
+            static_cast<void>(round.below(2) == 0 ? round.good(stream->write(std::span(setup.bytes).first(n)))
+                                                  : round.good(stream->write_chunk(setup.chunk.part(0, n))));
             return;
         case 2:
             static_cast<void>(round.good(stream->finish()));
@@ -163,7 +165,8 @@ void use_stream(Round& round, Setup& setup) {
             // Blocks until something comes or the session ends: so the other end closes before.
             if (!round.paired || round.owners[place] > 1 || !round.sessions[1 - round.owners[place]]) return;
             round.sessions[1 - round.owners[place]]->close();
-            static_cast<void>(round.good(stream->read(std::span(setup.room).first(n))));
+            static_cast<void>(round.below(2) == 0 ? round.good(stream->read(std::span(setup.room).first(n)))
+                                                  : round.good(stream->read_chunk()));
             return;
         case 4:
             round.below(2) == 0 ? stream->reset(n) : stream->stop_receiving(n);

@@ -341,6 +341,22 @@ auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
         std::forward<Token>(token));
 }
 
+/// See Stream::read_chunk(). Completes with (error_code, Chunk), at the end of the stream with
+/// boost::asio::error::eof.
+template <class Token>
+auto async_read_chunk(Stream stream, Token&& token) {
+    return async_detail::begin<Chunk>(
+        [stream = std::move(stream)](auto done) mutable {
+            const CallId call = stream.start_read_chunk([done](Result<Chunk> read) {
+                const boost::system::error_code good =
+                    read && read->empty() ? make_error_code(boost::asio::error::eof) : boost::system::error_code();
+                done(std::move(read), good);
+            });
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
 /// See Stream::read_piece(). Completes with (error_code, std::optional<Piece>).
 template <class Token>
 auto async_read_piece(Stream stream, Token&& token) {
@@ -358,6 +374,17 @@ auto async_write(Stream stream, std::span<const std::byte> bytes, Token&& token)
     return async_detail::begin<std::size_t>(
         [stream = std::move(stream), bytes](Callback<std::size_t> done) mutable {
             const CallId call = stream.start_write(bytes, std::move(done));
+            return [stream, call]() mutable { stream.cancel(call); };
+        },
+        std::forward<Token>(token));
+}
+
+/// See Stream::write_chunk(). Completes with (error_code).
+template <class Token>
+auto async_write_chunk(Stream stream, Chunk chunk, Token&& token) {
+    return async_detail::begin<void>(
+        [stream = std::move(stream), chunk = std::move(chunk)](Callback<void> done) mutable {
+            const CallId call = stream.start_write_chunk(std::move(chunk), std::move(done));
             return [stream, call]() mutable { stream.cancel(call); };
         },
         std::forward<Token>(token));

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "udtx/callback.hpp"
+#include "udtx/core/chunk.hpp"
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 #include "udtx/result.hpp"
@@ -23,8 +23,8 @@ class StreamHandle;
 
 /// A part of a placed stream.
 struct Piece {
-    std::uint64_t offset = 0;      ///< in the stream, bytes
-    std::vector<std::byte> bytes;  ///< at most 512 KiB
+    std::uint64_t offset = 0;  ///< in the stream, bytes
+    Chunk data;                ///< at most 64 KiB
 };
 
 /// Bytes between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in order. A
@@ -54,6 +54,9 @@ class UDTX_EXPORT Stream {
     Result<void> write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
     /// Writes at least one byte; blocks until there is room. Returns how many.
     Result<std::size_t> write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
+    /// Writes a chunk without copying it: its bytes must not change any more. Blocks until there is room, then takes
+    /// all of it.
+    Result<void> write_chunk(Chunk chunk, std::chrono::milliseconds timeout = kForever);
     /// Ends the direction of this end, and waits until the transport of the peer has acknowledged all of it. May be
     /// repeated.
     Result<void> finish(std::chrono::milliseconds timeout = kForever);
@@ -68,6 +71,8 @@ class UDTX_EXPORT Stream {
     /// Ordered: blocks until `out` is full, and returns its size; fewer bytes: the stream has ended. After `timeout`
     /// and `cancelled` a part may have been read: where that matters, use read().
     Result<std::size_t> read_full(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
+    /// Ordered: the next bytes without copying them, at most 64 KiB; empty: the end of the stream.
+    Result<Chunk> read_chunk(std::chrono::milliseconds timeout = kForever);
     /// Placed: the next piece that has come; nullopt: every byte of the stream was delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);
     /// Wants no more: what comes is dropped, and writes of the peer fail with `interrupted` and this code (at most
@@ -79,10 +84,14 @@ class UDTX_EXPORT Stream {
     CallId start_write_some(std::span<const std::byte> bytes, Callback<std::size_t> done);
     /// write() without blocking. The result is the number of bytes.
     CallId start_write(std::span<const std::byte> bytes, Callback<std::size_t> done);
+    /// write_chunk() without blocking.
+    CallId start_write_chunk(Chunk chunk, Callback<void> done);
     /// finish() without blocking.
     CallId start_finish(Callback<void> done);
     /// read() without blocking.
     CallId start_read(std::span<std::byte> out, Callback<std::size_t> done);
+    /// read_chunk() without blocking.
+    CallId start_read_chunk(Callback<Chunk> done);
     /// read_piece() without blocking.
     CallId start_read_piece(Callback<std::optional<Piece>> done);
 

@@ -1,5 +1,6 @@
 #include "udtx/core/chunk.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -13,6 +14,19 @@ Chunk Chunk::copy_of(std::span<const std::byte> bytes) {
     std::shared_ptr<std::byte[]> memory(new std::byte[bytes.size()]);
     std::memcpy(memory.get(), bytes.data(), bytes.size());
     return {std::move(memory), bytes.size()};
+}
+
+Chunk Chunk::part(std::size_t offset, std::size_t size) const {
+    const std::size_t from = std::min(offset, size_);
+    return {std::shared_ptr<std::byte[]>(memory_, memory_.get() + from), std::min(size, size_ - from)};
+}
+
+bool Chunk::append(const Chunk& next) noexcept {
+    const bool same = !memory_.owner_before(next.memory_) && !next.memory_.owner_before(memory_);
+    if (!same || memory_.get() + size_ != next.memory_.get()) return false;
+    size_ += next.size_;
+    allocated_ += next.allocated_;
+    return true;
 }
 
 // Outlives the pool as long as a chunk needs it: every block's deleter holds a reference.

@@ -127,6 +127,7 @@ void HandledConnections::deliver(const EntryPtr& entry) {
         }
         if (closed) return;
     }
+    entry->handler->on_turn_end();
 }
 
 void HandledConnections::note_refusals(Instant now, const std::vector<Refusal>& refusals) {

@@ -46,6 +46,7 @@ class Link : public proto::ConnectionHandler, public std::enable_shared_from_thi
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override {
         handler_->on_placed(id, offset, bytes);
     }
+    void on_turn_end() override { handler_->on_turn_end(); }
 
   protected:
     /// Told before the handler hears of the connection.

@@ -1,7 +1,6 @@
 #include "io/session_state.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/scarcity.hpp"
@@ -33,18 +32,17 @@ Error end_for(const proto::CloseReason& reason) {
     }
 }
 
-/// Also without memory: destructors close.
-Error closed_here() noexcept {
+std::uint64_t sendable(std::uint64_t code) { return std::min(code, wire::kVarintMax); }
+
+}  // namespace
+
+Error SessionState::closed_here() noexcept {
     try {
         return {ErrorCode::interrupted, "the session was closed on this side"};
     } catch (const std::exception&) {
         return {ErrorCode::interrupted, "closed here"};
     }
 }
-
-std::uint64_t sendable(std::uint64_t code) { return std::min(code, wire::kVarintMax); }
-
-}  // namespace
 
 // --- how calls wait
 
@@ -59,24 +57,6 @@ bool SessionState::flush(Lock& lock) {
 
 void SessionState::settle(Lock& lock) noexcept {
     calls_.settle(lock, [this](Lock& held) { return flush(held); });
-}
-
-template <class T, class Attempt>
-Result<T> SessionState::block(const void* subject, Timeout timeout, const char* late, Attempt attempt) {
-    if (fork_guard_.forked()) return ForkGuard::error();
-    Lock lock(mutex_);
-    return calls_.wait<T>(lock, subject, timeout, late, std::move(attempt), [this](Lock& held) { return flush(held); });
-}
-
-template <class T, class Attempt>
-CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> done) {
-    if (fork_guard_.forked()) {
-        done(ForkGuard::error());
-        return {};
-    }
-    Lock lock(mutex_);
-    return calls_.begin<T>(lock, subject, std::move(attempt), std::move(done),
-                           [this](Lock& held) { return flush(held); });
 }
 
 template <class T, class What>
@@ -301,93 +281,6 @@ CallId SessionState::start_accept_stream(StreamKind kind, Callback<StreamPtr> do
         nullptr, [this, kind] { return try_accept(kind); }, std::move(done));
 }
 
-std::optional<Result<std::size_t>> SessionState::try_write(SessionStream& stream, std::span<const std::byte> bytes) {
-    if (over()) return Result<std::size_t>(*end_);
-    if (stream.write_error) return Result<std::size_t>(*stream.write_error);
-    if (stream.finish_wanted) {
-        return Result<std::size_t>(Error{ErrorCode::invalid_argument, "write after finish"});
-    }
-    if (bytes.empty()) return Result<std::size_t>(std::size_t{0});
-    if (stream.outgoing_bytes >= kQueueBytes) return std::nullopt;
-    const std::size_t size = std::min(bytes.size(), kPieceBytes);
-    stream.outgoing.push_back(Chunk::copy_of(bytes.first(size)));
-    stream.outgoing_bytes += size;
-    wake_due_ = true;
-    return Result<std::size_t>(size);
-}
-
-Result<std::size_t> SessionState::write_some(const StreamPtr& stream, std::span<const std::byte> bytes,
-                                             Timeout timeout) {
-    return block<std::size_t>(stream.get(), timeout, "the stream took no bytes in time",
-                              [&] { return try_write(*stream, bytes); });
-}
-
-CallId SessionState::start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all,
-                                 Callback<std::size_t> done) {
-    return begin<std::size_t>(
-        stream.get(),
-        [this, stream, bytes, all, taken = std::size_t{0}]() mutable -> std::optional<Result<std::size_t>> {
-            for (;;) {
-                auto result = try_write(*stream, bytes.subspan(taken));
-                if (!result || !*result) return result;
-                taken += **result;
-                if (!all || taken == bytes.size()) return Result<std::size_t>(taken);
-            }
-        },
-        std::move(done));
-}
-
-std::optional<Result<std::size_t>> SessionState::try_read(SessionStream& stream, std::span<std::byte> out) {
-    if (out.empty()) return Result<std::size_t>(std::size_t{0});
-    if (close_wanted_) return Result<std::size_t>(closed_here());
-    if (stream.read_error) return Result<std::size_t>(*stream.read_error);
-    const std::size_t count = std::min(out.size(), stream.buffered());
-    if (count == 0) {
-        if (stream.ended) return Result<std::size_t>(std::size_t{0});
-        if (over()) return Result<std::size_t>(*end_);
-        return std::nullopt;
-    }
-    std::memcpy(out.data(), stream.incoming.data() + stream.incoming_at, count);
-    stream.incoming_at += count;
-    if (stream.readable && !over()) wake_due_ = true;
-    return Result<std::size_t>(count);
-}
-
-Result<std::size_t> SessionState::read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout) {
-    return block<std::size_t>(stream.get(), timeout, "nothing came in time", [&] { return try_read(*stream, out); });
-}
-
-CallId SessionState::start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done) {
-    return begin<std::size_t>(
-        stream.get(), [this, stream, out] { return try_read(*stream, out); }, std::move(done));
-}
-
-std::optional<Result<std::optional<Piece>>> SessionState::try_read_piece(SessionStream& stream) {
-    using Answer = Result<std::optional<Piece>>;
-    if (close_wanted_) return Answer(closed_here());
-    if (stream.read_error) return Answer(*stream.read_error);
-    if (!stream.pieces.empty()) {
-        Piece piece = std::move(stream.pieces.front());
-        stream.pieces.pop_front();
-        stream.release_due += piece.bytes.size();
-        wake_due_ = true;
-        return Answer(std::optional<Piece>(std::move(piece)));
-    }
-    if (stream.ended) return Answer(std::optional<Piece>());
-    if (over()) return Answer(*end_);
-    return std::nullopt;
-}
-
-Result<std::optional<Piece>> SessionState::read_piece(const StreamPtr& stream, Timeout timeout) {
-    return block<std::optional<Piece>>(stream.get(), timeout, "nothing came in time",
-                                       [&] { return try_read_piece(*stream); });
-}
-
-CallId SessionState::start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done) {
-    return begin<std::optional<Piece>>(
-        stream.get(), [this, stream] { return try_read_piece(*stream); }, std::move(done));
-}
-
 std::optional<Result<void>> SessionState::try_finish(SessionStream& stream) {
     if (!stream.finish_wanted && !over()) {
         stream.finish_wanted = true;
@@ -485,8 +378,18 @@ void SessionState::log_paths_to(LogSink log, std::string whose) {
 void SessionState::on_event(Instant, proto::Connection& connection, const proto::Event& event) {
     log_paths(log_, whose_, true, event);
     Lock lock(mutex_);
+    if (const auto* readable = std::get_if<proto::event::Readable>(&event)) {
+        bytes_came_ = true;
+        return handle(connection, *readable);
+    }
     const Settling settling(*this, lock);
     std::visit([&](const auto& what) { handle(connection, what); }, event);
+}
+
+void SessionState::on_turn_end() {
+    if (!std::exchange(bytes_came_, false)) return;
+    Lock lock(mutex_);
+    settle(lock);
 }
 
 bool SessionState::set_dialled(std::vector<Address> addresses) {
@@ -515,8 +418,8 @@ void SessionState::on_wake(Instant now, proto::Connection& connection) {
 }
 
 void SessionState::on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) {
-    Lock lock(mutex_);
-    const Settling settling(*this, lock);
+    const Lock lock(mutex_);
+    bytes_came_ = true;
     streams_.place(id, offset, bytes);
 }
 

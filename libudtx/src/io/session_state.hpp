@@ -44,6 +44,7 @@ class SessionState final : public proto::ConnectionHandler {
     void on_event(Instant now, proto::Connection& connection, const proto::Event& event) override;
     void on_wake(Instant now, proto::Connection& connection) override;
     void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    void on_turn_end() override;
 
     // --- user threads: calls that wait. Each is made by `run`, which blocks or calls back.
     using StreamPtr = SessionStreams::StreamPtr;
@@ -57,8 +58,12 @@ class SessionState final : public proto::ConnectionHandler {
     Result<std::size_t> write_some(const StreamPtr& stream, std::span<const std::byte> bytes, Timeout timeout);
     /// `all`: calls back when all were taken.
     CallId start_write(const StreamPtr& stream, std::span<const std::byte> bytes, bool all, Callback<std::size_t> done);
+    Result<void> write_chunk(const StreamPtr& stream, Chunk chunk, Timeout timeout);
+    CallId start_write_chunk(const StreamPtr& stream, Chunk chunk, Callback<void> done);
     Result<std::size_t> read(const StreamPtr& stream, std::span<std::byte> out, Timeout timeout);
     CallId start_read(const StreamPtr& stream, std::span<std::byte> out, Callback<std::size_t> done);
+    Result<Chunk> read_chunk(const StreamPtr& stream, Timeout timeout);
+    CallId start_read_chunk(const StreamPtr& stream, Callback<Chunk> done);
     Result<std::optional<Piece>> read_piece(const StreamPtr& stream, Timeout timeout);
     CallId start_read_piece(const StreamPtr& stream, Callback<std::optional<Piece>> done);
     Result<void> finish(const StreamPtr& stream, Timeout timeout);
@@ -106,8 +111,17 @@ class SessionState final : public proto::ConnectionHandler {
     // Attempts of calls.
     std::optional<Result<void>> try_connected();
     std::optional<Result<StreamPtr>> try_accept(StreamKind kind);
-    std::optional<Result<std::size_t>> try_write(SessionStream& stream, std::span<const std::byte> bytes);
+    /// Takes bytes if fewer than `most` wait already. Who has found none to take waits until half of them have gone, so
+    /// that not each chunk wakes a thread.
+    std::optional<Result<std::size_t>> try_write(SessionStream& stream, std::span<const std::byte> bytes,
+                                                 std::size_t& most);
+    std::optional<Result<void>> try_write_chunk(SessionStream& stream, Chunk& chunk, std::size_t& most);
+    [[nodiscard]] std::optional<Error> why_not_written(const SessionStream& stream) const;
+    void put(SessionStream& stream, Chunk chunk);
+    /// Bytes were read: the connection may have more.
+    void note_read(SessionStream& stream, std::size_t bytes);
     std::optional<Result<std::size_t>> try_read(SessionStream& stream, std::span<std::byte> out);
+    std::optional<Result<Chunk>> try_read_chunk(SessionStream& stream);
     std::optional<Result<std::optional<Piece>>> try_read_piece(SessionStream& stream);
     std::optional<Result<void>> try_finish(SessionStream& stream);
     std::optional<Result<void>> try_closed();
@@ -118,6 +132,8 @@ class SessionState final : public proto::ConnectionHandler {
     bool flush(Lock& lock);
     void settle(Lock& lock) noexcept;
     [[nodiscard]] bool over() const noexcept { return end_.has_value(); }
+    /// Also without memory: destructors close.
+    static Error closed_here() noexcept;
 
     void handle(proto::Connection& connection, const proto::event::Connected& event);
     void handle(proto::Connection& connection, const proto::event::StreamOpened& event);
@@ -130,8 +146,9 @@ class SessionState final : public proto::ConnectionHandler {
     }
     void note_peer(const proto::Connection& connection);
 
-    LogSink log_;        // protocol thread
-    std::string whose_;  // protocol thread
+    LogSink log_;              // protocol thread
+    std::string whose_;        // protocol thread
+    bool bytes_came_ = false;  // protocol thread: since the last on_turn_end()
 
     ForkGuard fork_guard_;  // asked before the lock, which somebody may have held when the process forked
     std::mutex mutex_;
@@ -150,6 +167,24 @@ class SessionState final : public proto::ConnectionHandler {
     std::deque<PathEvent> path_events_;
     std::optional<ConnectionStats> last_stats_;  // of a connection that is gone
 };
+
+template <class T, class Attempt>
+Result<T> SessionState::block(const void* subject, Timeout timeout, const char* late, Attempt attempt) {
+    if (fork_guard_.forked()) return ForkGuard::error();
+    Lock lock(mutex_);
+    return calls_.wait<T>(lock, subject, timeout, late, std::move(attempt), [this](Lock& held) { return flush(held); });
+}
+
+template <class T, class Attempt>
+CallId SessionState::begin(const void* subject, Attempt attempt, Callback<T> done) {
+    if (fork_guard_.forked()) {
+        done(ForkGuard::error());
+        return {};
+    }
+    Lock lock(mutex_);
+    return calls_.begin<T>(lock, subject, std::move(attempt), std::move(done),
+                           [this](Lock& held) { return flush(held); });
+}
 
 /// What Stream holds; the last one to go abandons the stream.
 class StreamHandle {

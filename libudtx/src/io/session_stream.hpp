@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <vector>
 
+#include "stream/blocks.hpp"
 #include "udtx/core/chunk.hpp"
 #include "udtx/error.hpp"
 #include "udtx/ids.hpp"
@@ -16,8 +16,10 @@ namespace udtx::io {
 
 /// Of each ordered stream and direction, between the user's threads and the connection.
 inline constexpr std::size_t kQueueBytes = 4U << 20U;
-/// Bytes that are handed over at once.
-inline constexpr std::size_t kPieceBytes = 256U << 10U;
+/// Where so few wait, whoever fills the queue is woken.
+inline constexpr std::size_t kRefillBytes = kQueueBytes / 2;
+/// Bytes that one read copies at most: the protocol thread waits meanwhile.
+inline constexpr std::size_t kCopyBytes = 256U << 10U;
 
 /// Guarded by SessionState's mutex. Shared by the session (while bytes may move) and the user's handles.
 struct SessionStream {
@@ -25,6 +27,7 @@ struct SessionStream {
 
     StreamId id;
 
+    stream::BlockFiller written;  // copies of what users keep
     std::deque<Chunk> outgoing;
     std::size_t outgoing_bytes = 0;
     bool finish_wanted = false;
@@ -34,11 +37,12 @@ struct SessionStream {
     std::optional<std::uint64_t> reset_due;  // its code, to be passed to the connection
 
     // Ordered.
-    std::vector<std::byte> incoming;
-    std::size_t incoming_at = 0;  // bytes before it were read
-    bool readable = false;        // the connection has more
+    std::deque<Chunk> incoming;
+    std::size_t incoming_bytes = 0;
+    bool readable = false;  // the connection has more
 
     // Placed.
+    stream::BlockFiller placed;
     std::deque<Piece> pieces;
     std::uint64_t release_due = 0;  // bytes read that the connection may give credit for
 
@@ -49,7 +53,6 @@ struct SessionStream {
     bool accepted = true;    // false: opened by the peer, not yet taken: its bytes stay under flow control
     bool abandoned = false;  // no handle is left
 
-    [[nodiscard]] std::size_t buffered() const noexcept { return incoming.size() - incoming_at; }
     void drop_outgoing() {
         outgoing.clear();
         outgoing_bytes = 0;

@@ -6,11 +6,6 @@
 #include "udtx/core/connection.hpp"
 
 namespace udtx::io {
-namespace {
-
-constexpr std::size_t kReadBytes = 64U << 10U;
-
-}  // namespace
 
 SessionStreams::StreamPtr SessionStreams::find(StreamId id) const {
     const auto found = streams_.find(id);
@@ -54,10 +49,14 @@ void SessionStreams::place(StreamId id, std::uint64_t offset, std::span<const st
     }
     if (stream->abandoned || stream->read_error) return;
     auto& pieces = stream->pieces;
-    const bool joins = !pieces.empty() && pieces.back().offset + pieces.back().bytes.size() == offset &&
-                       pieces.back().bytes.size() < kPieceBytes;
-    if (!joins) pieces.push_back({offset, {}});
-    pieces.back().bytes.insert(pieces.back().bytes.end(), bytes.begin(), bytes.end());
+    while (!bytes.empty()) {
+        Chunk part = stream->placed.copy(bytes);
+        const std::size_t size = part.size();
+        const bool next = !pieces.empty() && pieces.back().offset + pieces.back().data.size() == offset;
+        if (!next || !pieces.back().data.append(part)) pieces.push_back({offset, std::move(part)});
+        offset += size;
+        bytes = bytes.subspan(size);
+    }
 }
 
 void SessionStreams::serve(proto::Connection& connection) {
@@ -109,23 +108,21 @@ void SessionStreams::pump_out(proto::Connection& connection, SessionStream& stre
     }
     if (!stream.finish_wanted || !stream.outgoing.empty()) return;
     stream.finish_passed = true;
+    stream.written = {};
     if (const auto finished = connection.finish(stream.id); !finished) stream.write_error = finished.error();
 }
 
 void SessionStreams::pump_in(proto::Connection& connection, SessionStream& stream, std::size_t most) {
     if (!stream.accepted || stream.id.kind() != StreamKind::ordered) return;
-    scratch_.resize(kReadBytes);
-    while (stream.readable && !stream.ended && stream.buffered() < most) {
-        const auto got = connection.read(stream.id, scratch_);
-        if (stream.incoming_at > 0 && stream.incoming_at >= stream.incoming.size() / 2) {
-            stream.incoming.erase(stream.incoming.begin(),
-                                  stream.incoming.begin() + static_cast<std::ptrdiff_t>(stream.incoming_at));
-            stream.incoming_at = 0;
-        }
-        stream.incoming.insert(stream.incoming.end(), scratch_.begin(),
-                               scratch_.begin() + static_cast<std::ptrdiff_t>(got.bytes));
+    while (stream.readable && !stream.ended && stream.incoming_bytes < most) {
+        auto got = connection.read_chunk(stream.id);
         stream.ended = got.end;
-        if (got.bytes == 0) stream.readable = false;
+        stream.readable = !got.chunk.empty();
+        if (!stream.readable) return;
+        stream.incoming_bytes += got.chunk.size();
+        if (stream.incoming.empty() || !stream.incoming.back().append(got.chunk)) {
+            stream.incoming.push_back(std::move(got.chunk));
+        }
     }
 }
 

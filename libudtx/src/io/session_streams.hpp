@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "io/session_stream.hpp"
 #include "proto/application.hpp"
@@ -47,7 +46,6 @@ class SessionStreams {
 
     std::unordered_map<StreamId, StreamPtr> streams_;
     std::deque<StreamPtr> acceptable_;
-    std::vector<std::byte> scratch_;
 };
 
 }  // namespace udtx::io

@@ -63,6 +63,13 @@ Result<std::size_t> Stream::write_some(std::span<const std::byte> bytes, std::ch
     });
 }
 
+Result<void> Stream::write_chunk(Chunk chunk, std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<void> {
+        if (!handle_) return no_stream();
+        return handle_->session().write_chunk(handle_->stream(), std::move(chunk), timeout);
+    });
+}
+
 Result<void> Stream::finish(std::chrono::milliseconds timeout) {
     return guarded([&]() -> Result<void> {
         if (!handle_) return no_stream();
@@ -95,6 +102,14 @@ Result<std::size_t> Stream::read_full(std::span<std::byte> out, std::chrono::mil
     });
 }
 
+Result<Chunk> Stream::read_chunk(std::chrono::milliseconds timeout) {
+    return guarded([&]() -> Result<Chunk> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::ordered) return other_kind(kind());
+        return handle_->session().read_chunk(handle_->stream(), timeout);
+    });
+}
+
 Result<std::optional<Piece>> Stream::read_piece(std::chrono::milliseconds timeout) {
     return guarded([&]() -> Result<std::optional<Piece>> {
         if (!handle_) return no_stream();
@@ -121,6 +136,13 @@ CallId Stream::start_write(std::span<const std::byte> bytes, Callback<std::size_
     });
 }
 
+CallId Stream::start_write_chunk(Chunk chunk, Callback<void> done) {
+    return begun<void>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        return handle_->session().start_write_chunk(handle_->stream(), std::move(chunk), holding(handle_, done));
+    });
+}
+
 CallId Stream::start_finish(Callback<void> done) {
     return begun<void>(done, [&]() -> Result<CallId> {
         if (!handle_) return no_stream();
@@ -133,6 +155,14 @@ CallId Stream::start_read(std::span<std::byte> out, Callback<std::size_t> done) 
         if (!handle_) return no_stream();
         if (kind() != StreamKind::ordered) return other_kind(kind());
         return handle_->session().start_read(handle_->stream(), out, holding(handle_, done));
+    });
+}
+
+CallId Stream::start_read_chunk(Callback<Chunk> done) {
+    return begun<Chunk>(done, [&]() -> Result<CallId> {
+        if (!handle_) return no_stream();
+        if (kind() != StreamKind::ordered) return other_kind(kind());
+        return handle_->session().start_read_chunk(handle_->stream(), holding(handle_, done));
     });
 }
 

@@ -15,6 +15,8 @@ class ConnectionHandler : public PlacedSink {
     virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;
     /// The Waker was called since the last time.
     virtual void on_wake(Instant now, Connection& connection) = 0;
+    /// All events and pieces of a turn have been told: threads that wait for them may be woken.
+    virtual void on_turn_end() {}
 };
 
 /// May be called from any thread; leads to one on_wake() soon (several calls may fold into one). Harmless after the

@@ -18,6 +18,7 @@ std::uint64_t Connection::write_capacity(StreamId id, std::uint64_t unacked) {
 Result<void> Connection::write(StreamId id, Chunk chunk) { return impl_->write(id, std::move(chunk)); }
 Result<void> Connection::finish(StreamId id) { return impl_->finish(id); }
 ReadResult Connection::read(StreamId id, std::span<std::byte> out) { return impl_->read(id, out); }
+ReadChunk Connection::read_chunk(StreamId id) { return impl_->read_chunk(id); }
 void Connection::set_placed_sink(PlacedSink* sink) { impl_->set_placed_sink(sink); }
 void Connection::release_placed(StreamId id, std::uint64_t bytes) { impl_->release_placed(id, bytes); }
 void Connection::reset_stream(StreamId id, std::uint64_t code) { impl_->reset_stream(id, code); }

@@ -85,6 +85,7 @@ class UDTX_LOCAL Connection::Impl {
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
+    [[nodiscard]] ReadChunk read_chunk(StreamId id);
     void set_placed_sink(PlacedSink* sink) { streams_.set_sink(sink); }
     void release_placed(StreamId id, std::uint64_t bytes);
     void reset_stream(StreamId id, std::uint64_t code);

@@ -186,6 +186,12 @@ ReadResult Connection::Impl::read(StreamId id, std::span<std::byte> out) {
     return result;
 }
 
+ReadChunk Connection::Impl::read_chunk(StreamId id) {
+    ReadChunk result = streams_.read_chunk(id);
+    if (!result.chunk.empty()) touch();
+    return result;
+}
+
 void Connection::Impl::release_placed(StreamId id, std::uint64_t bytes) {
     streams_.release(id, bytes);
     touch();

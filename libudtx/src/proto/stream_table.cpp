@@ -117,16 +117,28 @@ Result<void> StreamTable::finish(StreamId id) {
 
 void StreamTable::consume(Stream& s, std::uint64_t before) { consumed_ += s.recv.consumed() - before; }
 
-ReadResult StreamTable::read(StreamId id, std::span<std::byte> out) {
+template <class Take>
+bool StreamTable::read_by(StreamId id, Take take) {
     Stream* s = find(id);
-    if (s == nullptr || !s->receives || s->recv.kind() != StreamKind::ordered || s->recv.was_reset()) return {};
+    if (s == nullptr || !s->receives || s->recv.kind() != StreamKind::ordered || s->recv.was_reset()) return false;
     const std::uint64_t before = s->recv.consumed();
-    ReadResult result;
-    result.bytes = s->recv.read(out);
-    result.end = s->recv.final_size() && s->recv.consumed() == *s->recv.final_size();
+    take(s->recv);
+    const bool end = s->recv.final_size() && s->recv.consumed() == *s->recv.final_size();
     consume(*s, before);
     s->readable_told = s->recv.readable();
-    if (result.end) retire_if_done(id);
+    if (end) retire_if_done(id);
+    return end;
+}
+
+ReadResult StreamTable::read(StreamId id, std::span<std::byte> out) {
+    ReadResult result;
+    result.end = read_by(id, [&](stream::RecvStream& from) { result.bytes = from.read(out); });
+    return result;
+}
+
+ReadChunk StreamTable::read_chunk(StreamId id) {
+    ReadChunk result;
+    result.end = read_by(id, [&](stream::RecvStream& from) { result.chunk = from.take(); });
     return result;
 }
 

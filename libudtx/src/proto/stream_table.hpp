@@ -48,6 +48,7 @@ class StreamTable {
     Result<void> write(StreamId id, Chunk chunk);
     Result<void> finish(StreamId id);
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
+    [[nodiscard]] ReadChunk read_chunk(StreamId id);
     void set_sink(PlacedSink* sink);
     void release(StreamId id, std::uint64_t bytes);
     void reset(StreamId id, std::uint64_t code);
@@ -136,6 +137,9 @@ class StreamTable {
     void tell_writable(Stream& s);
     void place(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes);
     void consume(Stream& s, std::uint64_t before);
+    /// `take(RecvStream&)` reads from the stream. True: that was its end.
+    template <class Take>
+    bool read_by(StreamId id, Take take);
     void retire_if_done(StreamId id);
     [[nodiscard]] bool control_pending(const Stream& s) const;
     [[nodiscard]] std::uint64_t new_credit() const noexcept { return peer_max_data_ - sent_new_; }

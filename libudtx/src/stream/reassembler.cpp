@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
+
+#include "stream/blocks.hpp"
 
 namespace udtx::stream {
 
 std::byte* Reassembler::locate(std::uint64_t offset) {
-    const std::uint64_t index = offset / kBlock - first_block_;
+    const std::uint64_t index = offset / kBlockBytes - first_block_;
     while (blocks_.size() <= index) blocks_.emplace_back();
     auto& block = blocks_[static_cast<std::size_t>(index)];
-    if (!block) block = spare_ ? std::move(spare_) : std::unique_ptr<Block>(new Block);
-    return block->data() + offset % kBlock;
+    if (block.empty()) block = blocks().take();
+    return block.writable().data() + offset % kBlockBytes;
 }
 
 std::uint64_t Reassembler::insert(std::uint64_t offset, std::span<const std::byte> data) {
@@ -20,7 +21,7 @@ std::uint64_t Reassembler::insert(std::uint64_t offset, std::span<const std::byt
     if (begin >= end) return 0;
     stored_.for_each_gap(begin, end, [&](std::uint64_t b, std::uint64_t e) {
         while (b < e) {
-            const auto n = static_cast<std::size_t>(std::min(e - b, kBlock - b % kBlock));
+            const auto n = static_cast<std::size_t>(std::min(e - b, kBlockBytes - b % kBlockBytes));
             std::memcpy(locate(b), data.data() + (b - offset), n);
             b += n;
         }
@@ -33,27 +34,39 @@ std::size_t Reassembler::readable() const noexcept {
     return static_cast<std::size_t>(stored_.front().size());
 }
 
+std::size_t Reassembler::together() const noexcept {
+    return std::min(readable(), kBlockBytes - static_cast<std::size_t>(read_ % kBlockBytes));
+}
+
+void Reassembler::pass(std::size_t bytes) {
+    stored_.erase(read_, read_ + bytes);
+    read_ += bytes;
+    if (read_ % kBlockBytes != 0) return;
+    blocks_.pop_front();
+    ++first_block_;
+}
+
 std::size_t Reassembler::read(std::span<std::byte> out) {
-    const std::size_t total = std::min(readable(), out.size());
     std::size_t done = 0;
-    while (done < total) {
-        const auto n = std::min<std::size_t>(total - done, kBlock - static_cast<std::size_t>(read_ % kBlock));
+    while (const std::size_t n = std::min(together(), out.size() - done)) {
         std::memcpy(out.data() + done, locate(read_), n);
+        pass(n);
         done += n;
-        read_ += n;
-        if (read_ % kBlock == 0) {
-            spare_ = std::move(blocks_.front());
-            blocks_.pop_front();
-            ++first_block_;
-        }
     }
-    if (done > 0) stored_.erase(read_ - done, read_);
     return done;
 }
 
+Chunk Reassembler::take() {
+    const std::size_t n = together();
+    if (n == 0) return {};
+    Chunk taken = blocks_.front().part(static_cast<std::size_t>(read_ % kBlockBytes), n);
+    pass(n);
+    return taken;
+}
+
 std::size_t Reassembler::memory() const noexcept {
-    const auto held = std::count_if(blocks_.begin(), blocks_.end(), [](const auto& b) { return b != nullptr; });
-    return static_cast<std::size_t>(held) * kBlock;
+    const auto held = std::count_if(blocks_.begin(), blocks_.end(), [](const Chunk& block) { return !block.empty(); });
+    return static_cast<std::size_t>(held) * kBlockBytes;
 }
 
 }  // namespace udtx::stream

@@ -60,9 +60,19 @@ void RecvStream::drop() noexcept {
 
 std::size_t RecvStream::read(std::span<std::byte> out) {
     const std::size_t n = buffer_.read(out);
-    consumed_ += n;
-    end_read_ = final_size_ && consumed_ == *final_size_;
+    pass(n);
     return n;
+}
+
+Chunk RecvStream::take() {
+    Chunk taken = buffer_.take();
+    pass(taken.size());
+    return taken;
+}
+
+void RecvStream::pass(std::size_t bytes) noexcept {
+    consumed_ += bytes;
+    end_read_ = final_size_ && consumed_ == *final_size_;
 }
 
 bool RecvStream::limit_due() const noexcept {

@@ -41,6 +41,8 @@ class RecvStream {
 
     /// Ordered: copies in-order bytes; 0 at the end, too, which is then known to have been seen.
     std::size_t read(std::span<std::byte> out);
+    /// Ordered: the next bytes, without copying them; empty as read() returns 0.
+    Chunk take();
     /// Placed: bytes that were handed over have left memory.
     void release(std::uint64_t bytes) noexcept {
         if (!stopped_) consumed_ += bytes;
@@ -73,6 +75,7 @@ class RecvStream {
     [[nodiscard]] std::size_t held() const noexcept { return buffer_.memory(); }
 
   private:
+    void pass(std::size_t bytes) noexcept;
     Result<std::uint64_t> admit(std::uint64_t end, bool fin);
     /// Credit is returned for it, so that it must not stay in memory.
     void drop() noexcept;

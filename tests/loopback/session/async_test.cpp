@@ -256,7 +256,7 @@ TEST_CASE("pieces of a placed stream by coroutine") {
         [&]() -> asio::awaitable<void> {
             auto stream = co_await async_accept_stream(pair.server, StreamKind::placed, asio::use_awaitable);
             while (const auto piece = co_await async_read_piece(stream, asio::use_awaitable)) {
-                total += piece->bytes.size();
+                total += piece->data.size();
             }
         },
         asio::detached);

@@ -229,7 +229,8 @@ TEST_CASE("a placed stream hands over every byte once, with its offset") {
         const auto piece = theirs->read_piece(60s);
         REQUIRE(piece);
         if (!*piece) break;
-        const auto& [offset, part] = **piece;
+        const std::uint64_t offset = (*piece)->offset;
+        const auto part = (*piece)->data.bytes();
         REQUIRE(offset + part.size() <= got.size());
         std::copy(part.begin(), part.end(), got.begin() + static_cast<std::ptrdiff_t>(offset));
         total += part.size();
@@ -392,4 +393,59 @@ TEST_CASE("a receiver over several paths may close at the last byte: the sender'
         CHECK(finished);
         CHECK(receiver.get() == 3'000'000);
     }
+}
+
+TEST_CASE("chunks pass without a copy, between reads and writes that copy") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = stream_between(pair.client, pair.server);
+    const auto bytes = bytes_of(7, 6'000'000);
+    auto written = std::async(std::launch::async, [&, stream = ours]() mutable {
+        const auto all = std::span<const std::byte>(bytes);
+        const auto shared = std::shared_ptr<std::byte[]>(new std::byte[bytes.size()]);
+        std::copy(bytes.begin(), bytes.end(), shared.get());
+        const Chunk chunk(shared, bytes.size());
+        auto sent = stream.write(all.first(100));
+        if (sent) sent = stream.write_chunk(chunk.part(100, 5'000'000));
+        if (sent) sent = stream.write_chunk(Chunk());
+        if (sent) sent = stream.write(all.subspan(5'000'100));
+        return sent ? stream.finish() : sent;
+    });
+    std::vector<std::byte> got;
+    std::vector<std::byte> room(999);
+    for (bool copies = true;; copies = !copies) {
+        if (copies) {
+            const auto count = theirs.read(room, 60s);
+            REQUIRE(count);
+            if (*count == 0) break;
+            got.insert(got.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*count));
+        } else {
+            const auto chunk = theirs.read_chunk(60s);
+            REQUIRE(chunk);
+            if (chunk->empty()) break;
+            CHECK(chunk->size() <= 64 * 1024);
+            got.insert(got.end(), chunk->bytes().begin(), chunk->bytes().end());
+        }
+    }
+    CHECK(written.get());
+    got.erase(got.begin());  // of stream_between()
+    CHECK(got == bytes);
+    CHECK(theirs.read_chunk(60s)->empty());
+    CHECK(theirs.write_chunk(Chunk::copy_of(bytes)));
+    const auto back = ours.read_chunk(60s);
+    REQUIRE(back);
+    const auto part = back->bytes();
+    CHECK(std::equal(part.begin(), part.end(), bytes.begin()));
+}
+
+TEST_CASE("many small writes keep no more memory than their bytes") {
+    auto pair = connected_pair();
+    auto [ours, theirs] = stream_between(pair.client, pair.server);
+    const auto byte = bytes_of(8, 100);
+    // Nobody reads: they wait at both ends.
+    std::size_t written = 0;
+    while (ours.write(byte, 200ms)) written += byte.size();
+    CHECK(written > 1'000'000);
+    std::vector<std::byte> room(written + 1);
+    CHECK(*theirs.read_full(std::span(room).first(written + 1), 60s) == written + 1);
+    for (std::size_t i = 0; i < written; ++i) REQUIRE(room[1 + i] == byte[i % byte.size()]);
 }

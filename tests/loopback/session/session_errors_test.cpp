@@ -52,9 +52,12 @@ Codes of_writing(Stream& stream) {
     return {
         {"write", what(stream.write(bytes))},
         {"write_some", what(stream.write_some(bytes))},
+        {"write_chunk", what(stream.write_chunk(Chunk::copy_of(bytes)))},
         {"finish", what(stream.finish())},
         {"start_write", told<std::size_t>([&](auto done) { return stream.start_write(bytes, done); })},
         {"start_write_some", told<std::size_t>([&](auto done) { return stream.start_write_some(bytes, done); })},
+        {"start_write_chunk",
+         told<void>([&](auto done) { return stream.start_write_chunk(Chunk::copy_of(bytes), done); })},
         {"start_finish", told<void>([&](auto done) { return stream.start_finish(done); })},
     };
 }
@@ -63,6 +66,8 @@ Codes of_read(Stream& stream) {
     static std::vector<std::byte> out(1);
     return {{"read", what(stream.read(out))},
             {"read_full", what(stream.read_full(out))},
+            {"read_chunk", what(stream.read_chunk())},
+            {"start_read_chunk", told<Chunk>([&](auto done) { return stream.start_read_chunk(done); })},
             {"start_read", told<std::size_t>([&](auto done) { return stream.start_read(out, done); })}};
 }
 

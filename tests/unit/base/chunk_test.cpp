@@ -27,6 +27,30 @@ TEST_CASE("a chunk copies, shares and shortens") {
     CHECK(Chunk::copy_of({}).empty());
 }
 
+TEST_CASE("parts of a chunk share its memory, and join where one follows the other") {
+    const std::vector<std::byte> source(100, std::byte{7});
+    Chunk part;
+    {
+        const Chunk whole = Chunk::copy_of(source);
+        part = whole.part(10, 20);
+        CHECK(part.bytes().data() == whole.bytes().data() + 10);
+        CHECK(whole.part(90, 20).size() == 10);
+        CHECK(whole.part(200, 20).empty());
+        CHECK(part.append(whole.part(30, 5)));
+        CHECK(part.size() == 25);
+        CHECK(part.allocated() == 25);
+        CHECK_FALSE(part.append(whole.part(36, 5)));
+        CHECK_FALSE(part.append(whole.part(10, 5)));
+        CHECK_FALSE(part.append(Chunk::copy_of(source)));
+    }
+    CHECK(part.bytes()[24] == std::byte{7});
+    // Memory of two owners that happens to be neighbouring.
+    std::vector<std::byte> both(2);
+    const auto keep = [](std::byte*) {};
+    Chunk first(std::shared_ptr<std::byte[]>(both.data(), keep), 1);
+    CHECK_FALSE(first.append(Chunk(std::shared_ptr<std::byte[]>(both.data() + 1, keep), 1)));
+}
+
 TEST_CASE("the pool hands a returned block out again") {
     ChunkPool pool(4096, 2);
     const std::byte* first = nullptr;

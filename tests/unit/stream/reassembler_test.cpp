@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "test/catch.hpp"
@@ -31,6 +32,7 @@ TEST_CASE("bytes come out in order however they went in") {
         std::uint64_t read = 0;
         std::uint64_t stored = 0;
         std::vector<std::byte> out(5000);
+        std::vector<std::pair<std::uint64_t, udtx::Chunk>> kept;
         for (int step = 0; step < 3000 && read < kTotal; ++step) {
             const std::uint64_t begin = std::min<std::uint64_t>(read + random(200000), kTotal - 1) & ~511ULL;
             const std::size_t n = std::min<std::size_t>(1 + random(3000), kTotal - begin);
@@ -43,8 +45,14 @@ TEST_CASE("bytes come out in order however they went in") {
             }
             REQUIRE(r.insert(begin, bytes(begin, n)) == fresh);
             stored += fresh;
-            const std::size_t got = r.read(std::span(out).first(1 + random(out.size() - 1)));
+            std::size_t got = r.read(std::span(out).first(1 + random(out.size() - 1)));
             for (std::size_t i = 0; i < got; ++i) REQUIRE(out[i] == at(read + i));
+            if (random(2) == 0) {
+                const udtx::Chunk taken = r.take();
+                for (std::size_t i = 0; i < taken.size(); ++i) REQUIRE(taken.bytes()[i] == at(read + got + i));
+                got += taken.size();
+                kept.push_back({read + got - taken.size(), taken});
+            }
             read += got;
             const std::uint64_t edge = static_cast<std::uint64_t>(
                 std::find(model.begin() + static_cast<std::ptrdiff_t>(read), model.end(), false) - model.begin());
@@ -57,6 +65,10 @@ TEST_CASE("bytes come out in order however they went in") {
         }
         CHECK(read == kTotal);
         CHECK(stored == kTotal);
+        // What was taken is not written over.
+        for (const auto& [offset, chunk] : kept) {
+            for (std::size_t i = 0; i < chunk.size(); ++i) REQUIRE(chunk.bytes()[i] == at(offset + i));
+        }
     }
 }
 

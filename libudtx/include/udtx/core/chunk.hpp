@@ -1,4 +1,4 @@
-// Reference-counted blocks of bytes, from which a connection sends.
+// Reference-counted blocks of bytes, from which a connection sends, and which it gives to whoever reads.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,10 @@ class Chunk {
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory_.get(), size_}; }
     /// The content, to be filled before it is shared.
     [[nodiscard]] std::span<std::byte> writable() noexcept { return {memory_.get(), size_}; }
+    /// Shares `size` bytes of it from `offset` on, or as many as there are.
+    [[nodiscard]] UDTX_EXPORT Chunk part(std::size_t offset, std::size_t size) const;
+    /// Lengthens the content by that of `next`, if it follows in the same memory. False: it does not.
+    UDTX_EXPORT bool append(const Chunk& next) noexcept;
     /// Shortens the content to `size` bytes. The memory stays allocated.
     void truncate(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 

@@ -61,6 +61,8 @@ class UDTX_EXPORT Connection {
     /// Ordered: copies the next bytes, up to out.size(). After event::Readable read until 0 bytes come: only then there
     /// will be another event.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
+    /// As read(), without copying: the next bytes in the memory that the connection has put them in.
+    [[nodiscard]] ReadChunk read_chunk(StreamId id);
     /// Placed: where pieces go. Those that came before are handed over at once. `sink` lives as long as
     /// the connection receives.
     void set_placed_sink(PlacedSink* sink);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "udtx/core/chunk.hpp"
 #include "udtx/export.hpp"
 #include "udtx/ids.hpp"
 
@@ -14,6 +15,12 @@ namespace udtx::proto {
 struct ReadResult {
     std::size_t bytes = 0;  ///< copied
     bool end = false;       ///< the end of the stream was reached
+};
+
+/// What Connection::read_chunk() gives.
+struct ReadChunk {
+    Chunk chunk;       ///< the next bytes
+    bool end = false;  ///< the end of the stream was reached
 };
 
 /// Takes pieces of placed streams as soon as their packet is opened. Each byte of a stream is handed over once.

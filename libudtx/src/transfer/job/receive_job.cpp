@@ -21,7 +21,6 @@ constexpr Duration kDeliveredInterval = std::chrono::milliseconds(100);
 constexpr Duration kLoadInterval = std::chrono::milliseconds(200);
 /// So many bytes of ours the sender need not have taken before it gets more of the lists that it makes us answer with.
 constexpr std::uint64_t kMaxAnswersAhead = 2U << 20U;
-constexpr std::size_t kStreamBlock = 256U << 10U;
 
 }  // namespace
 
@@ -257,15 +256,10 @@ void ReceiveJob::read_data(Instant now, proto::Connection& connection) {
         if (announcements_.offer()->mode == TransferMode::tree) {
             return end(now, connection, broken("the data of a tree came on an ordered stream"));
         }
-        Chunk chunk(std::shared_ptr<std::byte[]>(new std::byte[kStreamBlock]), kStreamBlock);
-        const auto got = connection.read(*data_, chunk.writable());
-        if (got.bytes < kStreamBlock / 2) {
-            chunk = Chunk::copy_of(chunk.bytes().first(got.bytes));
-        } else {
-            chunk.truncate(got.bytes);
-        }
-        announcements_.take_stream(std::move(chunk), got.end);
-        if (got.bytes == 0) return;
+        auto got = connection.read_chunk(*data_);
+        const bool all = got.chunk.empty();
+        announcements_.take_stream(std::move(got.chunk), got.end);
+        if (all) return;
     }
 }
 
