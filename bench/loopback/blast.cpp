@@ -2,11 +2,15 @@
 //
 //   udtx-blast recv PORT                           prints "ready"; after the first datagram, until 300 ms of silence,
 //                                                  counts bytes: "BYTES SECONDS"
-//   udtx-blast send HOST PORT DATAGRAM SECONDS     datagrams of that size, as many in a call as GSO takes
-//   udtx-blast aead CIPHER DATAGRAM SECONDS        one thread seals, one opens: bytes/s of each
+//   udtx-blast send HOST PORT DATAGRAM SECONDS     datagrams of that size, as many in a call as GSO takes: "BYTES"
+//   udtx-blast aead CIPHER DATAGRAM SECONDS        one thread seals, one opens: bytes/s of each, CPU seconds a GB of
+//                                                  each
+//   udtx-blast read FILE                           reads and hashes it (XXH3): "BYTES CPU_SECONDS"
+//   udtx-blast write FILE SIZE                     hashes and writes a new one: the same
 //
-// Both ends share the machine in all of them, as in a transfer.
+// Both ends share the machine in the first three, as in a transfer.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -19,12 +23,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/page_block.hpp"
 #include "crypto/packet_key.hpp"
 #include "openssl/provider.hpp"
+#include "transfer/checksum.hpp"
+#include "udtx/descriptor.hpp"
 #include "wire/header.hpp"
 
 namespace {
@@ -35,6 +44,8 @@ using Seconds = std::chrono::duration<double>;
 constexpr std::size_t kBatchBytes = 65'000;
 constexpr std::size_t kMaxSegments = 64;  // UDP_MAX_SEGMENTS of older kernels
 constexpr int kSocketBytes = 8 << 20;
+constexpr std::size_t kPiece = 1U << 20U;
+constexpr std::size_t kPieces = 8;  // buffers that are used in turn
 
 [[noreturn]] void die(const char* what) {
     std::perror(what);
@@ -100,28 +111,47 @@ int send(const char* host, const char* port, std::size_t datagram, double second
     const std::size_t batch = datagram * std::clamp<std::size_t>(kBatchBytes / datagram, 1, kMaxSegments);
     const std::vector<char> bytes(batch, 'x');
     const auto end = Clock::now() + Seconds(seconds);
-    while (Clock::now() < end) (void)::send(fd, bytes.data(), bytes.size(), 0);  // lost is what does not fit
+    std::uint64_t sent = 0;
+    while (Clock::now() < end) {
+        const ssize_t n = ::send(fd, bytes.data(), bytes.size(), 0);  // lost is what does not fit there
+        if (n > 0) sent += static_cast<std::uint64_t>(n);
+    }
+    std::printf("%llu\n", static_cast<unsigned long long>(sent));
     return 0;
 }
 
-/// Bytes a second of `work(packet number)`, each call one datagram.
+/// Seconds of a processor: of this thread.
+double thread_seconds() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Rate {
+    double bytes_per_second;
+    double cpu_seconds_per_gb;
+};
+
+/// Of `work(packet number)`, each call one datagram.
 template <class Work>
-double rate_of(std::size_t datagram, double seconds, Work&& work) {
+Rate rate_of(std::size_t datagram, double seconds, Work&& work) {
     const auto begin = Clock::now();
+    const double cpu = thread_seconds();
     std::uint64_t packets = 0;
     Seconds past{};
     while (past.count() < seconds) {
         for (int i = 0; i < 64; ++i) work(packets++);
         past = Clock::now() - begin;
     }
-    return static_cast<double>(packets * datagram) / past.count();
+    const auto bytes = static_cast<double>(packets * datagram);
+    return {bytes / past.count(), 1e9 * (thread_seconds() - cpu) / bytes};
 }
 
 int aead(const std::string& name, std::size_t datagram, double seconds) {
     using namespace udtx;
     const auto cipher = name == "aes" ? crypto::Cipher::aes_256_gcm : crypto::Cipher::chacha20_poly1305;
     openssl::OpensslProvider provider;
-    double opened = 0;
+    Rate opened{};
     std::thread opener([&] {
         const auto key = crypto::derive_packet_key(provider, cipher, crypto::Secret{});
         const auto nonce = crypto::make_nonce(key.iv, PathId{0}, 0);
@@ -135,12 +165,60 @@ int aead(const std::string& name, std::size_t datagram, double seconds) {
     });
     const auto key = crypto::derive_packet_key(provider, cipher, crypto::Secret{});
     std::vector<std::byte> packet(datagram);
-    const double sealed = rate_of(datagram, seconds, [&](std::uint64_t number) {
+    const Rate sealed = rate_of(datagram, seconds, [&](std::uint64_t number) {
         key.aead->seal(crypto::make_nonce(key.iv, PathId{0}, number), packet, wire::kShortHeaderBytes);
     });
     opener.join();
-    std::printf("%.0f %.0f\n", sealed, opened);
+    std::printf("%.0f %.0f %.4f %.4f\n", sealed.bytes_per_second, opened.bytes_per_second, sealed.cpu_seconds_per_gb,
+                opened.cpu_seconds_per_gb);
     return 0;
+}
+
+/// `piece(buffer, offset)` reads or writes at the offset, and hashes; it returns how many bytes, 0 at the end.
+template <class Piece>
+int in_pieces(Piece&& piece) {
+    const auto memory = udtx::make_page_block(kPieces * kPiece);
+    std::memset(memory.get(), 1, kPieces * kPiece);
+    const double begin = thread_seconds();
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0;; ++i) {
+        const std::size_t done = piece(std::span(memory.get() + i % kPieces * kPiece, kPiece), bytes);
+        if (done == 0) break;
+        bytes += done;
+    }
+    std::printf("%llu %.6f\n", static_cast<unsigned long long>(bytes), thread_seconds() - begin);
+    return 0;
+}
+
+void hash(udtx::transfer::Hasher& hasher, std::span<const std::byte> bytes) {
+    hasher.reset();
+    hasher.update(bytes);
+    (void)hasher.finish();
+}
+
+int read_file(const char* path) {
+    const udtx::UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+    if (!fd) die(path);
+    udtx::transfer::Hasher hasher(udtx::transfer::HashAlgorithm::xxh3_128);
+    return in_pieces([&](std::span<std::byte> buffer, std::uint64_t offset) {
+        const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
+        if (n < 0) die("pread");
+        hash(hasher, buffer.first(static_cast<std::size_t>(n)));
+        return static_cast<std::size_t>(n);
+    });
+}
+
+int write_file(const char* path, std::uint64_t size) {
+    const udtx::UniqueFd fd(::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd) die(path);
+    udtx::transfer::Hasher hasher(udtx::transfer::HashAlgorithm::xxh3_128);
+    return in_pieces([&](std::span<std::byte> buffer, std::uint64_t offset) {
+        const auto part = buffer.first(static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - offset)));
+        hash(hasher, part);
+        const ssize_t n = ::pwrite(fd.get(), part.data(), part.size(), static_cast<off_t>(offset));
+        if (n < 0) die("pwrite");
+        return static_cast<std::size_t>(n);
+    });
 }
 
 }  // namespace
@@ -153,6 +231,11 @@ int main(int argc, char** argv) {
     if (what == "aead" && words.size() == 4 && (words[1] == "aes" || words[1] == "chacha")) {
         return aead(words[1], std::stoul(words[2]), std::stod(words[3]));
     }
-    std::fputs("udtx-blast recv PORT | send HOST PORT DATAGRAM SECONDS | aead aes|chacha DATAGRAM SECONDS\n", stderr);
+    if (what == "read" && words.size() == 2) return read_file(argv[2]);
+    if (what == "write" && words.size() == 3) return write_file(argv[2], std::stoull(words[2]));
+    std::fputs(
+        "udtx-blast recv PORT | send HOST PORT DATAGRAM SECONDS | aead aes|chacha DATAGRAM SECONDS | read FILE | "
+        "write FILE SIZE\n",
+        stderr);
     return 2;
 }

@@ -78,9 +78,12 @@ class Entrant:
         finally:
             sender.end()
             receiver.end()
-        check_arrived(out, size)
+        self.check(out, size)
         until = sender.ended if self.confirmed else max(sender.ended, receiver.ended)
         return self.judge(Finished(size, began, sender, receiver, until).figures, send_log)
+
+    def check(self, out, size):
+        check_arrived(out, size)
 
     def judge(self, figures, send_log):
         return figures
@@ -200,25 +203,29 @@ class Limit:
     def datagram(mtu):
         return LARGEST_DATAGRAM if mtu == LOOPBACK_MTU else mtu - IP_AND_UDP
 
-    def datagrams(self, line, mtu):
-        log = os.path.join(self.bench.work, "blast.log")
+    def blast(self, line, mtu):
+        """Bytes sent; bytes received and in how many seconds; both processes, ended."""
+        log, send_log = (os.path.join(self.bench.work, f"blast-{end}.log") for end in ("receiver", "sender"))
         with open(log, "wb") as file:
             receiver = line.start(line.b, [self.program, "recv", str(tools.PORT)], stdout=file)
         net.wait_until(lambda: tools.said(log, b"ready"), 10, "the blast's receiver")
-        sender = line.start(line.a, [self.program, "send", net.b_address(1), str(tools.PORT), str(self.datagram(mtu)),
-                                     str(self.SECONDS)])
-        expect(sender, "sender", log)
+        with open(send_log, "wb") as file:
+            words = [net.b_address(1), str(tools.PORT), str(self.datagram(mtu)), str(self.SECONDS)]
+            sender = line.start(line.a, [self.program, "send", *words], stdout=file)
+        expect(sender, "sender", send_log)
         expect(receiver, "receiver", log)
-        with open(log, encoding="ascii") as file:
-            size, seconds = (float(word) for word in file.read().split()[1:])
-        figures = Finished(size, 0.0, sender, receiver, seconds).figures
-        return figures
+        with open(log, encoding="ascii") as file, open(send_log, encoding="ascii") as sent:
+            return float(sent.read()), [float(word) for word in file.read().split()[1:]], sender, receiver
+
+    def datagrams(self, line, mtu):
+        _, (size, seconds), sender, receiver = self.blast(line, mtu)
+        return Finished(size, 0.0, sender, receiver, seconds).figures
 
     def cipher(self, cipher, mtu):
         """The slower of sealing and opening, both at once."""
         done = subprocess.run([self.program, "aead", cipher, str(self.datagram(mtu)), "0.5"], capture_output=True, text=True,
                               check=True)
-        return 8 * min(float(word) for word in done.stdout.split())
+        return 8 * min(float(word) for word in done.stdout.split()[:2])
 
 
 def everyone(bench):

@@ -1,0 +1,53 @@
+"""What a transfer is made of, each part measured alone: the limit of one machine that is both ends."""
+import os
+import subprocess
+
+import net
+from figures import median
+
+
+class Parts:
+    """CPU seconds a GB of each part, of several rounds."""
+
+    def __init__(self, limit, source, size):
+        self.limit, self.source, self.size = limit, source, size
+        self.rounds = {}  # part -> [CPU seconds a GB]
+
+    def blast(self, *words):
+        done = subprocess.run([self.limit.program, *words], capture_output=True, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
+
+    def add_round(self, line, mtu):
+        self.add("read and hash", self.a_gb("read", self.source))
+        path = os.path.join(self.limit.bench.work, "written")
+        try:
+            self.add("hash and write", self.a_gb("write", path, str(self.size)))
+        finally:
+            if os.path.exists(path):
+                os.unlink(path)
+        for part, cost in zip(("seal", "open"), self.blast("aead", "aes", str(self.limit.datagram(mtu)), "0.5")[2:]):
+            self.add(part, cost)
+        for part, cost in zip(("send datagrams", "receive datagrams"), self.datagrams(line, mtu)):
+            self.add(part, cost)
+
+    def add(self, part, cost):
+        self.rounds.setdefault(part, []).append(cost)
+
+    def a_gb(self, *words):
+        size, seconds = self.blast(*words)
+        return 1e9 * seconds / size
+
+    def datagrams(self, line, mtu):
+        """Of what was sent, and of what was received: datagrams that are lost have cost only the sender."""
+        sent, received, sender, receiver = self.limit.blast(line, mtu)
+        return 1e9 * sender.cpu / sent, 1e9 * receiver.cpu / received[0]
+
+    def text(self):
+        costs = {part: median(values) for part, values in self.rounds.items()}
+        total = sum(costs.values())
+        memory = total - costs["read and hash"] - costs["hash and write"]
+        cores = len(net.PROCESSORS)
+        rows = [f"| {part} | {cost:.3f} |" for part, cost in costs.items()]
+        limit = (f"Limit of {cores} cores that are both ends, by that sum: {8 * cores / total:.1f} Gbit/s; "
+                 f"from memory to memory {8 * cores / memory:.1f} Gbit/s.")
+        return "\n".join(["| part alone | CPU s/GB |", "|---|---|", *rows, f"| sum | {total:.3f} |", "", limit])

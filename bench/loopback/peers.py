@@ -1,0 +1,226 @@
+"""More that is compared: libraries of QUIC (peers/), ours from memory to memory, croc, xrdcp. A load beside them all."""
+import os
+import shutil
+import subprocess
+import time
+
+import net
+import tools
+from entrants import Entrant, Finished, check_arrived, expect
+
+PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
+# Asks of a name server fail at once and not after seconds. `ip netns exec` gives a process mounts of its own.
+WITHOUT_NAMES = ["sh", "-c", 'mount --bind /dev/null /etc/resolv.conf && exec "$@"', "sh"]
+
+
+class Pair(tools.Tool):
+    """A program with `recv` and `send` that prints "ready", and at the end "BYTES SECONDS"."""
+    memory = True
+
+    def receiver(self, out, host, size):
+        return [self.program, "recv", net.b_address(host), str(tools.PORT), *self.receiver_options(out)]
+
+    def sender(self, source, host, seconds, size):
+        return [self.program, "send", net.b_address(host), str(tools.PORT), *self.sender_options(source, size)]
+
+    def listens(self, log, process):
+        return tools.said(log, b"ready")
+
+
+class Quic(Pair):
+    """A library's program of peers/."""
+    mtu = 1500  # of the interface
+
+    def __init__(self, bench, library, memory):
+        super().__init__(bench)
+        self.name, self.memory = library, memory
+        self.program = os.path.join(PEERS, f"target/release/peer-{library}")
+
+    def missing(self):
+        return None if os.access(self.program, os.X_OK) else "not built: bench/loopback/peers/build"
+
+    def receiver_options(self, out):
+        return ["--mtu", str(self.mtu), *([] if self.memory else ["--out", os.path.join(out, "file")])]
+
+    def sender_options(self, source, size):
+        return ["--mtu", str(self.mtu), *(["--bytes", str(size)] if self.memory else ["--file", source])]
+
+
+class OurMemory(Pair):
+    """One stream of a session, by chunks or by copies."""
+    is_ours = True
+
+    def __init__(self, bench, options):
+        super().__init__(bench)
+        self.name, self.options = " ".join(["udtx", *options]), list(options)
+        self.program = os.path.join(bench.build, "bench/loopback/udtx-memory")
+
+    def missing(self):
+        return None if os.access(self.program, os.X_OK) else f"not built: {self.program}"
+
+    def receiver_options(self, out):
+        return self.options
+
+    def sender_options(self, source, size):
+        return [str(size), *self.options]
+
+
+class Between(Entrant):
+    """A pair of programs. From memory to memory its rate is the receiver's, from the first byte to the last one."""
+
+    def __init__(self, tool, only=None):
+        super().__init__(f"{tool.name} memory" if tool.memory else tool.name, tool, only=only)
+
+    def run(self, line, source, size):
+        self.tool.mtu = line.mtu
+        return super().run(line, source, size)
+
+    def check(self, out, size):
+        if not self.tool.memory:
+            check_arrived(out, size)
+        elif self.counted()[0] != size:
+            raise RuntimeError(f"{self.counted()[0]:.0f} of {size} bytes arrived")
+
+    def counted(self):
+        with open(self.logs()[1], encoding="utf-8") as file:
+            return [float(word) for word in file.read().strip().splitlines()[-1].split()]
+
+    def judge(self, figures, send_log):
+        if self.tool.memory:
+            size, seconds = self.counted()
+            figures.goodput = 8 * size / seconds
+        return figures
+
+
+class CrocTool(tools.Tool):
+    name = "croc"
+
+    def program(self):
+        return shutil.which("croc", path=os.pathsep.join([os.environ.get("PATH", ""), os.path.expanduser("~/go/bin")]))
+
+    def missing(self):
+        return None if self.program() else "needs croc (go install github.com/schollz/croc/v10@latest)"
+
+    def client(self, *words):
+        return [*WITHOUT_NAMES, self.program(), "--yes", "--overwrite", "--no-compress", "--disable-clipboard",
+                "--ignore-stdin", "--relay", f"{net.b_address(1)}:9009", *words]
+
+    def relay(self):
+        ports = ",".join(str(9009 + i) for i in range(5))
+        return [*WITHOUT_NAMES, self.program(), "relay", "--host", net.b_address(1), "--ports", ports]
+
+
+class Croc(Entrant):
+    """Over TCP, by a relay of its own beside the receiver, with whose costs it counts. The sender starts first."""
+
+    def __init__(self, bench):
+        home = os.path.join(bench.work, "croc")
+        super().__init__("croc", CrocTool(bench), slow=True,
+                         environment={"HOME": home, "CROC_SECRET": "1234-one-two-three", "CROC_PASS": "pass"})
+        self.home = home
+
+    def run(self, line, source, size):
+        os.makedirs(self.home, exist_ok=True)
+        out = self.tool.empty_directory(1)
+        send_log, recv_log = self.logs()
+        relay = self.spawn(line, line.b, self.tool.relay(), os.path.join(self.tool.bench.work, "relay.log"))
+        sender = receiver = None
+        try:
+            time.sleep(0.5)  # it says nothing when it listens
+            sender = self.spawn(line, line.a, self.tool.client("send", "--no-local", source), send_log)
+            net.wait_until(lambda: tools.said(send_log, b"On the other computer"), 10, "croc's sender")
+            began = time.monotonic()
+            receiver = self.spawn(line, line.b, self.tool.client("--out", out), recv_log)
+            expect(receiver, "receiver", recv_log)
+            expect(sender, "sender", send_log)
+        finally:
+            for process in (relay, sender, receiver):
+                if process:
+                    process.end()
+        check_arrived(out, size)
+        figures = Finished(size, began, sender, receiver, receiver.ended).figures
+        figures.cpu = (figures.cpu[0], figures.cpu[1] + 1e9 * relay.cpu / size)
+        figures.note = "over TCP"
+        return figures
+
+
+class XrdTool(tools.Tool):
+    name = "xrdcp"
+    USER = "nobody"  # the server refuses to run as root
+
+    def missing(self):
+        if shutil.which("xrdcp") and shutil.which("xrootd"):
+            return None
+        return "needs xrootd and xrdcp (Debian: xrootd-server, xrootd-client)"
+
+    def server(self, out):
+        """Its command, for a directory that is the server's from now on."""
+        own = os.path.join(self.bench.work, "xrootd")
+        os.makedirs(own, exist_ok=True)
+        os.chmod(self.bench.work, 0o711)
+        for path in (own, out):
+            shutil.chown(path, self.USER)
+        configuration = os.path.join(self.bench.work, "xrootd.cf")
+        with open(configuration, "w", encoding="ascii") as file:
+            file.write(f"xrd.port {tools.PORT}\nxrd.network nodnr\nall.export {out}\nall.adminpath {own}\n"
+                       f"all.pidpath {own}\nxrd.allow host *\n")
+        return [*WITHOUT_NAMES, "xrootd", "-R", self.USER, "-c", configuration]
+
+    def client(self, source, out):
+        return [*WITHOUT_NAMES, "xrdcp", "-s", "-f", source, f"root://{net.b_address(1)}:{tools.PORT}/{out}/file"]
+
+
+class Xrdcp(Entrant):
+    """Over TCP, without encryption."""
+
+    def __init__(self, bench):
+        super().__init__("xrdcp", XrdTool(bench))
+
+    def run(self, line, source, size):
+        out = self.tool.empty_directory(1)
+        client_log, server_log = self.logs()
+        server = self.spawn(line, line.b, self.tool.server(out), server_log)
+        try:
+            net.wait_until(lambda: tools.said(server_log, b"initialization completed"), 10, "xrootd")
+            began = time.monotonic()
+            client = self.spawn(line, line.a, self.tool.client(source, out), client_log)
+            expect(client, "client", client_log)
+        finally:
+            server.end()
+        check_arrived(out, size)
+        figures = Finished(size, began, client, server, client.ended).figures
+        figures.note = "over TCP, not encrypted"
+        return figures
+
+
+def of_files(bench):
+    return [Between(Quic(bench, "quinn", False)), Between(Quic(bench, "s2n-quic", False)),
+            Between(Quic(bench, "msquic", False), only=(1500,)), Croc(bench), Xrdcp(bench)]
+
+
+def of_memory(bench):
+    return [Between(OurMemory(bench, ())), Between(OurMemory(bench, ("--copy",))), Between(Quic(bench, "quinn", True)),
+            Between(Quic(bench, "s2n-quic", True)), Between(Quic(bench, "msquic", True), only=(1500,))]
+
+
+class Load:
+    """A busy loop on each core, as urgent as the tools are, while it is entered; `on` False: nothing.
+
+    Each ends with us, and after LONGEST by itself."""
+    LONGEST = 600  # seconds
+
+    def __init__(self, on):
+        self.on = on
+        self.processes = []
+
+    def __enter__(self):
+        for core in net.PROCESSORS if self.on else ():
+            loop = (f"import os, time\nos.sched_setaffinity(0, [{core}])\nend = time.monotonic() + {self.LONGEST}\n"
+                    "while time.monotonic() < end: pass")
+            self.processes.append(subprocess.Popen([*net.WITH_US, "nice", "-n", net.NICE, "python3", "-c", loop]))
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.wait()
