@@ -223,9 +223,13 @@ class Limit:
 
     def cipher(self, cipher, mtu):
         """The slower of sealing and opening, both at once."""
-        done = subprocess.run([self.program, "aead", cipher, str(self.datagram(mtu)), "0.5"], capture_output=True, text=True,
-                              check=True)
-        return 8 * min(float(word) for word in done.stdout.split()[:2])
+        return 8 * min(self.alone("aead", cipher, str(self.datagram(mtu)), "0.5")[:2])
+
+    def alone(self, *words):
+        """The numbers that it prints, run as urgently as the tools are."""
+        command = ["nice", "-n", net.NICE, self.program, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
 
 
 def everyone(bench):

@@ -1,6 +1,5 @@
 """What a transfer is made of, each part measured alone: the limit of one machine that is both ends."""
 import os
-import subprocess
 
 import net
 from figures import median
@@ -13,10 +12,6 @@ class Parts:
         self.limit, self.source, self.size = limit, source, size
         self.rounds = {}  # part -> [CPU seconds a GB]
 
-    def blast(self, *words):
-        done = subprocess.run([self.limit.program, *words], capture_output=True, text=True, check=True)
-        return [float(word) for word in done.stdout.split()]
-
     def add_round(self, line, mtu):
         self.add("read and hash", self.a_gb("read", self.source))
         path = os.path.join(self.limit.bench.work, "written")
@@ -25,7 +20,8 @@ class Parts:
         finally:
             if os.path.exists(path):
                 os.unlink(path)
-        for part, cost in zip(("seal", "open"), self.blast("aead", "aes", str(self.limit.datagram(mtu)), "0.5")[2:]):
+        ciphers = self.limit.alone("aead", "aes", str(self.limit.datagram(mtu)), "0.5")[2:]
+        for part, cost in zip(("seal", "open"), ciphers):
             self.add(part, cost)
         for part, cost in zip(("send datagrams", "receive datagrams"), self.datagrams(line, mtu)):
             self.add(part, cost)
@@ -34,7 +30,7 @@ class Parts:
         self.rounds.setdefault(part, []).append(cost)
 
     def a_gb(self, *words):
-        size, seconds = self.blast(*words)
+        size, seconds = self.limit.alone(*words)
         return 1e9 * seconds / size
 
     def datagrams(self, line, mtu):

@@ -1,4 +1,4 @@
-"""More that is compared: libraries of QUIC (peers/), ours from memory to memory, croc, xrdcp. A load beside them all."""
+"""More that is compared: libraries of QUIC (peers/), ours from memory to memory, croc, xrdcp; a load beside them."""
 import os
 import shutil
 import subprocess
