@@ -234,8 +234,8 @@ Result<void> check_flags_of_mode(const CLI::App& app, const RecvCommand& command
         return Error{ErrorCode::invalid_argument,
                      "--preserve is for what is fetched, HOST:SRC... DEST; with --listen the senders say it"};
     }
-    for (const char* flag :
-         {"--one-off", "--max-rate", "--min-free", "--sandbox", "--allow-delete", "--allow-set-id", "--allow-read"}) {
+    for (const char* flag : {"--one-off", "--max-rate", "--min-free", "--protocol-threads", "--sandbox",
+                             "--allow-delete", "--allow-set-id", "--allow-read"}) {
         if (!typed(flag)) continue;
         return Error{ErrorCode::invalid_argument,
                      std::string(flag) + " is for a receiver that listens, and not for what is fetched, HOST:SRC"};
@@ -271,6 +271,10 @@ void define_options(CLI::App& app, RecvCommand& command) {
                    "Bytes of the disk that stay free, such as 50G: what would take more is refused file by file")
         ->type_name("SIZE")
         ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
+    app.add_option("--protocol-threads", command.protocol_threads,
+                   "Threads that share the connections, 1 to 16 (default half of the processors, at most 8)")
+        ->type_name("N")
+        ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
     app.add_flag("--one-off", command.one_off, "End after one transfer");
     app.add_option("--sandbox", command.sandbox_text,
                    "With --listen: give up the rights to write elsewhere and to start programs, as far as the system "

@@ -88,6 +88,7 @@ dir             | tree      | 11 no/dir
 max-rate        | server    | fast
 min-free        | full_disk | lots
 max-memory      | here      | lots, 5G
+protocol-threads | crowd    | 0, 17, two
 one-off         | tree      | -
 sandbox         | ../guard/sandbox | maybe
 '

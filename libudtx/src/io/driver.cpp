@@ -22,6 +22,7 @@
 #include "io/lanes.hpp"
 #include "io/no_way.hpp"
 #include "io/short_slice.hpp"
+#include "io/steering.hpp"
 #include "udtx/core/lane_work.hpp"
 #include "udtx/monotonic_clock.hpp"
 
@@ -36,10 +37,15 @@ constexpr std::size_t kMaxBatchBytes = 65000;
 
 std::size_t lane_count(std::size_t threads) { return std::clamp<std::size_t>(threads, 1, kMaxThreads) - 1; }
 
-proto::EndpointDeps with_lanes(proto::EndpointDeps deps, std::size_t lanes) {
-    deps.lanes = lanes;
+proto::EndpointDeps deps_for(proto::EndpointDeps deps, const Driver::Options& options) {
+    deps.lanes = lane_count(options.threads);
+    deps.share = static_cast<std::uint32_t>(options.share);
+    deps.shares = static_cast<std::uint32_t>(options.shares);
     return deps;
 }
+
+/// Of other shares, that wait here: what one batch of the kernel brings.
+constexpr std::size_t kMostTaken = 1024;
 
 /// What one GSO call takes: UDP_MAX_SEGMENTS of older kernels. Bytes are bounded by the buffer.
 constexpr std::size_t kMaxSegments = 64;
@@ -73,6 +79,8 @@ class Driver::Impl {
     void listen(std::size_t max_connections, AcceptCallback accept);
     [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
     void on_refused(RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
+    void on_elsewhere(PassOn pass_on) { pass_on_ = std::move(pass_on); }
+    void take(const proto::RxDatagram& datagram);
     void run();
     void stop();
     void stop_when_drained(Duration at_most);
@@ -124,6 +132,8 @@ class Driver::Impl {
     bool waiting_writable_ = false;
     bool readable_ = false;
     std::atomic<bool> heard_{false};
+    PassOn pass_on_;
+    std::atomic<std::size_t> taken_{0};  // datagrams of other shares that wait
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
     bool finished_ = false;
@@ -138,7 +148,7 @@ class Driver::Impl {
 };
 
 Driver::Impl::Impl(proto::EndpointDeps deps, TransportConfig config, Options options)
-    : endpoint_(with_lanes(deps, lane_count(options.threads)), std::move(config)),
+    : endpoint_(deps_for(deps, options), std::move(config)),
       lane_count_(lane_count(options.threads)),
       options_(std::move(options)),
       connections_(endpoint_),
@@ -319,6 +329,23 @@ void Driver::Impl::post(std::function<void()> fn) {
     });
 }
 
+void Driver::Impl::take(const proto::RxDatagram& datagram) {
+    if (taken_.fetch_add(1) >= kMostTaken) {
+        --taken_;
+        return;
+    }
+    try {
+        post([this, copy = proto::RxDatagram(datagram),
+              bytes = std::vector(datagram.data.begin(), datagram.data.end())]() mutable {
+            --taken_;
+            copy.data = bytes;
+            endpoint_.handle_datagram(monotonic_now(), copy);
+        });
+    } catch (const std::exception&) {
+        --taken_;  // no memory: as if it had been lost
+    }
+}
+
 proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
     const auto flag = connections_.woken_flag(connection);
     if (!flag) return [] {};
@@ -391,7 +418,12 @@ bool Driver::Impl::receive() {
         if (lanes_) lanes_->open.begin(batch);
         for (std::size_t k = 0; k < batch.size(); ++k) {
             if (lanes_) lanes_->open.reach(k);
-            endpoint_.handle_datagram(now, batch[k]);
+            const std::size_t share = options_.shares > 1 ? thread_of(batch[k].data, options_.shares) : options_.share;
+            if (share == options_.share) {
+                endpoint_.handle_datagram(now, batch[k]);
+            } else if (pass_on_) {
+                pass_on_(share, batch[k]);
+            }
         }
         if (lanes_) lanes_->open.end();
         // A handler that drains its streams between batches keeps the windows open.
@@ -503,6 +535,9 @@ Result<Address> Driver::local_address() const {
     return impl_->socket()->local_address();
 }
 
+int Driver::native_handle() const noexcept { return impl_->socket()->native_handle(); }
+void Driver::on_elsewhere(PassOn pass_on) { impl_->on_elsewhere(std::move(pass_on)); }
+void Driver::take(const proto::RxDatagram& datagram) { impl_->take(datagram); }
 bool Driver::heard() const noexcept { return impl_->heard(); }
 
 std::string Driver::buffer_advice() const {

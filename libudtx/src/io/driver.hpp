@@ -26,7 +26,12 @@ class Driver {
         SocketOptions socket;
         /// Threads that packets pass through, the protocol thread among them (io/lanes.hpp); 1 to kMaxThreads.
         std::size_t threads = 1;
+        /// Others that listen at the same port, each with a share of the connection ids (io/shared_port.hpp).
+        std::size_t share = 0;
+        std::size_t shares = 1;
     };
+    /// Takes a datagram that came here and is for another share.
+    using PassOn = std::function<void(std::size_t share, const proto::RxDatagram& datagram)>;
     /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
     using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
 
@@ -42,6 +47,12 @@ class Driver {
     Result<void> open(std::unique_ptr<DatagramSocket> socket);
     Result<void> open(UniqueFd socket);
     [[nodiscard]] Result<Address> local_address() const;
+    /// See DatagramSocket::native_handle().
+    [[nodiscard]] int native_handle() const noexcept;
+    /// Before run(). Without it what is for another share is dropped.
+    void on_elsewhere(PassOn pass_on);
+    /// A datagram that came to another share; any thread. Dropped where too many wait.
+    void take(const proto::RxDatagram& datagram);
     /// Any datagram has come; any thread.
     [[nodiscard]] bool heard() const noexcept;
     /// See DatagramSocket::buffer_advice().

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "io/address_convert.hpp"
+#include "io/steering.hpp"
 #include "os/system_failure.hpp"
 #include "udtx/bound_socket.hpp"
 
@@ -172,6 +173,7 @@ Result<BoundSocket> make_bound_socket(const Address& bind, const SocketOptions& 
     result.buffers = enlarge_buffers(fd, options.buffer_bytes);
 
     if (!inherited) {
+        if (options.join && !share_port(fd)) return socket_error("cannot share a UDP port", errno);
         if (const auto bound = bind_to(fd, result.family, bind); !bound) return bound.error();
     }
     SocketAddress local;

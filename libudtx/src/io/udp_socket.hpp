@@ -57,6 +57,7 @@ class DatagramSocket {
 struct SocketOptions {
     std::size_t buffer_bytes = 16U << 20U;  ///< asked of the kernel, each direction
     int inherited = -1;                     ///< a bound UDP socket to use instead of a new one; it is closed at the end
+    bool join = false;                      ///< the port is another socket's, which shares it (io/steering.hpp)
 };
 
 /// Binds a socket of the best kind for this system; UDTX_IO=portable: one datagram a system call. A bind to [::] takes

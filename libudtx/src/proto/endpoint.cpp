@@ -23,9 +23,11 @@ Endpoint::Impl::~Impl() {
 }
 
 ConnectionId Endpoint::Impl::fresh_id() {
-    ConnectionId id{deps_.rng->next_u64() & kMaxChosenId};
-    while (connections_.contains(id)) id = ConnectionId{deps_.rng->next_u64() & kMaxChosenId};
-    return id;
+    for (;;) {
+        const std::uint64_t drawn = deps_.rng->next_u64() & kMaxChosenId;
+        const ConnectionId id{drawn - drawn % deps_.shares + deps_.share};
+        if (id.value <= kMaxChosenId && !connections_.contains(id)) return id;
+    }
 }
 
 std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::Setup setup) {

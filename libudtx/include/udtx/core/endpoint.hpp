@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +39,9 @@ struct EndpointDeps {
     /// Lanes that share the cipher work (udtx/core/lane_work.hpp). With any, batches may leave unsealed
     /// (Transmit::key).
     std::size_t lanes = 0;
+    /// Where several endpoints share a port: connection ids are `share` modulo `shares`, which tells datagrams apart.
+    std::uint32_t share = 0;
+    std::uint32_t shares = 1;                ///< at least 1
     const Experiment* experiment = nullptr;  ///< for the library's own tests
 };
 

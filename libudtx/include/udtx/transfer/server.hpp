@@ -111,9 +111,12 @@ struct ServerOptions {
     UniqueFd socket{};                          ///< a bound UDP socket to use instead, which the server closes
     Credentials credentials;                    ///< of the server, and whom it trusts
     LinkOptions link{};                         ///< of each connection
-    ServerLimits limits{};                      ///< of each client
+    /// Threads that share the connections, each with a socket of its own at the port: 1 to 16; 0: half of the
+    /// processors, at most 8. One where the system does not let sockets share a port, and with `socket`.
+    std::size_t protocol_threads = 0;
+    ServerLimits limits{};  ///< of each client
 
-    /// @name Called on the protocol thread
+    /// @name Called on a protocol thread, one call at a time
     /// They return soon, throw nothing, and call nothing of the server but transfers().
     ///@{
 
@@ -172,10 +175,10 @@ class UDTX_EXPORT Server {
     /// Waits until the server was drained or cancelled and has no transfer left. Returns at once when it was not
     /// started.
     void wait() const;
-    /// Ends the protocol thread, after at most `at_most` in which closes may still reach the clients. May be repeated.
+    /// Ends the protocol threads, after at most `at_most` in which closes may still reach the clients. May be repeated.
     /// Transfers that have not ended by then never do: call wait() before. No effect when it was not started.
     void stop(Duration at_most = std::chrono::milliseconds(300));
-    /// Processor time of the protocol thread.
+    /// Processor time of the protocol threads together.
     [[nodiscard]] Duration protocol_time() const;
 
   private:

@@ -1,10 +1,11 @@
 #include "transfer/serve/server_state.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
-#include "io/listen_plan.hpp"
+#include "io/shared_port.hpp"
 #include "transfer/disk_pool.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
@@ -24,45 +25,71 @@ constexpr std::size_t kSpareConnections = 64;
 
 ServerState::~ServerState() {
     turns_->stop();
-    if (protocol_) protocol_->stop(Duration::zero());
+    stop_protocol(Duration::zero());
 }
 
 Result<void> ServerState::open() {
-    auto made = io::ProtocolThread::make(options_.credentials, options_.link.transport, driver_options(options_.link));
-    if (!made) return made.error();
-    protocol_ = io::ProtocolThread::share(std::move(*made));
-    io::Driver& driver = protocol_->driver();
-    if (const auto opened = io::open_to_listen(driver, options_.listen, options_.choice, std::move(options_.socket));
-        !opened) {
-        return opened;
+    auto opened = io::open_shared({.credentials = options_.credentials,
+                                   .config = options_.link.transport,
+                                   .options = driver_options(options_.link),
+                                   .threads = options_.protocol_threads,
+                                   .listen = options_.listen,
+                                   .choice = options_.choice,
+                                   .socket = std::move(options_.socket)});
+    if (!opened) return opened.error();
+    protocol_ = std::move(*opened);
+    if (options_.log && protocol_.size() > 1) {
+        options_.log = [this, log = std::move(options_.log)](LogLevel level, const std::string& text) {
+            const std::lock_guard lock(logging_);
+            log(level, text);
+        };
     }
-    const auto local = driver.local_address();
+    const auto local = protocol_.front()->driver().local_address();
     if (!local) return local.error();
     local_ = *local;
     return {};
 }
 
+void ServerState::stop_protocol(Duration at_most) {
+    const auto until = std::chrono::steady_clock::now() + at_most;
+    for (const auto& thread : protocol_) {
+        const auto left = until - std::chrono::steady_clock::now();
+        thread->stop(std::max(Duration::zero(), std::chrono::duration_cast<Duration>(left)));
+    }
+}
+
+Duration ServerState::protocol_time() const {
+    Duration all = Duration::zero();
+    for (const auto& thread : protocol_) all += thread->thread_time();
+    return all;
+}
+
 Result<void> ServerState::start() {
     const std::lock_guard starting(starting_);
     if (started_) return Error{ErrorCode::invalid_argument, "the server was started before"};
-    io::Driver& driver = protocol_->driver();
-    driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
-                  [this](proto::Connection& connection) { return accept(connection); });
-    driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
-        if (options_.log) options_.log(LogLevel::detail, to_string(remote) + ": " + why.message);
-        if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
-    });
+    for (const auto& thread : protocol_) listen(*thread);
     note_started(true);
     auto started = or_error([this] { return start_threads(); });
     if (started) return started;
     turns_->stop();
-    protocol_->stop(Duration::zero());
+    stop_protocol(Duration::zero());
     note_started(false);
     return started;
 }
 
+void ServerState::listen(io::ProtocolThread& thread) {
+    io::Driver& driver = thread.driver();
+    driver.listen(std::max(options_.limits.connections, ClientBudget::kConnections) + kSpareConnections,
+                  [this, &thread](proto::Connection& connection) { return accept(thread, connection); });
+    driver.on_refused([this](const Address& remote, const proto::CloseReason& why) {
+        const std::lock_guard one(asking_);
+        if (options_.log) options_.log(LogLevel::detail, to_string(remote) + ": " + why.message);
+        if (options_.connection_failed) options_.connection_failed(remote, Error{why.code, why.message});
+    });
+}
+
 Result<void> ServerState::start_threads() {
-    protocol_->start();
+    for (const auto& thread : protocol_) thread->start();
     turns_->start([this] {
         turn();
         return true;
@@ -92,7 +119,9 @@ Client ServerState::client_of(const proto::Connection& connection) {
     return client;
 }
 
-std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection& connection) {
+std::shared_ptr<proto::ConnectionHandler> ServerState::accept(io::ProtocolThread& thread,
+                                                              proto::Connection& connection) {
+    const std::lock_guard one(asking_);
     const Client client = client_of(connection);
     const std::uint64_t owner = ClientBudget::owner(client.address, client.identity);
     const auto admitted = admit(client, owner);
@@ -100,7 +129,8 @@ std::shared_ptr<proto::ConnectionHandler> ServerState::accept(proto::Connection&
         if (options_.turned_away) options_.turned_away(client, admitted.error());
         return std::make_shared<TurnedAway>(admitted.error());
     }
-    auto served = ServedState::make(protocol_, connection, setup_for(client, owner, admitted->max_rate));
+    const auto own = std::ranges::find(protocol_, &thread, [](const auto& shared) { return shared.get(); });
+    auto served = ServedState::make(*own, connection, setup_for(client, owner, admitted->max_rate));
     const std::lock_guard lock(mutex_);
     connections_.push_back(served);  // the last that can fail: one in the list has its connection
     return served;
@@ -141,6 +171,7 @@ std::shared_ptr<ServedState> ServerState::find(std::uint64_t number) const {
 }
 
 Result<ReceiveJobOptions> ServerState::take_push(const Client& client) {
+    const std::lock_guard one(asking_);
     if (!options_.push) return Error{ErrorCode::refused, "nothing may be brought here"};
     const auto landing = options_.push(client);
     if (!landing) return landing.error();
@@ -152,7 +183,10 @@ Result<ReceiveJobOptions> ServerState::take_push(const Client& client) {
 
 Result<ConfinedSources> ServerState::find_sources(const Client& client, const PullWish& wish) const {
     if (!options_.pull) return Error{ErrorCode::refused, "nothing is fetched from here"};
-    const auto offered = options_.pull(client, wish.what);
+    const auto offered = [&] {
+        const std::lock_guard one(asking_);
+        return options_.pull(client, wish.what);
+    }();
     if (!offered) return offered.error();
     return open_offered(*offered, wish);
 }
@@ -182,7 +216,7 @@ void ServerState::wait() const {
 
 void ServerState::stop(Duration at_most) {
     const std::lock_guard starting(starting_);
-    protocol_->stop(at_most);
+    stop_protocol(at_most);
 }
 
 void ServerState::turn() {

@@ -26,19 +26,21 @@ class ServerState {
     Result<void> open();
     Result<void> start();
     [[nodiscard]] Address local_address() const { return local_; }
-    [[nodiscard]] std::string buffer_advice() const { return protocol_->driver().buffer_advice(); }
+    [[nodiscard]] std::string buffer_advice() const { return protocol_.front()->driver().buffer_advice(); }
     [[nodiscard]] ClientBudget::Connections connections() const;
     void drain();
     void cancel(ErrorCode code, const std::string& reason);
     bool wait(std::chrono::milliseconds at_most) const;
     void wait() const;
     void stop(Duration at_most);
-    [[nodiscard]] Duration protocol_time() const { return protocol_->thread_time(); }
+    [[nodiscard]] Duration protocol_time() const;
 
   private:
     Result<void> start_threads();
     void note_started(bool started);
-    std::shared_ptr<proto::ConnectionHandler> accept(proto::Connection& connection);
+    void stop_protocol(Duration at_most);
+    void listen(io::ProtocolThread& thread);
+    std::shared_ptr<proto::ConnectionHandler> accept(io::ProtocolThread& thread, proto::Connection& connection);
     /// Whether it comes in, and what it is given.
     [[nodiscard]] Result<Admission> admit(const Client& client, std::uint64_t owner);
     [[nodiscard]] Client client_of(const proto::Connection& connection);
@@ -54,9 +56,11 @@ class ServerState {
 
     ServerOptions options_;
     const ClientBudget budget_;
-    std::shared_ptr<io::ProtocolThread> protocol_;
+    std::vector<std::shared_ptr<io::ProtocolThread>> protocol_;
     Address local_;
-    std::uint64_t next_number_ = 1;  // protocol thread
+    mutable std::mutex asking_;  // held while the program is asked, by one protocol thread at a time
+    std::mutex logging_;
+    std::uint64_t next_number_ = 1;  // guarded by asking_
     std::mutex starting_;            // held by whoever starts or stops it; guards writes of started_
 
     mutable std::mutex mutex_;  // guards what follows

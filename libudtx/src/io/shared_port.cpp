@@ -1,0 +1,81 @@
+#include "io/shared_port.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "io/listen_plan.hpp"
+#include "io/steering.hpp"
+
+namespace udtx::io {
+namespace {
+
+using Threads = std::vector<std::shared_ptr<ProtocolThread>>;
+
+constexpr std::size_t kMostByItself = 8;
+
+/// One of `shares`, without a socket.
+Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::size_t share, std::size_t shares) {
+    TransportConfig config = port.config;
+    config.max_memory /= shares;
+    Driver::Options options = port.options;
+    options.share = share;
+    options.shares = shares;
+    options.socket.join = share > 0;
+    auto made = ProtocolThread::make(port.credentials, config, options);
+    if (!made) return made.error();
+    return ProtocolThread::share(std::move(*made));
+}
+
+/// Threads of a server stop before they go, so that one that is gone has nothing to be told.
+void connect_shares(const Threads& threads) {
+    std::vector<std::weak_ptr<ProtocolThread>> all(threads.begin(), threads.end());
+    for (const auto& thread : threads) {
+        thread->driver().on_elsewhere([all](std::size_t share, const proto::RxDatagram& datagram) {
+            if (const auto other = all[share].lock()) other->driver().take(datagram);
+        });
+    }
+}
+
+/// The others join the first one, which has its socket. False: the system does not let them.
+bool join(const Threads& threads) {
+    Driver& first = threads.front()->driver();
+    const auto where = first.local_address();
+    if (!where || !share_port(first.native_handle())) return false;
+    for (std::size_t i = 1; i < threads.size(); ++i) {
+        if (!threads[i]->driver().open(*where)) return false;
+    }
+    steer_datagrams(first.native_handle(), threads.size());
+    connect_shares(threads);
+    return true;
+}
+
+Result<Threads> open_with(SharedPort& port, std::size_t count) {
+    Threads threads;
+    for (std::size_t i = 0; i < count; ++i) {
+        auto made = make_share(port, i, count);
+        if (!made) return made.error();
+        threads.push_back(std::move(*made));
+    }
+    Driver& first = threads.front()->driver();
+    if (const auto opened = open_to_listen(first, port.listen, port.choice, std::move(port.socket)); !opened) {
+        return opened.error();
+    }
+    if (count > 1 && !join(threads)) return Threads();
+    return threads;
+}
+
+}  // namespace
+
+std::size_t protocol_thread_count(std::size_t wanted) {
+    if (wanted > 0) return std::min(wanted, kMaxProtocolThreads);
+    return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostByItself);
+}
+
+Result<Threads> open_shared(SharedPort port) {
+    const std::size_t count = port.socket ? 1 : protocol_thread_count(port.threads);
+    auto threads = open_with(port, count);
+    return threads && threads->empty() ? open_with(port, 1) : std::move(threads);
+}
+
+}  // namespace udtx::io
