@@ -1,6 +1,8 @@
-// udtx-scale-crowd: COUNT connections of 300 kB each through one line in virtual time, 1 Mbit/s of it for each.
+// udtx-scale-crowd: COUNT connections of 300 kB, or so many bytes, each through one line in virtual time, 1 Mbit/s of
+// it for each. All begin at once.
 //
-//   udtx-scale-crowd COUNT     prints "finished N of COUNT in S s, Jain J"; ends with 1 if one did not finish whole
+//   udtx-scale-crowd COUNT [CC [BYTES]]     prints "finished N of COUNT in S s, Jain J; ..."; ends with 1 if one did
+//   not finish whole
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,18 +14,22 @@ int main(int argc, char** argv) {
     using namespace std::chrono_literals;
     constexpr std::size_t kEach = 50;
     constexpr std::size_t kMost = kEach * sim::Crowd::kMostHosts;
-    const auto count = static_cast<std::size_t>(argc == 2 ? std::strtoull(argv[1], nullptr, 10) : 0);
+    const auto count = static_cast<std::size_t>(argc > 1 && argc < 5 ? std::strtoull(argv[1], nullptr, 10) : 0);
     const std::size_t each = std::min(kEach, count);
     if (count == 0 || count > kMost || count % each != 0) {
-        std::fprintf(stderr, "udtx-scale-crowd COUNT: up to %zu, a multiple of %zu above that\n", kMost, kEach);
+        std::fprintf(stderr, "udtx-scale-crowd COUNT [CC [BYTES]]: up to %zu, a multiple of %zu above that\n", kMost,
+                     kEach);
         return 2;
     }
     const auto rate = static_cast<std::uint64_t>(count) * 1'000'000;
     const sim::LinkParams line{.bits_per_second = rate, .delay = 25ms, .queue_bytes = rate / 8 / 20};
-    const sim::CrowdSetup setup{.hosts = count / each, .each = each, .line = line};
+    sim::CrowdSetup setup{.hosts = count / each, .each = each, .line = line};
+    if (argc > 2) setup.congestion = argv[2];
+    if (argc > 3) setup.bytes = std::strtoull(argv[3], nullptr, 10);
     sim::Crowd crowd(setup);
-    crowd.run(120s);
-    std::printf("finished %zu of %zu in %.2f s, Jain %.3f\n", crowd.intact(), count, to_seconds(crowd.elapsed()),
-                crowd.fairness());
+    crowd.run(600s);
+    std::printf("finished %zu of %zu in %.2f s, Jain %.3f; the first after %.2f s, half after %.2f s\n", crowd.intact(),
+                count, to_seconds(crowd.elapsed()), crowd.fairness(), to_seconds(crowd.finished_at(0.0)),
+                to_seconds(crowd.finished_at(0.5)));
     return crowd.intact() == count ? 0 : 1;
 }

@@ -67,4 +67,13 @@ double Crowd::fairness() const {
     return jain(speeds);
 }
 
+Duration Crowd::finished_at(double part) const {
+    std::vector<Duration> times;
+    for (const auto& sender : senders_) {
+        if (sender->delivered_at()) times.push_back(*sender->delivered_at() - kStart);
+    }
+    std::ranges::sort(times);
+    return times.empty() ? Duration() : times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))];
+}
+
 }  // namespace udtx::sim

@@ -38,6 +38,8 @@ class Crowd {
     [[nodiscard]] Duration elapsed() const { return events_.now() - kStart; }
     /// Jain's index of 1 / seconds of those that have finished.
     [[nodiscard]] double fairness() const;
+    /// When so large a part of those that finished had; 0 to 1.
+    [[nodiscard]] Duration finished_at(double part) const;
 
   private:
     [[nodiscard]] std::unique_ptr<SimHost> host(std::size_t last, std::uint16_t port);

@@ -1,4 +1,4 @@
-"""A tree of many small files over one line: our tools, and an rsync daemon over TCP BBR beside them."""
+"""A tree of many small files over one line: our tools, an rsync daemon, and tar by nc, both over TCP BBR."""
 import os
 import shutil
 import subprocess
@@ -52,11 +52,34 @@ class Rsync(tools.Tool):
             return any(f":{tools.PORT:04X} " in row for row in file)
 
 
+class TarNc(tools.Tool):
+    """tar into nc, and out of it: nothing is compared, confirmed or made durable. It ends when both ends have."""
+    name = "tar-nc"
+
+    def missing(self):
+        return None if shutil.which("nc") and shutil.which("tar") else "needs nc (Debian: netcat-openbsd)"
+
+    def receiver(self, out, host, size):
+        return ["sh", "-c", f"nc -l {net.b_address(host)} {tools.PORT} | tar -x -C {out}"]
+
+    def sender(self, source, host, seconds, size):
+        return ["sh", "-c", "sysctl -qw net.ipv4.tcp_congestion_control=bbr 2>/dev/null; "
+                f"tar -c -C {os.path.dirname(source)} {os.path.basename(source)} | nc -N {net.b_address(host)} {tools.PORT}"]
+
+    def listens(self, log, process):
+        with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
+            return any(f":{tools.PORT:04X} " in row for row in file)
+
+
+def at_end(tool, sender, receiver):
+    return sender.poll() is not None and (not isinstance(tool, TarNc) or receiver.poll() is not None)
+
+
 def run(bench, tool, cell, source, limit, seed):
     """Seconds for the whole tree, from a cold start to the sender's end."""
     with net.EmulatedLine(bench.emulator, cell.line(seed), bench.work) as line, Sampler() as sampler:
         flow = tool.start(line, sampler, source, limit, 1)
-        while time.monotonic() < flow.began + limit and flow.sender.poll() is None:
+        while time.monotonic() < flow.began + limit and not at_end(tool, flow.sender, flow.receiver):
             time.sleep(0.005)
         seconds = time.monotonic() - flow.began
         done = flow.sender.poll() == 0

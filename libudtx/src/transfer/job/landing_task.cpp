@@ -45,6 +45,12 @@ void LandingTask::start(const ConfinedDir* base, const message::Offer& offer, st
 }
 
 DiskStep LandingTask::step() {
+    const DiskStep next = work();
+    feedback_.tell_released();
+    return next;
+}
+
+DiskStep LandingTask::work() {
     const DiskSlice slice;
     if (trouble_) tell_trouble();
     // The protocol thread closes the queue when nothing more is to be done.

@@ -44,6 +44,7 @@ class LandingTask {
 
   private:
     [[nodiscard]] DiskStep step();
+    [[nodiscard]] DiskStep work();
     [[nodiscard]] std::unique_ptr<Landing> make_landing();
     /// False: another transfer is at it.
     [[nodiscard]] Result<bool> measure_quota(const DiskSlice& slice);

@@ -42,6 +42,26 @@ class ReceiveFeedback {
     /// `room`: there is room() again. Before the first use.
     void call(std::function<void()> room) { room_ = std::move(room); }
 
+    /// Of the data stream, so much has left memory. Small files are many: the protocol thread is woken for some of them
+    /// together, and at the latest by tell_released().
+    void note_released(std::uint64_t bytes) {
+        bool worth_telling = false;
+        {
+            const std::lock_guard lock(mutex_);
+            news_.released_bytes += bytes;
+            worth_telling = news_.released_bytes >= kReleasedAtOnce;
+        }
+        if (worth_telling) edit([](News&) {});
+    }
+    /// Before whoever notes rests.
+    void tell_released() {
+        const bool any = [this] {
+            const std::lock_guard lock(mutex_);
+            return news_.released_bytes > 0;
+        }();
+        if (any) edit([](News&) {});
+    }
+
     /// fn(News&) under the lock; wakes the protocol thread unless it has been woken and not yet come.
     template <class Fn>
     void edit(Fn&& fn) {
@@ -88,6 +108,7 @@ class ReceiveFeedback {
     // Each may have a thousand pieces; small ones are taken by the thousand.
     static constexpr std::size_t kMaxAnswers = 256;
     static constexpr std::size_t kMaxErased = 4096;
+    static constexpr std::uint64_t kReleasedAtOnce = 64U << 10U;
     // With names and reasons of some kilobytes.
     static constexpr std::size_t kMaxFailed = 256;
 

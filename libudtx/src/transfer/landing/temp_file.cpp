@@ -331,7 +331,11 @@ Result<void> TempFile::complete(int fd, const std::string& path, std::uint64_t s
     return {};
 }
 
-int TempFile::look(struct stat& st) const { return ::fstat(fd_.get(), &st) == 0 ? 0 : errno; }
+int TempFile::look(struct stat& st) {
+    if (::fstat(fd_.get(), &st) != 0) return errno;
+    is_ = FileId::of(st);
+    return 0;
+}
 
 int TempFile::set_attributes(const std::vector<message::Attribute>& attributes) {
     return write_attributes(fd_.get(), attributes);
@@ -340,7 +344,7 @@ int TempFile::set_attributes(const std::vector<message::Attribute>& attributes) 
 void TempFile::rest() {
     if (!fd_) return;
     struct stat st = {};
-    if (look(st) == 0) is_ = FileId::of(st);
+    static_cast<void>(look(st));
     // What is complete may have a mode that lets nobody open it again.
     if (complete_) rest_error_ = sync_data(fd_.get());
     if (knows_no_sync(rest_error_)) rest_error_ = 0;
@@ -362,10 +366,9 @@ Result<void> TempFile::reopen(const ConfinedDir& root) {
 
 Commit TempFile::into_commit(std::uint64_t index, std::uint64_t size, bool holes) {
     struct stat st = {};
-    if (fd_ && look(st) == 0) {
-        is_ = FileId::of(st);
+    if (fd_ && (charge_ || !is_) && look(st) == 0 && charge_) {
         // Some file systems count blocks only when they have been written out.
-        if (charge_) charge_->settle(std::max(static_cast<std::uint64_t>(st.st_blocks) * 512, holes ? 0 : size));
+        charge_->settle(std::max(static_cast<std::uint64_t>(st.st_blocks) * 512, holes ? 0 : size));
     }
     charge_.reset();
     Commit commit;

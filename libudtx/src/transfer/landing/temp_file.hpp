@@ -78,7 +78,7 @@ class TempFile {
     static Result<void> complete(int fd, const std::string& path, std::uint64_t size, const FileAttributes& attributes,
                                  const OnUnset& unset);
     /// As it stands on the disk now; 0 or an errno.
-    [[nodiscard]] int look(struct stat& st) const;
+    [[nodiscard]] int look(struct stat& st);
     /// Hands the descriptor and the names over. `holes`: not all of its size may be on the disk.
     [[nodiscard]] Commit into_commit(std::uint64_t index, std::uint64_t size, bool holes);
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(fd_); }
@@ -116,7 +116,7 @@ class TempFile {
     bool cloned_ = false;    // all of an older version was taken over
     bool may_clone_ = true;  // nothing was written, and the file system was not found to be unable
     std::unique_ptr<DiskQuota::Charge> charge_{};
-    std::optional<FileId> is_{};  // when it was put to rest
+    std::optional<FileId> is_{};  // as it was looked at
 };
 
 }  // namespace udtx::transfer

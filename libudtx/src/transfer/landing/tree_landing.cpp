@@ -106,7 +106,7 @@ class TreeLanding final : public Landing {
                 progress.current_name = std::move(name);
             }
         });
-        links_.feedback.edit([&](ReceiveFeedback::News& news) { news.released_bytes += length; });
+        links_.feedback.note_released(length);
     }
     void operator()(const op::CheckDigests& o) { writer_->check_digests(o.digests); }
     void operator()(const op::Query& o) {
