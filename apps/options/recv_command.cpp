@@ -272,7 +272,7 @@ void define_options(CLI::App& app, RecvCommand& command) {
         ->type_name("SIZE")
         ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
     app.add_option("--protocol-threads", command.protocol_threads,
-                   "Threads that share the connections, 1 to 16 (default half of the processors, at most 8)")
+                   "Threads that share the connections, 1 to 16 (default 1)")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
     app.add_flag("--one-off", command.one_off, "End after one transfer");

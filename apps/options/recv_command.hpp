@@ -36,8 +36,8 @@ struct RecvCommand {
     bool allow_delete = false;
     bool allow_set_id = false;
     bool allow_read = false;
-    std::uint64_t min_free = 0;        ///< bytes of the disk that stay free
-    std::size_t protocol_threads = 0;  ///< 0: as transfer::ServerOptions says
+    std::uint64_t min_free = 0;  ///< bytes of the disk that stay free
+    std::size_t protocol_threads = 1;
     std::string sandbox_text = "auto";
     std::string pin;    ///< of a pull from a server: its public key, or a file of them
     PathOptions paths;  ///< likewise

@@ -39,7 +39,7 @@ transfer::ServerOptions ServerRun::options(const Credentials& credentials) {
     // What a receiver sends are acknowledgements: its cap is for what comes, and the sender keeps to it.
     options.link.transport.max_rate = Rate::infinite();
     options.link.transport.max_receive_rate = told_;
-    options.protocol_threads = command.one_off ? 1 : command.protocol_threads;
+    options.protocol_threads = command.protocol_threads;
     // Whoever reads our standard output may rest for as long as they like.
     if (command.to_stdout && !options.link.patience) options.link.patience = Duration::zero();
 

@@ -117,3 +117,14 @@ kill -KILL "$(pgrep -P "$client" -x ssh)"
 wait_for 0 "$client"
 cmp "$work/file" "$work/got/file" || fail "without ssh: not the same"
 never_said "connection is lost"
+
+# A client that dies is noticed whichever protocol thread has it: what the kernel says of it comes to any of them.
+start_recv threads --protocol-threads 4 -v --psk-file "$work/psk" --dir "$work/dst"
+for i in 1 2 3 4; do
+    arriving=$work/dst/client$i
+    mkdir "$arriving"
+    start "$send" --rate 100M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/client$i/"
+    kill_now "$client"
+done
+noticed() { [ "$(grep -c "nobody listens on UDP" "$work/threads.log")" -eq 4 ]; }
+until_true 20 noticed

@@ -24,7 +24,7 @@ class StreamHandle;
 /// A part of a placed stream.
 struct Piece {
     std::uint64_t offset = 0;  ///< in the stream, bytes
-    Chunk data;                ///< at most 64 KiB
+    Chunk data;                ///< at most 64 KiB; keeps a block of 64 KiB, so copy what is kept for long
 };
 
 /// Bytes between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in order. A
@@ -71,7 +71,8 @@ class UDTX_EXPORT Stream {
     /// Ordered: blocks until `out` is full, and returns its size; fewer bytes: the stream has ended. After `timeout`
     /// and `cancelled` a part may have been read: where that matters, use read().
     Result<std::size_t> read_full(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
-    /// Ordered: the next bytes without copying them, at most 64 KiB; empty: the end of the stream.
+    /// Ordered: the next bytes without copying them, at most 64 KiB; empty: the end of the stream. However few, they
+    /// keep a block of 64 KiB: copy what is kept for long.
     Result<Chunk> read_chunk(std::chrono::milliseconds timeout = kForever);
     /// Placed: the next piece that has come; nullopt: every byte of the stream was delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);

@@ -41,6 +41,7 @@ proto::EndpointDeps deps_for(proto::EndpointDeps deps, const Driver::Options& op
     deps.lanes = lane_count(options.threads);
     deps.share = static_cast<std::uint32_t>(options.share);
     deps.shares = static_cast<std::uint32_t>(options.shares);
+    deps.window_memory = options.window_memory;
     return deps;
 }
 
@@ -79,8 +80,12 @@ class Driver::Impl {
     void listen(std::size_t max_connections, AcceptCallback accept);
     [[nodiscard]] bool heard() const noexcept { return heard_.load(std::memory_order_relaxed); }
     void on_refused(RefusedCallback refused) { connections_.on_refused(std::move(refused)); }
-    void on_elsewhere(PassOn pass_on) { pass_on_ = std::move(pass_on); }
+    void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
+        pass_on_ = std::move(pass_on);
+        pass_refusals_ = std::move(pass_refusals);
+    }
     void take(const proto::RxDatagram& datagram);
+    void take(const std::vector<Refusal>& refusals);
     void run();
     void stop();
     void stop_when_drained(Duration at_most);
@@ -99,6 +104,7 @@ class Driver::Impl {
     void schedule_turn();
     void turn();
     bool receive();
+    void note_refusals();
     void run_context();
     bool transmit();
     bool transmit_by_lanes();
@@ -133,6 +139,7 @@ class Driver::Impl {
     bool readable_ = false;
     std::atomic<bool> heard_{false};
     PassOn pass_on_;
+    PassRefusals pass_refusals_;
     std::atomic<std::size_t> taken_{0};  // datagrams of other shares that wait
     bool turn_scheduled_ = false;
     bool stop_when_drained_ = false;
@@ -346,6 +353,21 @@ void Driver::Impl::take(const proto::RxDatagram& datagram) {
     }
 }
 
+void Driver::Impl::take(const std::vector<Refusal>& refusals) {
+    try {
+        post([this, refusals] { connections_.note_refusals(monotonic_now(), refusals); });
+    } catch (const std::exception&) {
+        // No memory: silence tells the same later.
+    }
+}
+
+void Driver::Impl::note_refusals() {
+    const auto refusals = socket_->take_refusals();
+    if (refusals.empty()) return;
+    connections_.note_refusals(monotonic_now(), refusals);
+    if (pass_refusals_) pass_refusals_(refusals);
+}
+
 proto::Waker Driver::Impl::waker_for(const proto::Connection& connection) {
     const auto flag = connections_.woken_flag(connection);
     if (!flag) return [] {};
@@ -429,7 +451,7 @@ bool Driver::Impl::receive() {
         // A handler that drains its streams between batches keeps the windows open.
         connections_.deliver();
     }
-    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    note_refusals();
     if (!readable_) wait_readable();
     return readable_;
 }
@@ -464,7 +486,7 @@ bool Driver::Impl::transmit_by_lanes() {
         more = transmit.has_value();
         if (more) lanes_->send.submit(std::move(*transmit));
     }
-    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    note_refusals();
     return more;
 }
 
@@ -480,7 +502,7 @@ bool Driver::Impl::send_pending() {
     // `dropped` is left to the loss recovery: the network could have done the same.
     const proto::Transmit done = *std::exchange(pending_, std::nullopt);
     on_not_sent(done, result);
-    connections_.note_refusals(monotonic_now(), socket_->take_refusals());
+    note_refusals();
     return true;
 }
 
@@ -536,8 +558,11 @@ Result<Address> Driver::local_address() const {
 }
 
 int Driver::native_handle() const noexcept { return impl_->socket()->native_handle(); }
-void Driver::on_elsewhere(PassOn pass_on) { impl_->on_elsewhere(std::move(pass_on)); }
+void Driver::on_elsewhere(PassOn pass_on, PassRefusals pass_refusals) {
+    impl_->on_elsewhere(std::move(pass_on), std::move(pass_refusals));
+}
 void Driver::take(const proto::RxDatagram& datagram) { impl_->take(datagram); }
+void Driver::take(const std::vector<Refusal>& refusals) { impl_->take(refusals); }
 bool Driver::heard() const noexcept { return impl_->heard(); }
 
 std::string Driver::buffer_advice() const {

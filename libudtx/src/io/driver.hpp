@@ -29,9 +29,12 @@ class Driver {
         /// Others that listen at the same port, each with a share of the connection ids (io/shared_port.hpp).
         std::size_t share = 0;
         std::size_t shares = 1;
+        std::shared_ptr<proto::WindowMemory> window_memory{};  ///< of all of them
     };
     /// Takes a datagram that came here and is for another share.
     using PassOn = std::function<void(std::size_t share, const proto::RxDatagram& datagram)>;
+    /// Takes what ICMP has said here, for all other shares: the kernel knows no connection of it.
+    using PassRefusals = std::function<void(const std::vector<Refusal>& refusals)>;
     /// Chooses the handler of a connection that a peer opened; nullptr closes the connection. May call waker_for().
     using AcceptCallback = std::function<std::shared_ptr<proto::ConnectionHandler>(proto::Connection&)>;
 
@@ -50,9 +53,11 @@ class Driver {
     /// See DatagramSocket::native_handle().
     [[nodiscard]] int native_handle() const noexcept;
     /// Before run(). Without it what is for another share is dropped.
-    void on_elsewhere(PassOn pass_on);
+    void on_elsewhere(PassOn pass_on, PassRefusals pass_refusals);
     /// A datagram that came to another share; any thread. Dropped where too many wait.
     void take(const proto::RxDatagram& datagram);
+    /// What another share has heard; any thread.
+    void take(const std::vector<Refusal>& refusals);
     /// Any datagram has come; any thread.
     [[nodiscard]] bool heard() const noexcept;
     /// See DatagramSocket::buffer_advice().

@@ -82,6 +82,11 @@ Duration ProtocolThread::thread_time() const {
     return thread_time_ ? thread_time_->needed() : Duration();
 }
 
+void ProtocolThread::begin_stop(Duration at_most) {
+    const std::lock_guard lock(stop_);
+    if (thread_.joinable()) driver_.stop_when_drained(at_most);
+}
+
 void ProtocolThread::stop(Duration at_most) {
     const std::lock_guard lock(stop_);
     if (!thread_.joinable()) return;

@@ -50,6 +50,8 @@ class ProtocolThread {
     void start();
     /// What the driver's thread has needed so far; any thread.
     [[nodiscard]] Duration thread_time() const;
+    /// The beginning of stop(), which is to follow: of several, all drain at the same time.
+    void begin_stop(Duration at_most);
     /// Lets closes reach the peers for at most `at_most`, then ends the thread. May be repeated.
     void stop(Duration at_most);
 

@@ -23,8 +23,9 @@ std::optional<Error> SessionState::why_not_written(const SessionStream& stream) 
 void SessionState::put(SessionStream& stream, Chunk chunk) {
     // Where some wait, the protocol thread has been woken, or looks again when the connection takes more.
     if (stream.outgoing.empty()) wake_due_ = true;
-    stream.outgoing_bytes += chunk.size();
+    const std::size_t size = chunk.size();
     if (stream.outgoing.empty() || !stream.outgoing.back().append(chunk)) stream.outgoing.push_back(std::move(chunk));
+    stream.outgoing_bytes += size;
 }
 
 std::optional<Result<std::size_t>> SessionState::try_write(SessionStream& stream, std::span<const std::byte> bytes,

@@ -1,28 +1,24 @@
 #include "io/shared_port.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "io/listen_plan.hpp"
 #include "io/steering.hpp"
+#include "proto/window_memory.hpp"
 
 namespace udtx::io {
 namespace {
 
 using Threads = std::vector<std::shared_ptr<ProtocolThread>>;
 
-constexpr std::size_t kMostByItself = 8;
-
 /// One of `shares`, without a socket.
 Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::size_t share, std::size_t shares) {
-    TransportConfig config = port.config;
-    config.max_memory /= shares;
     Driver::Options options = port.options;
     options.share = share;
     options.shares = shares;
     options.socket.join = share > 0;
-    auto made = ProtocolThread::make(port.credentials, config, options);
+    auto made = ProtocolThread::make(port.credentials, port.config, options);
     if (!made) return made.error();
     return ProtocolThread::share(std::move(*made));
 }
@@ -31,9 +27,16 @@ Result<std::shared_ptr<ProtocolThread>> make_share(const SharedPort& port, std::
 void connect_shares(const Threads& threads) {
     std::vector<std::weak_ptr<ProtocolThread>> all(threads.begin(), threads.end());
     for (const auto& thread : threads) {
-        thread->driver().on_elsewhere([all](std::size_t share, const proto::RxDatagram& datagram) {
+        const auto pass_on = [all](std::size_t share, const proto::RxDatagram& datagram) {
             if (const auto other = all[share].lock()) other->driver().take(datagram);
-        });
+        };
+        const auto pass_refusals = [all, own = thread.get()](const std::vector<Refusal>& refusals) {
+            for (const auto& one : all) {
+                const auto other = one.lock();
+                if (other && other.get() != own) other->driver().take(refusals);
+            }
+        };
+        thread->driver().on_elsewhere(pass_on, pass_refusals);
     }
 }
 
@@ -52,6 +55,7 @@ bool join(const Threads& threads) {
 
 Result<Threads> open_with(SharedPort& port, std::size_t count) {
     Threads threads;
+    port.options.window_memory = std::make_shared<proto::WindowMemory>(port.config.max_memory);
     for (std::size_t i = 0; i < count; ++i) {
         auto made = make_share(port, i, count);
         if (!made) return made.error();
@@ -67,13 +71,8 @@ Result<Threads> open_with(SharedPort& port, std::size_t count) {
 
 }  // namespace
 
-std::size_t protocol_thread_count(std::size_t wanted) {
-    if (wanted > 0) return std::min(wanted, kMaxProtocolThreads);
-    return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, kMostByItself);
-}
-
 Result<Threads> open_shared(SharedPort port) {
-    const std::size_t count = port.socket ? 1 : protocol_thread_count(port.threads);
+    const std::size_t count = port.socket ? 1 : std::clamp<std::size_t>(port.threads, 1, kMaxProtocolThreads);
     auto threads = open_with(port, count);
     return threads && threads->empty() ? open_with(port, 1) : std::move(threads);
 }

@@ -13,15 +13,14 @@
 namespace udtx::io {
 
 inline constexpr std::size_t kMaxProtocolThreads = 16;
-
-/// `wanted`, or for 0 half of the processors, at most 8: the other half works for disks and the system.
-[[nodiscard]] std::size_t protocol_thread_count(std::size_t wanted);
+/// That a protocol thread holds: socket, epoll, event, timer, its statistics.
+inline constexpr std::size_t kDescriptorsOfThread = 5;
 
 struct SharedPort {
     const Credentials& credentials;
     const TransportConfig& config;  ///< max_memory is that of all threads together
     Driver::Options options;
-    std::size_t threads = 1;  ///< fewer where the system does not let them share a port
+    std::size_t threads = 1;  ///< 1 to kMaxProtocolThreads; one where the system does not let them share a port
     const std::string& listen;
     AddressChoice choice = AddressChoice::any;
     UniqueFd socket;  ///< a bound one to use instead, by one thread

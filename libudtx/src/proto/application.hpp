@@ -15,7 +15,7 @@ class ConnectionHandler : public PlacedSink {
     virtual void on_event(Instant now, Connection& connection, const Event& event) = 0;
     /// The Waker was called since the last time.
     virtual void on_wake(Instant now, Connection& connection) = 0;
-    /// All events and pieces of a turn have been told: threads that wait for them may be woken.
+    /// The events and pieces of a batch of datagrams have been told: threads that wait for them may be woken.
     virtual void on_turn_end() {}
 };
 

@@ -89,7 +89,8 @@ class UDTX_LOCAL Endpoint::Impl {
     std::set<std::pair<Instant, ConnectionId>> timers_;
     std::deque<std::shared_ptr<Connection>> accepted_;
     std::deque<Reply> replies_;  // stateless answers, bounded
-    std::shared_ptr<WindowMemory> window_memory_ = std::make_shared<WindowMemory>(config_.max_memory);
+    std::shared_ptr<WindowMemory> window_memory_ =
+        deps_.window_memory ? deps_.window_memory : std::make_shared<WindowMemory>(config_.max_memory);
 };
 
 }  // namespace udtx::proto

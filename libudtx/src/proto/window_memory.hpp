@@ -1,7 +1,9 @@
-// By how much the windows of all connections of an endpoint may grow together (TransportConfig::max_memory).
+// By how much the windows of all connections of an endpoint, or of several on threads of their own, may grow together
+// (TransportConfig::max_memory).
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace udtx::proto {
@@ -12,13 +14,15 @@ class WindowMemory {
 
     /// For one that has so many bytes of it: these, and what nobody has.
     [[nodiscard]] std::uint64_t available(std::uint64_t own) const noexcept {
-        return own + most_ - std::min(most_, used_);
+        return own + most_ - std::min(most_, used_.load(std::memory_order_relaxed));
     }
-    void change(std::uint64_t from, std::uint64_t to) noexcept { used_ = used_ - from + to; }
+    void change(std::uint64_t from, std::uint64_t to) noexcept {
+        used_.fetch_add(to - from, std::memory_order_relaxed);
+    }
 
   private:
     std::uint64_t most_;
-    std::uint64_t used_ = 0;
+    std::atomic<std::uint64_t> used_{0};
 };
 
 }  // namespace udtx::proto

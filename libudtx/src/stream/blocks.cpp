@@ -1,6 +1,5 @@
 #include "stream/blocks.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace udtx::stream {
@@ -12,8 +11,9 @@ constexpr std::size_t kIdleBlocks = 128;
 }  // namespace
 
 ChunkPool& blocks() {
-    static ChunkPool pool(kBlockBytes, kIdleBlocks);
-    return pool;
+    // For good: protocol threads may still run while static objects are destroyed.
+    static ChunkPool* const pool = new ChunkPool(kBlockBytes, kIdleBlocks);
+    return *pool;
 }
 
 Chunk BlockFiller::copy(std::span<const std::byte> bytes) {

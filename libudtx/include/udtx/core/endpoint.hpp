@@ -21,6 +21,7 @@
 namespace udtx::proto {
 
 struct Experiment;
+class WindowMemory;
 
 /// What an endpoint needs. Objects that are pointed to have to outlive the endpoint and its connections.
 struct EndpointDeps {
@@ -41,8 +42,9 @@ struct EndpointDeps {
     std::size_t lanes = 0;
     /// Where several endpoints share a port: connection ids are `share` modulo `shares`, which tells datagrams apart.
     std::uint32_t share = 0;
-    std::uint32_t shares = 1;                ///< at least 1
-    const Experiment* experiment = nullptr;  ///< for the library's own tests
+    std::uint32_t shares = 1;                       ///< at least 1
+    std::shared_ptr<WindowMemory> window_memory{};  ///< that they share, too; null: one of TransportConfig::max_memory
+    const Experiment* experiment = nullptr;         ///< for the library's own tests
 };
 
 /// Dials and listens on one UDP port: routes datagrams by connection id, answers unknown clients with a stateless

@@ -111,9 +111,10 @@ struct ServerOptions {
     UniqueFd socket{};                          ///< a bound UDP socket to use instead, which the server closes
     Credentials credentials;                    ///< of the server, and whom it trusts
     LinkOptions link{};                         ///< of each connection
-    /// Threads that share the connections, each with a socket of its own at the port: 1 to 16; 0: half of the
-    /// processors, at most 8. One where the system does not let sockets share a port, and with `socket`.
-    std::size_t protocol_threads = 0;
+    /// Threads that share the connections, each with a socket of its own at the port: 1 to 16. One where the system
+    /// does not let sockets share a port, and with `socket`. Where there are several, other programs of the same user
+    /// may bind to the port (SO_REUSEPORT), and each of them calls the factories of link.transport.
+    std::size_t protocol_threads = 1;
     ServerLimits limits{};  ///< of each client
 
     /// @name Called on a protocol thread, one call at a time
@@ -131,9 +132,11 @@ struct ServerOptions {
     std::function<void(const Address& from, const Error& why)> connection_failed{};
     /// A client was not let in: by `admit`, or since there is no room.
     std::function<void(const Client&, const Error& why)> turned_away{};
-    /// Is told of handshakes that failed, and which paths of the clients come and go. See log.hpp.
-    LogSink log{};
     ///@}
+
+    /// Is told of handshakes that failed, and which paths of the clients come and go. One call at a time, on a protocol
+    /// thread, perhaps while another one is in a call of those above. See log.hpp.
+    LogSink log{};
 
     /// Called on the server's own thread when the outcome of a transfer is final and its receipt has its name; one call
     /// at a time. It may block; the next transfer to end waits for it. Where it throws std::bad_alloc it is called for

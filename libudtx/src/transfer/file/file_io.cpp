@@ -53,6 +53,7 @@ constexpr std::size_t kParts = 4;
 constexpr std::size_t kFewJobs = 16;
 
 std::atomic<std::size_t> claims{0};
+std::atomic<std::size_t> own_descriptors{kOwnDescriptors};
 std::atomic<std::size_t> known_limit{0};  // as of the last job that began: asked for with each file
 
 std::size_t read_limit() {
@@ -65,7 +66,7 @@ std::size_t read_limit() {
 std::size_t descriptors_for_jobs() {
     if (known_limit == 0) known_limit = read_limit();
     const std::size_t most = known_limit;
-    return most - std::min(most, kOwnDescriptors);
+    return most - std::min(most, own_descriptors.load());
 }
 
 }  // namespace
@@ -81,6 +82,8 @@ std::size_t jobs_with_descriptors() {
     known_limit = read_limit();
     return descriptors_for_jobs() / kLeastDescriptors;
 }
+
+void reserve_descriptors(std::ptrdiff_t more) noexcept { own_descriptors += static_cast<std::size_t>(more); }
 
 std::unique_ptr<DescriptorClaim> DescriptorClaim::take() {
     known_limit = read_limit();

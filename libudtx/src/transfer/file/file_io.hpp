@@ -49,6 +49,8 @@ namespace udtx::transfer {
 
 /// So many jobs have the descriptors that they need.
 [[nodiscard]] std::size_t jobs_with_descriptors();
+/// So many more, or fewer, are no job's.
+void reserve_descriptors(std::ptrdiff_t more) noexcept;
 
 /// Of a served job, to descriptors.
 class DescriptorClaim {

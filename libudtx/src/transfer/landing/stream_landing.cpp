@@ -58,6 +58,12 @@ class StreamCheck {
     std::uint64_t bytes_ = 0;
 };
 
+#ifdef MSG_NOSIGNAL
+constexpr int kNoSignal = MSG_NOSIGNAL;
+#else
+constexpr int kNoSignal = 0;
+#endif
+
 /// Writes to a descriptor of the caller's: stop() ends the wait for whoever reads it.
 class PipeWriter {
   public:
@@ -87,7 +93,7 @@ class PipeWriter {
 
   private:
     [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const {
-        if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (socket_) return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | kNoSignal);
         if (twin_) return ::write(twin_.get(), bytes.data(), bytes.size());
         // Whatever else is ready takes PIPE_BUF bytes without blocking. More might wait for ever, beyond the reach of
         // stop().

@@ -1,12 +1,12 @@
 #include "transfer/serve/server_state.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "io/shared_port.hpp"
 #include "transfer/disk_pool.hpp"
+#include "transfer/file/file_io.hpp"
 #include "transfer/names.hpp"
 #include "transfer/run/job_options.hpp"
 #include "transfer/run/link_plan.hpp"
@@ -26,6 +26,7 @@ constexpr std::size_t kSpareConnections = 64;
 ServerState::~ServerState() {
     turns_->stop();
     stop_protocol(Duration::zero());
+    reserve_descriptors(-reserved_);
 }
 
 Result<void> ServerState::open() {
@@ -38,6 +39,8 @@ Result<void> ServerState::open() {
                                    .socket = std::move(options_.socket)});
     if (!opened) return opened.error();
     protocol_ = std::move(*opened);
+    reserved_ = static_cast<std::ptrdiff_t>((protocol_.size() - 1) * io::kDescriptorsOfThread);
+    reserve_descriptors(reserved_);
     if (options_.log && protocol_.size() > 1) {
         options_.log = [this, log = std::move(options_.log)](LogLevel level, const std::string& text) {
             const std::lock_guard lock(logging_);
@@ -51,11 +54,8 @@ Result<void> ServerState::open() {
 }
 
 void ServerState::stop_protocol(Duration at_most) {
-    const auto until = std::chrono::steady_clock::now() + at_most;
-    for (const auto& thread : protocol_) {
-        const auto left = until - std::chrono::steady_clock::now();
-        thread->stop(std::max(Duration::zero(), std::chrono::duration_cast<Duration>(left)));
-    }
+    for (const auto& thread : protocol_) thread->begin_stop(at_most);
+    for (const auto& thread : protocol_) thread->stop(at_most);
 }
 
 Duration ServerState::protocol_time() const {

@@ -1,4 +1,4 @@
-// What is behind a Server: its protocol thread, who is served, and the thread that looks after them.
+// What is behind a Server: its protocol threads, who is served, and the thread that looks after them.
 #pragma once
 
 #include <condition_variable>
@@ -57,6 +57,7 @@ class ServerState {
     ServerOptions options_;
     const ClientBudget budget_;
     std::vector<std::shared_ptr<io::ProtocolThread>> protocol_;
+    std::ptrdiff_t reserved_ = 0;  // descriptors
     Address local_;
     mutable std::mutex asking_;  // held while the program is asked, by one protocol thread at a time
     std::mutex logging_;
