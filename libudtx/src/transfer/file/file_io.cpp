@@ -54,18 +54,12 @@ constexpr std::size_t kFewJobs = 16;
 
 std::atomic<std::size_t> claims{0};
 std::atomic<std::size_t> own_descriptors{kOwnDescriptors};
-std::atomic<std::size_t> known_limit{0};  // as of the last job that began: asked for with each file
-
-std::size_t read_limit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
-    return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
-}
 
 /// Beyond our own.
 std::size_t descriptors_for_jobs() {
-    if (known_limit == 0) known_limit = read_limit();
-    const std::size_t most = known_limit;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
+    const auto most = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
     return most - std::min(most, own_descriptors.load());
 }
 
@@ -78,15 +72,11 @@ std::size_t descriptor_share() {
     return std::clamp<std::size_t>((all - std::min(all, held)) / (kParts * jobs), 3, 64);
 }
 
-std::size_t jobs_with_descriptors() {
-    known_limit = read_limit();
-    return descriptors_for_jobs() / kLeastDescriptors;
-}
+std::size_t jobs_with_descriptors() { return descriptors_for_jobs() / kLeastDescriptors; }
 
 void reserve_descriptors(std::ptrdiff_t more) noexcept { own_descriptors += static_cast<std::size_t>(more); }
 
 std::unique_ptr<DescriptorClaim> DescriptorClaim::take() {
-    known_limit = read_limit();
     const std::size_t others = claims++;
     if (others == 0 || (others + 1) * kLeastDescriptors <= descriptors_for_jobs()) {
         return std::unique_ptr<DescriptorClaim>(new DescriptorClaim());
