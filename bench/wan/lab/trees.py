@@ -26,6 +26,12 @@ def make_tree(directory, count, size):
     return source
 
 
+def listens_to_tcp(process):
+    """Somebody in its namespace does, at the tools' port."""
+    with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
+        return any(f":{tools.PORT:04X} " in row for row in file)
+
+
 class Rsync(tools.Tool):
     """rsync to a daemon, without ssh. Both ends of its connection use BBR: the namespaces are told so."""
     name = "rsync-bbr"
@@ -48,8 +54,7 @@ class Rsync(tools.Tool):
                 f"exec rsync -rt {source} rsync://{net.b_address(host)}:{tools.PORT}/out/"]
 
     def listens(self, log, process):
-        with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
-            return any(f":{tools.PORT:04X} " in row for row in file)
+        return listens_to_tcp(process)
 
 
 class TarNc(tools.Tool):
@@ -67,8 +72,7 @@ class TarNc(tools.Tool):
                 f"tar -c -C {os.path.dirname(source)} {os.path.basename(source)} | nc -N {net.b_address(host)} {tools.PORT}"]
 
     def listens(self, log, process):
-        with open(f"/proc/{process.pid}/net/tcp", encoding="ascii") as file:
-            return any(f":{tools.PORT:04X} " in row for row in file)
+        return listens_to_tcp(process)
 
 
 def at_end(tool, sender, receiver):
