@@ -35,8 +35,10 @@ struct TransportConfig {
     std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
     std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes of one stream that wait to be acknowledged
+    // Of n connections of an endpoint the n-th begins with an n-th of the two windows, at least 32 KiB.
     /// Bytes by which these three may grow, those of all connections of an endpoint together. Each grows to twice what
-    /// a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they are.
+    /// a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they are, and each
+    /// connection begins with whole windows.
     std::uint64_t max_memory = 1ULL << 30U;
     std::uint32_t max_streams = 256;  ///< streams of the peer that are open at once
 

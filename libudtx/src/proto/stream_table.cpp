@@ -17,19 +17,20 @@ constexpr std::uint64_t kEarlyPieceOverhead = 128;
 
 }  // namespace
 
-StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events)
+StreamTable::StreamTable(Role role, const TransportConfig& config, FirstWindows windows, std::deque<Event>& events)
     : role_(role),
       config_(config),
+      first_windows_(windows),
       events_(events),
       max_streams_(config.max_streams),
-      window_(config.connection_window),
-      max_data_(config.connection_window) {}
+      window_(windows.connection),
+      max_data_(windows.connection) {}
 
 StreamTable::Stream& StreamTable::insert(StreamId id) {
     const bool ours = id.opener() == role_;
     auto s = std::make_unique<Stream>(Stream{.id = id,
                                              .send = stream::SendStream(peer_stream_window_),
-                                             .recv = stream::RecvStream(id.kind(), config_.stream_window),
+                                             .recv = stream::RecvStream(id.kind(), first_windows_.stream),
                                              .write_ahead = stream::WriteAhead(config_.send_buffer),
                                              .send_buffer = stream::RightSize(config_.send_buffer)});
     s->sends = ours || id.kind() == StreamKind::ordered;
@@ -181,7 +182,7 @@ void StreamTable::drop_bytes() {
 std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
     std::uint64_t grown = 0;
     const auto bound = [&](std::uint64_t least) { return least + most - std::min(most, grown); };
-    window_.on_round_trip(received_highest_, consumed_, share, bound(config_.connection_window));
+    window_.on_round_trip(received_highest_, consumed_, share, bound(first_windows_.connection));
     grown += window_.grown();
     for (const auto& [id, s] : streams_) {
         // A stream's window is a part of the connection's.

@@ -1,0 +1,30 @@
+#include "proto/first_windows.hpp"
+
+#include <catch2/catch.hpp>
+
+using udtx::TransportConfig;
+using udtx::proto::FirstWindows;
+
+TEST_CASE("a lone connection begins with the windows of its configuration") {
+    const TransportConfig config;
+    const auto windows = FirstWindows::of(config, 1);
+    CHECK(windows.connection == config.connection_window);
+    CHECK(windows.stream == config.stream_window);
+}
+
+TEST_CASE("the windows of many are parts of one, and never smaller than a few packets") {
+    const TransportConfig config;
+    CHECK(FirstWindows::of(config, 10).stream == config.stream_window / 10);
+    CHECK(FirstWindows::of(config, 10).connection == config.connection_window / 10);
+    CHECK(FirstWindows::of(config, 1'000'000).stream == 32U << 10U);
+    CHECK(FirstWindows::of(config, 1'000'000).connection == 32U << 10U);
+}
+
+TEST_CASE("a small window stays as it is, and so does one that may not grow") {
+    TransportConfig config;
+    config.stream_window = 1000;
+    CHECK(FirstWindows::of(config, 50).stream == 1000);
+    config = {};
+    config.max_memory = 0;
+    CHECK(FirstWindows::of(config, 50).stream == config.stream_window);
+}
