@@ -120,6 +120,30 @@ class HouseFormatter : public CLI::Formatter {
     }
 };
 
+/// The flags of some tasks in place of all, but for --help-all.
+class ShortFormatter : public HouseFormatter {
+  public:
+    explicit ShortFormatter(Manual manual) : manual_(std::move(manual)) {}
+
+    [[nodiscard]] std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+        if (mode == CLI::AppFormatMode::All) return HouseFormatter::make_help(app, name, CLI::AppFormatMode::Normal);
+        std::string out = app->get_description() + "\n\nUsage:\n";
+        for (const auto synopsis : manual_.synopses) {
+            out.append("  ").append(app->get_name()).append(" [flags] ").append(synopsis) += '\n';
+        }
+        for (const auto& task : manual_.tasks) {
+            out.append("\n").append(task.name).append(":\n");
+            for (const auto flag : task.flags) {
+                if (const auto* option = option_named(*app, flag)) out += make_option(option, false);
+            }
+        }
+        return out + '\n' + short_text(manual_, app->get_name());
+    }
+
+  private:
+    Manual manual_;
+};
+
 }  // namespace
 
 std::string_view flag_meant_by(std::string_view name) noexcept {
@@ -142,6 +166,14 @@ void use_house_style(CLI::App& app) {
     app.get_formatter()->column_width(34);
 }
 
+void use_short_help(CLI::App& app, const Manual& manual) {
+    app.set_help_flag("-h,--help", "Print the most used flags and exit");
+    app.set_help_all_flag("--help-all", "Print every flag and exit");
+    app.footer(plain_text(manual));
+    app.formatter(std::make_shared<ShortFormatter>(manual));
+    app.get_formatter()->column_width(34);
+}
+
 const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
     for (const CLI::Option* option : app.get_options()) {
         const auto& names = option->get_lnames();
@@ -158,6 +190,8 @@ Result<EarlyText> parse_arguments(CLI::App& app, std::vector<std::string> argume
         app.parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {
         return EarlyText(app.help());
+    } catch (const CLI::CallForAllHelp&) {
+        return EarlyText(app.help("", CLI::AppFormatMode::All));
     } catch (const CLI::CallForVersion& e) {
         return EarlyText(std::string(e.what()) + "\n");
     } catch (const CLI::ParseError& e) {

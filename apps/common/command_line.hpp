@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/manual.hpp"
 #include "udtx/result.hpp"
 
 namespace CLI {
@@ -28,6 +29,8 @@ using EarlyText = std::optional<std::string>;
 [[nodiscard]] std::string_view other_name_of(std::string_view flag) noexcept;
 
 void use_house_style(CLI::App& app);
+/// `--help` shows the flags of the manual's tasks, `--help-all` every flag. After all flags are defined.
+void use_short_help(CLI::App& app, const Manual& manual);
 /// By its long name, without dashes; or null. CLI11's own search must not throw, and allocates: without memory it
 /// aborts.
 [[nodiscard]] const CLI::Option* option_named(const CLI::App& app, std::string_view name);

@@ -212,21 +212,25 @@ std::string fish(const CLI::App& app, const Subcommands& subcommands) {
     return out;
 }
 
-std::string man(const CLI::App& app, const Subcommands& /*subcommands*/) { return man_page(app); }
-
-constexpr std::array<std::pair<std::string_view, std::string (*)(const CLI::App&, const Subcommands&)>, 4> kTexts{
-    {{"man", man}, {"complete-bash", bash}, {"complete-zsh", zsh}, {"complete-fish", fish}}};
+constexpr std::array<std::pair<std::string_view, std::string (*)(const CLI::App&, const Subcommands&)>, 3> kCompletions{
+    {{"complete-bash", bash}, {"complete-zsh", zsh}, {"complete-fish", fish}}};
+constexpr std::string_view kMan = "man";
 
 }  // namespace
 
 std::string joined_texts(std::string_view between) {
-    std::string out;
-    for (const auto& [name, make] : kTexts) out.append(out.empty() ? "" : between).append(name);
+    std::string out(kMan);
+    for (const auto& [name, make] : kCompletions) out.append(between).append(name);
     return out;
 }
 
-Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcommands, const std::string& what) {
-    for (const auto& [name, make] : kTexts) {
+Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcommands, const Manuals& manuals,
+                                  const std::string& what) {
+    if (what == kMan) return man_page(app, manuals(app.get_name()));
+    for (const auto& one : subcommands) {
+        if (what == std::string(kMan) + "-" + word_of(*one)) return man_page(*one, manuals(one->get_name()));
+    }
+    for (const auto& [name, make] : kCompletions) {
         if (name == what) return make(app, subcommands);
     }
     return Error{ErrorCode::invalid_argument, "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ")};

@@ -15,7 +15,8 @@
 namespace udtx::apps {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTextsOnly{"help", "version", "config", "show-config", "generate"};
+constexpr std::array<std::string_view, 6> kTextsOnly{"help",   "help-all",    "version",
+                                                     "config", "show-config", "generate"};
 /// Keys that are no flags: where a Host is.
 constexpr std::array<std::string_view, 2> kHostKeys{"hostname", "port"};
 /// What was typed rules out what a file says of the other.

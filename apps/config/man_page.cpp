@@ -45,32 +45,61 @@ void group(std::ostream& out, const CLI::App& app, const std::string& name) {
     for (const CLI::Option* one : options) option(out, *one);
 }
 
-std::string arguments(const CLI::App& app) {
-    for (const CLI::Option* one : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-        return one->get_description();
+/// A paragraph for each, with its name before it.
+void entries(std::ostream& out, const char* title, const std::vector<Manual::Entry>& all) {
+    if (all.empty()) return;
+    out << ".SH " << title << '\n';
+    for (const auto& one : all) out << ".TP\n.B " << roff(one.name) << '\n' << roff(one.text) << '\n';
+}
+
+void examples(std::ostream& out, const Manual& manual) {
+    if (manual.examples.empty()) return;
+    out << ".SH EXAMPLES\n";
+    for (const auto& one : manual.examples) {
+        out << ".PP\n" << roff(one.text) << "\n.PP\n.RS 4\n.nf\n" << roff(one.command) << "\n.fi\n.RE\n";
     }
-    return {};
+}
+
+void exit_status(std::ostream& out, const Manual& manual) {
+    out << ".SH EXIT STATUS\n";
+    for (const int code : manual.exit_codes) out << ".TP\n.B " << code << '\n' << roff(meaning_of(code)) << '\n';
+}
+
+void see_also(std::ostream& out, const Manual& manual) {
+    if (manual.see_also.empty()) return;
+    out << ".SH SEE ALSO\n";
+    const char* between = "";
+    for (const auto page : manual.see_also) {
+        out << between << "\\fB" << roff(page) << "\\fR(1)";
+        between = ",\n";
+    }
+    out << '\n';
 }
 
 }  // namespace
 
-std::string man_page(const CLI::App& app) {
+std::string man_page(const CLI::App& app, const Manual& manual) {
     std::ostringstream out;
-    const std::string& name = app.get_name();
+    std::string name = app.get_name();
+    std::string page = name;
+    std::replace(page.begin(), page.end(), ' ', '-');
     std::string summary = app.get_description();
     while (!summary.empty() && summary.back() == '.') summary.pop_back();
-    out << ".TH " << upper(name) << " 1 \"\" \"udtx\"\n.SH NAME\n" << roff(name) << " \\- " << roff(summary) << '\n';
-    out << ".SH SYNOPSIS\n\\fB" << roff(name) << "\\fR [\\fIoptions\\fR] " << roff(arguments(app)) << '\n';
+    out << ".TH " << upper(page) << " 1 \"\" \"udtx\"\n.SH NAME\n"
+        << roff(page) << " \\- " << roff(summary) << "\n.SH SYNOPSIS\n";
+    for (const auto synopsis : manual.synopses) {
+        out << "\\fB" << roff(name) << "\\fR [\\fIflags\\fR] " << roff(synopsis) << "\n.br\n";
+    }
+    out << ".SH DESCRIPTION\n";
+    for (const auto paragraph : manual.description) out << ".PP\n" << roff(paragraph) << '\n';
+    entries(out, "COMMANDS", manual.commands);
     out << ".SH OPTIONS\n";
     for (const std::string& name_of_group : app.get_groups()) group(out, app, name_of_group);
-    out << ".SH NOTES\n.nf\n" << roff(app.get_footer()) << "\n.fi\n";
-    out << ".SH ENVIRONMENT\nThe variable \\fBUDTX_\\fINAME\\fR stands for the flag \\fB\\-\\-\\fIname\\fR, in "
-           "capitals and "
-           "with _ for \\-:\n\\fBUDTX_PSK_FILE\\fR, \\fBUDTX_RATE\\fR. Flags come before it, files after it.\n";
-    out << ".SH FILES\n\\fI~/.config/udtx/config\\fR, \\fI/etc/udtx/config\\fR: lines of a flag's long name and its "
-           "value, "
-           "at the top for\nevery run, after a line \\fBHost\\fR \\fIPATTERN\\fR for the hosts that it names. "
-           "\\fBHostName\\fR and \\fBPort\\fR say where such a host is.\n";
+    examples(out, manual);
+    exit_status(out, manual);
+    entries(out, "ENVIRONMENT", manual.environment);
+    entries(out, "FILES", manual.files);
+    see_also(out, manual);
     return out.str();
 }
 

@@ -24,12 +24,12 @@ struct OwnFlags {
 
     void add_to(CLI::App& app) {
         const auto group = "Configuration";
-        app.add_option("--config", file,
-                       "Settings of this user, instead of ~/.config/udtx/config; 'none' for no file at all")
+        app.add_option("--config", file, "Read this file in place of ~/.config/udtx/config; 'none' reads no file")
             ->type_name("FILE")
             ->group(group);
-        app.add_flag("--show-config", show, "Print every setting with where it comes from, and exit")->group(group);
-        app.add_option("--generate", generate, "Print a manual page or a shell's completion, and exit")
+        app.add_flag("--show-config", show, "Print every setting with its origin and exit")->group(group);
+        app.add_option("--generate", generate,
+                       "Print a manual page or a shell completion and exit; man-COMMAND prints that of a subcommand")
             ->type_name(joined_texts("|"))
             ->group(group);
     }
@@ -109,13 +109,14 @@ Result<Configured> parse_configured(CLI::App& app, const std::vector<std::string
                                     const std::function<std::string()>& target, const ToolFlags& flags) {
     OwnFlags own;
     own.add_to(app);
+    use_short_help(app, flags.manuals(app.get_name()));
     Configured result;
     const auto typed = parse_arguments(app, arguments, flags.known);
     if (!typed) return typed.error();
     result.text = *typed;
     if (result.text) return result;
     if (!own.generate.empty()) {
-        auto text = generate_text(app, flags.subcommands(), own.generate);
+        auto text = generate_text(app, flags.subcommands(), flags.manuals, own.generate);
         if (!text) return text.error();
         result.text = std::move(*text);
         return result;

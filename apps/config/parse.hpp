@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
+#include "common/manual.hpp"
 #include "common/origins.hpp"
 #include "common/url.hpp"
 #include "config/layers.hpp"
@@ -36,6 +37,7 @@ struct Configured {
 struct ToolFlags {
     std::function<Subcommands()> subcommands;         ///< for completion
     std::function<std::vector<std::string>()> known;  ///< the settings of both tools, which share their files
+    std::function<Manual(std::string_view)> manuals;  ///< by the name of a command
 };
 
 /// Parses; what is not typed comes from the environment and the files. `target` says, of an app that has parsed, whom

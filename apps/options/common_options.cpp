@@ -40,63 +40,63 @@ Result<std::uint32_t> parse_threads(const std::string& text) {
 
 void CommonOptions::add_to(CLI::App& app) {
     const auto keys = "Keys";
-    app.add_option("--psk-file", psk_file_text, "Key that both ends share, made by 'udtx-send keygen FILE'")
+    app.add_option("--psk-file", psk_file_text, "Shared key of both ends, created by 'udtx-send keygen FILE'")
         ->type_name("FILE")
         ->group(keys);
-    app.add_option("--identity", identity_text, "Own Ed25519 key, made by 'udtx-send keygen --identity FILE'")
+    app.add_option("--identity", identity_text, "Own Ed25519 key, created by 'udtx-send keygen --identity FILE'")
         ->type_name("FILE")
         ->group(keys);
 
     const auto transport_group = "Transport";
-    app.add_option("-l,--rate", rate_text, "At most so many bits per second (500M, 1.5G)")
+    app.add_option("-l,--rate", rate_text, "Maximum rate in bits per second (500M, 1.5G)")
         ->type_name("RATE")
         ->group(transport_group);
     rates.add_to(app, transport_group);
-    app.add_option(
-           "--timeout", timeout_text,
-           "Give up when nothing moves for so long (default 600). A connection is dead after half of it, at most "
-           "60 s of silence; the rest is for reconnecting")
+    app.add_option("--timeout", timeout_text,
+                   "Give up after this time without progress (default 600). A connection ends after half of it, at "
+                   "most 60 s; the rest is for reconnecting")
         ->type_name("SECONDS")
         ->group(transport_group);
-    app.add_option("--cc", congestion, "Congestion control (default " + congestion + ")")
+    app.add_option("--cc", congestion, "Congestion controller (default " + congestion + ")")
         ->type_name(joined(congestion_controller_names(), "|"))
         ->group(transport_group);
-    app.add_option("--mtu", mtu_text, "Largest IP packet to try, 1280 to 65535, or 'auto'")
+    app.add_option("--mtu", mtu_text, "Largest IP packet, 1280 to 65535, or 'auto'")
         ->type_name("BYTES")
         ->group(transport_group);
-    app.add_option("--threads", threads_text,
-                   "Threads that the packets of a connection pass through, 1 to 16 (default 1)")
+    app.add_option("--threads", threads_text, "Threads for the packets of one connection, 1 to 16 (default 1)")
         ->type_name("N")
         ->group(transport_group);
     app.add_option("--max-memory", max_memory,
-                   "Bytes by which windows may grow on fast long lines, those of all connections together (default a "
-                   "quarter of the memory, 4G at most)")
+                   "Memory by which the windows of all connections may grow on fast long paths (default: a quarter of "
+                   "the memory, at most 4G)")
         ->type_name("SIZE")
         ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""))
         ->group(transport_group);
     app.add_flag("-4,--ipv4", ipv4, "IPv4 only")->group(transport_group);
     app.add_flag("-6,--ipv6", ipv6, "IPv6 only")->group(transport_group);
 
-    app.add_flag("--no-resume", no_resume, "Begin anew, and leave nothing behind that another run could continue")
+    app.add_flag("--no-resume", no_resume, "Start from the beginning, and keep nothing for a later run")
         ->group("Copying");
     app.add_option_function<int>(
            "-k", [this](int level) { no_resume = no_resume || level == 0; },
-           "As with ascp: 0 is --no-resume; 1 to 3 continue, which here is always by hashes")
+           "Resume policy of ascp: 0 is --no-resume; 1 to 3 resume, always by hashes")
         ->check(CLI::Range(0, 3).description(""))
         ->type_name("0|1|2|3")
         ->group("Copying");
 
-    app.add_option("--receipt", receipt_text, "Write the hashes of all blocks to FILE, for 'udtx-recv verify FILE DIR'")
+    app.add_option("--receipt", receipt_text, "Write a hash of every block to FILE, for 'udtx-recv verify FILE DIR'")
         ->type_name("FILE")
         ->group("Copying");
 
     const auto output = "Output";
-    app.add_flag("-v,--verbose", verbose, "Say more")->group(output);
+    app.add_flag("-v,--verbose", verbose, "Print more messages")->group(output);
     app.add_flag("-q,--quiet", quiet, "Print errors only")->group(output);
     app.add_flag("--json", json, "Print one JSON object at the end")->group(output);
     observing.add_to(app, output);
-    app.add_flag("--progress", progress, "Show progress even if standard error is not a terminal")->group(output);
-    app.add_option("--log", log_text, "Write messages with times to a file as well")->type_name("FILE")->group(output);
+    app.add_flag("--progress", progress, "Show progress even if standard error is no terminal")->group(output);
+    app.add_option("--log", log_text, "Write messages with timestamps to a file, too")
+        ->type_name("FILE")
+        ->group(output);
 }
 
 Result<void> CommonOptions::check_rates() {

@@ -19,21 +19,19 @@ Result<void> parse_address(const std::string& text, const char* flag, std::optio
 }  // namespace
 
 void ObservingOptions::add_to(CLI::App& app, const std::string& group) {
-    app.add_flag("--json-stream", json_stream, "Print one JSON object a second, and that of --json at the end")
+    app.add_flag("--json-stream", json_stream, "Print one JSON object every second, and that of --json at the end")
         ->group(group);
-    app.add_flag("--stats", stats, "Print figures about files, packets and limits at the end")->group(group);
-    app.add_option("--metrics", metrics_text, "Serve metrics for Prometheus over HTTP; on loopback if no ADDR is given")
+    app.add_flag("--stats", stats, "Print statistics of files, packets and limits at the end")->group(group);
+    app.add_option("--metrics", metrics_text, "Serve Prometheus metrics over HTTP (default ADDR: loopback)")
         ->type_name("[ADDR]:PORT")
         ->group(group);
-    app.add_option("--log-format", log_format_text, "Of messages, also those of --log (default text)")
+    app.add_option("--log-format", log_format_text, "Format of messages, also of those in --log (default text)")
         ->type_name("text|json")
         ->group(group);
-    app.add_option("--http", http_text, "Serve a live page for browsers; on loopback if no ADDR is given")
+    app.add_option("--http", http_text, "Serve a live page for browsers (default ADDR: loopback)")
         ->type_name("[ADDR]:PORT")
         ->group(group);
-    app.add_option("--report", report, "Write that page to a file at the end, with everything in it")
-        ->type_name("FILE.html")
-        ->group(group);
+    app.add_option("--report", report, "Write this page to a file at the end")->type_name("FILE.html")->group(group);
 }
 
 Result<void> ObservingOptions::check() {

@@ -60,12 +60,13 @@ Result<PathRequest> parse_path(const std::string& text) {
 
 void PathOptions::add_to(CLI::App& app) {
     const auto group = "Several paths";
-    app.add_option("--path", texts, "Go over this address or interface, to REMOTE if it is given; may be repeated")
+    app.add_option("--path", texts, "Use this local address or interface, to REMOTE if given; repeat for several paths")
         ->type_name("LOCAL[,REMOTE][,weight=N]")
         ->allow_extra_args(false)
         ->group(group);
-    app.add_option("--multipath", multipath_text,
-                   "aggregate (default): all paths at once; failover: the first, the others when it fails")
+    app.add_option(
+           "--multipath", multipath_text,
+           "aggregate (default): all paths at the same time; failover: the first path, and the others if it fails")
         ->type_name("aggregate|failover")
         ->group(group);
 }

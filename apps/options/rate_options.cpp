@@ -13,14 +13,14 @@ Error wrong(const char* flag, const Error& error) { return {error.code, std::str
 
 void RateOptions::add_to(CLI::App& app, const std::string& group) {
     app.add_option("--bwlimit", bwlimit_text,
-                   "--rate as rsync gives it: KiB per second, or 1.5M (of 1024), 2MB (of 1000)")
+                   "--rate in the units of rsync: KiB per second, or 1.5M (of 1024), 2MB (of 1000)")
         ->type_name("RATE")
         ->group(group);
-    app.add_option("--schedule", schedule_text, "Caps by the time of day, local: \"08:00,512M 18:00,off\"")
+    app.add_option("--schedule", schedule_text, "Maximum rates by local time of day: \"08:00,512M 18:00,off\"")
         ->type_name("TIMES")
         ->group(group);
     app.add_option("--host-rate", host_rate_text,
-                   "At most so many bits per second for all transfers of this user that say so, in equal shares")
+                   "Maximum rate of all transfers of this user with this flag, in equal shares")
         ->type_name("RATE")
         ->group(group);
 }

@@ -12,30 +12,12 @@
 #include "common/usage.hpp"
 #include "config/parse.hpp"
 #include "options/known_settings.hpp"
+#include "options/manuals.hpp"
 #include "options/overwrite.hpp"
 #include "options/subcommands.hpp"
 
 namespace udtx::apps {
 namespace {
-
-constexpr const char* kRecvFooter =
-    R"(With --listen: serves any number of senders, and of those who fetch, until it is stopped; with --one-off, one of them.
-Everything lands below DIR or comes from there; --authorized-keys says who may do what.
-With "-" what a sender reads from its standard input goes to standard output (and the object of --json to standard
-error). Port 0 picks a free port, which the first line on standard error names. Keys are made by 'udtx-send keygen'.
-
-Over ssh: udtx-recv [flags] [user@]HOST:SRC... DEST starts udtx-send on HOST, with a key for this transfer. DEST is as for
-scp: a directory takes what comes, what does not exist becomes its new name, what ends in '/' is made; "-" takes one file.
-From a server: udtx-recv [flags] udtx://HOST:PORT/SRC... DEST fetches what lies below the DIR of a udtx-recv that listens.
-
-  udtx-recv verify RECEIPT DIR   compare a directory with the receipt of a transfer; a directory of that name is ./verify
-  udtx-recv receipt merge OUT IN...  one receipt of those of all shards
-  udtx-recv clean DIR            remove what transfers that ended early left; -n only lists it
-  udtx-recv doctor               say what is wrong with this machine, and what mends it
-  udtx-recv ctl                  list the running transfers; see udtx-recv ctl --help
-
-Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 13 a newer run has taken over, 23 partial, 30 timeout, 40 authentication,
-41 integrity, 42 UDP blocked, 130 interrupted, by a signal or by the sender of a --one-off transfer.)";
 
 Result<void> check_target(RecvCommand& command) {
     const std::vector<std::string>& targets = command.targets;
@@ -261,56 +243,54 @@ transfer::Selection RecvCommand::selection() const {
 
 void define_options(CLI::App& app, RecvCommand& command) {
     app.add_option("--listen", command.listen_text,
-                   "Where to listen: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for a socket that is open")
+                   "Address to listen on: ADDR:PORT, [V6]:PORT, :PORT, or fd:N for an open socket")
         ->type_name("[ADDR]:PORT");
-    app.add_option("--dir", command.directory, "Directory that takes what comes; must exist")->type_name("DIR");
-    app.add_option("--max-rate", command.max_rate_text,
-                   "At most so many bits per second of all transfers together, in equal shares")
+    app.add_option("--dir", command.directory, "Directory for everything that arrives; must exist")->type_name("DIR");
+    app.add_option("--max-rate", command.max_rate_text, "Maximum rate of all transfers together, in equal shares")
         ->type_name("RATE");
     app.add_option("--min-free", command.min_free,
-                   "Bytes of the disk that stay free, such as 50G: what would take more is refused file by file")
+                   "Disk space to keep free, such as 50G; files that need more are refused")
         ->type_name("SIZE")
         ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
     app.add_option("--protocol-threads", command.protocol_threads,
                    "Threads that share the connections, 1 to 16 (default 1)")
         ->type_name("N")
         ->check(CLI::Range(std::size_t{1}, transfer::kMaxThreads).description(""));
-    app.add_flag("--one-off", command.one_off, "End after one transfer");
+    app.add_flag("--one-off", command.one_off, "Exit after one transfer");
     app.add_option("--sandbox", command.sandbox_text,
-                   "With --listen: give up the rights to write elsewhere and to start programs, as far as the system "
-                   "can (auto, default), or end if it cannot (on), or keep them (off)")
+                   "With --listen: drop the right to write elsewhere and to start programs if the system supports it "
+                   "(auto, default), require it (on), or keep the right (off)")
         ->type_name("auto|on|off");
     command.common.add_to(app);
     app.add_option("--authorized-keys", command.authorized_keys,
-                   "With --identity: public keys of those who may come, one a line, with rights before them")
+                   "With --identity: public keys of allowed clients, one per line, with their rights")
         ->type_name("FILE")
         ->group("Keys");
-    app.add_option("--pin", command.pin, "With --identity, for udtx://: the server's public key, or a file of them")
+    app.add_option("--pin", command.pin,
+                   "With --identity, for udtx://: public key of the server, or a file of public keys")
         ->type_name("KEY|FILE")
         ->group("Keys");
     command.ssh.add_to(app);
     app.add_flag("-p,--preserve", command.common.preserve,
-                 "Of a pull: keep full modes, and the times of directories and links; those of files are always kept")
+                 "Fetch: preserve full modes, and timestamps of directories and links; timestamps of files are always "
+                 "preserved")
         ->group("Copying");
-    command.tree.add_to(
-        app,
-        "What stands here already: of a pull diff (default) is updated if it differs, never, always; with "
-        "--listen the most that senders may do (default always)");
-    app.add_option("--checksum", command.common.checksum, "Of a pull: end-to-end hash of every file (default xxh128)")
+    command.tree.add_to(app,
+                        "Existing files. Fetch: diff (default) updates those that differ; never; always. With "
+                        "--listen: the most that senders may do (default always)");
+    app.add_option("--checksum", command.common.checksum, "Fetch: end-to-end hash of every file (default xxh128)")
         ->type_name("xxh128|sha256")
         ->group("Copying");
-    app.add_flag("--allow-delete", command.allow_delete, "Let senders use --delete")->group("Copying");
-    app.add_flag("--allow-set-id", command.allow_set_id, "Let senders use --set-id")->group("Copying");
-    app.add_flag(
-           "--allow-read", command.allow_read,
-           "With --psk-file: let who has the key fetch what is in DIR, too (--authorized-keys says it key by key)")
+    app.add_flag("--allow-delete", command.allow_delete, "Allow senders to use --delete")->group("Copying");
+    app.add_flag("--allow-set-id", command.allow_set_id, "Allow senders to use --set-id")->group("Copying");
+    app.add_flag("--allow-read", command.allow_read,
+                 "With --psk-file: allow clients to fetch from DIR, too (--authorized-keys grants this per key)")
         ->group("Copying");
     command.paths.add_to(app);
     app.add_option("TARGETS", command.targets,
                    "[user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... DEST; with --listen '-' for standard output")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kRecvFooter);
 }
 
 Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, RecvCommand& command) {
@@ -318,7 +298,7 @@ Result<EarlyText> parse_recv_command(const std::vector<std::string>& arguments, 
     use_house_style(app);
     define_options(app, command);
     const auto source = [&] { return asks_to_pull(command.targets) ? command.targets.front() : std::string(); };
-    const auto parsed = parse_checked(app, arguments, source, {subcommands_of_recv, known_settings},
+    const auto parsed = parse_checked(app, arguments, source, {subcommands_of_recv, known_settings, manual_of},
                                       command.common.origins, [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;

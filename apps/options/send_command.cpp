@@ -11,29 +11,12 @@
 #include "common/usage.hpp"
 #include "config/parse.hpp"
 #include "options/known_settings.hpp"
+#include "options/manuals.hpp"
 #include "options/subcommands.hpp"
 #include "udtx/scheduler.hpp"
 
 namespace udtx::apps {
 namespace {
-
-constexpr const char* kSendFooter =
-    R"(Over ssh: udtx-recv is started on HOST, with a key for this transfer, and PATH is as for scp: a directory takes what
-comes, what does not exist becomes its new name, what ends in '/' is made. udtx:// dials a udtx-recv that listens.
-
-Destination of udtx://: SRC arrives as DIR/subdir/NAME below the receiver's directory DIR; "SRC/" sends what is in SRC.
-With "-" as SRC, standard input arrives as the file that the URL's path names. The default port is 7011.
-
-  udtx-send keygen FILE              make a key that both ends share (mode 0600); a source of that name is ./keygen
-  udtx-send keygen --identity FILE   make an Ed25519 key pair: FILE and FILE.pub
-
-  udtx-send plan -N 8 SRC... >FILE   cut a tree for eight processes on any hosts, each with --shard; see udtx-send plan --help;
-                                     a source of that name is ./plan
-  udtx-send ctl PID rate 100M        change the cap of a running transfer; see udtx-send ctl --help
-  udtx-send doctor [HOST]            say what is wrong with this machine and with that, and what mends it; see udtx-send doctor --help
-
-Exit codes: 0 done, 1 usage, 10 network, 11 file I/O, 12 protocol, 13 a newer run has taken over, 23 partial, 30 timeout, 40 authentication,
-41 integrity, 42 UDP blocked, 130 interrupted. If some SRC do not exist the others are sent, and the code is 23.)";
 
 /// Where to: over ssh or by a URL, each with flags of its own.
 Result<void> take_place(const CLI::App& app, SendCommand& command, const std::string& text) {
@@ -110,14 +93,15 @@ void add_path_options(CLI::App& app, SendCommand& command) {
     const auto group = "Several paths";
     command.paths.add_to(app);
     app.add_option("--scheduler", command.scheduler,
-                   "Which path the next packet takes (default " + command.scheduler + ")")
+                   "Selects the path of the next packet (default " + command.scheduler + ")")
         ->type_name(joined_schedulers("|"))
         ->group(group);
-    app.add_option("--reinject", command.reinject_text, "Late bytes again on another path (default on)")
+    app.add_option("--reinject", command.reinject_text, "Send late data again on another path (default on)")
         ->type_name("on|off")
         ->group(group);
-    app.add_option("--coupling", command.coupling_text,
-                   "detect (default): paths through one bottleneck take one flow's share; lia (RFC 6356); none")
+    app.add_option(
+           "--coupling", command.coupling_text,
+           "detect (default): paths through a shared bottleneck take the share of one flow; lia (RFC 6356); none")
         ->type_name("detect|lia|none")
         ->group(group);
 }
@@ -183,24 +167,26 @@ std::string SendCommand::congestion_in_use() const {
 
 void define_options(CLI::App& app, SendCommand& command) {
     command.common.add_to(app);
-    app.add_option("--pin", command.pin, "With --identity: the receiver's public key, or a file of public keys")
+    app.add_option("--pin", command.pin, "With --identity: public key of the receiver, or a file of public keys")
         ->type_name("KEY|FILE")
         ->group("Keys");
-    app.add_flag("-p,--preserve", command.common.preserve,
-                 "Keep full modes, and the times of directories and links; those of files are always kept")
+    app.add_flag(
+           "-p,--preserve", command.common.preserve,
+           "Preserve full modes, and timestamps of directories and links; timestamps of files are always preserved")
         ->group("Copying");
-    command.tree.add_to(app, "What stands there already: diff (default) is updated if it differs, never, always");
+    command.tree.add_to(app, "Existing files: diff (default) updates those that differ; never; always");
     app.add_option("--policy", command.common.policy_text,
-                   "Share beside others: fair (default), high (as two flows), low (what others leave, whatever --cc), "
-                   "fixed (--rate, whatever happens)")
+                   "Share of the path: fair (default), high (as two flows), low (what other flows leave, with any "
+                   "--cc), fixed (always --rate)")
         ->type_name("fair|high|low|fixed")
         ->group("Transport");
-    app.add_option("-m,--min-rate", command.common.min_rate_text, "At least so many bits per second, congestion or not")
+    app.add_option("-m,--min-rate", command.common.min_rate_text,
+                   "Minimum rate in bits per second, even during congestion")
         ->type_name("RATE")
         ->group("Transport");
     command.ssh.add_to(app);
     app.add_flag("--probe-only", command.probe_only,
-                 "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and say what limits it")
+                 "Send no file: measure the path for some seconds (RTT, MTR, loss, MTU) and print what limits it")
         ->group("Transport");
     add_path_options(app, command);
     app.add_option("--checksum", command.common.checksum, "End-to-end hash of every file (default xxh128)")
@@ -209,7 +195,6 @@ void define_options(CLI::App& app, SendCommand& command) {
     app.add_option("ARGUMENTS", command.sources, "SRC... [user@]HOST:PATH, or SRC... udtx://HOST:PORT/[subdir]")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kSendFooter);
 }
 
 Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, SendCommand& command) {
@@ -217,7 +202,7 @@ Result<EarlyText> parse_send_command(const std::vector<std::string>& arguments, 
     use_house_style(app);
     define_options(app, command);
     const auto target = [&] { return command.sources.empty() ? std::string() : command.sources.back(); };
-    const auto parsed = parse_checked(app, arguments, target, {subcommands_of_send, known_settings},
+    const auto parsed = parse_checked(app, arguments, target, {subcommands_of_send, known_settings, manual_of},
                                       command.common.origins, [&] { return check(app, command); });
     if (!parsed) return parsed.error();
     if (parsed->text) return parsed->text;

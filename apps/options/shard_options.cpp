@@ -29,23 +29,19 @@ std::optional<transfer::Shard> parse_shard(const std::string& text) {
 
 void ShardOptions::add_to(CLI::App& app) {
     const auto group = "Many hosts";
-    app.add_option("--shard", text, "Move part K of N, K from 0 to N - 1; auto: as Slurm, MPI or Kubernetes say")
+    app.add_option("--shard", text, "Transfer part K of N, K from 0 to N - 1; auto: from Slurm, MPI or Kubernetes")
         ->type_name("K/N|auto")
         ->group(group);
-    app.add_option(
-           "--plan", plan_file,
-           "Where the tree is cut, by udtx-send plan, the same file for all shards (default: each walks the tree)")
+    app.add_option("--plan", plan_file,
+                   "Plan of udtx-send plan, the same for all shards (default: each shard walks the tree)")
         ->type_name("FILE")
         ->group(group);
-    app.add_option("--job", job, "Name of what all shards do together (default: the names of the sources)")
+    app.add_option("--job", job, "Name of the job of all shards (default: the names of the sources)")
         ->type_name("NAME")
         ->group(group);
-    app.add_option("--job-rate", rate_text,
-                   "At most so many bits per second of all shards together, by what each can use")
-        ->type_name("RATE")
-        ->group(group);
+    app.add_option("--job-rate", rate_text, "Maximum rate of all shards together")->type_name("RATE")->group(group);
     app.add_option("--servers", servers_text,
-                   "Servers that write to one place: shard K talks to the one at K mod their number")
+                   "Servers with one shared storage: shard K uses number K modulo their count")
         ->type_name("HOST[:PORT],...")
         ->group(group);
 }

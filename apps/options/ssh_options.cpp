@@ -11,7 +11,7 @@
 namespace udtx::apps {
 void SshOptions::add_to(CLI::App& app) {
     add_login_to(app);
-    app.add_option("-O,--udp-port", udp_port_text, "UDP port of the other side, or a range (60000-60010); default: any")
+    app.add_option("-O,--udp-port", udp_port_text, "UDP port of the other end, or a range (60000-60010); default: any")
         ->type_name("PORT[-PORT]")
         ->group("Over ssh");
 }
@@ -19,13 +19,10 @@ void SshOptions::add_to(CLI::App& app) {
 void SshOptions::add_login_to(CLI::App& app) {
     const auto group = "Over ssh";
     app.add_option("-P,--ssh-port", port_text, "Port of the ssh server")->type_name("PORT")->group(group);
-    app.add_option("-i,--ssh-identity", identity, "Private key for ssh, as for ssh -i")
-        ->type_name("FILE")
-        ->group(group);
-    app.add_option("--ssh", command_text, "Command to use instead of 'ssh', with its flags")
-        ->type_name("CMD")
-        ->group(group);
-    app.add_option("--remote-bin", remote_bin, "The program to start there, if it is not in the PATH there")
+    app.add_option("-i,--ssh-identity", identity, "Private key for ssh (its -i)")->type_name("FILE")->group(group);
+    app.add_option("--ssh", command_text, "Command in place of 'ssh', with its flags")->type_name("CMD")->group(group);
+    app.add_option("--remote-bin", remote_bin,
+                   "Path of the udtx program on the other machine, if it is not in its PATH")
         ->type_name("PATH")
         ->group(group);
 }

@@ -5,58 +5,10 @@
 #include <utility>
 
 #include "common/usage.hpp"
+#include "options/manuals.hpp"
 
 namespace udtx::apps {
 namespace {
-
-constexpr const char* kVerifyFooter =
-    R"(RECEIPT was written by --receipt on either side; DIR is where that transfer's destination is now.
-Each difference is a line on standard output. To mend it: udtx-recv verify --repair-list FILE RECEIPT DIR, then udtx-send -c
--0 --files-from FILE with the directory that has these names: only blocks that differ are sent. Not looked at: modes, times, owners and attributes, whether two names are
-one file, and what the receipt does not name.
-
-Exit codes: 0 all is as the receipt says, 1 usage, 11 something cannot be read, 41 something differs, or the receipt
-itself is damaged.)";
-
-constexpr const char* kReceiptFooter =
-    R"(IN was written by --receipt of each shard, on either side. Entries are in the order of their paths: shards of any number
-and one run without shards give the same file, which udtx-recv verify takes as any other. Not so where hard links were sent, or
-where files with holes were kept from an earlier run. OUT is none of IN; it is replaced when all are right.
-
-Exit codes: 0 done, 1 usage, 11 a file cannot be read or written, 41 one is damaged or not of this job, or says that something was
-not delivered.)";
-
-constexpr const char* kCleanFooter =
-    R"(Journals and temporary files of this user (.udtx-*.journal, .udtx-*.part) are removed, and what the shards of a job share
-(.udtx-*.job, .udtx-*.shards), each a line on standard output. What a transfer under way needs stays, and so does any file
-that is not what its name says. A transfer that was to be continued begins anew then.
-
-Exit codes: 0 done, 1 usage, 11 something cannot be read or removed.)";
-
-constexpr const char* kPlanFooter =
-    R"(Give the sources as for the transfer ("SRC/" is not "SRC"), write the plan to a file, and start each shard with that file:
-udtx-send --shard 0/8 --plan FILE SRC... [user@]HOST:DIR/, or udtx://HOST:PORT/[subdir]; udtx-recv takes the same flags.
-Whatever the tree has become since, each name belongs to one shard; only the shares may be less even. A file of more than
-8 MiB may be cut.
-
-Exit codes: 0 done, 1 usage, 11 a source cannot be read, 23 some of its entries cannot.)";
-
-constexpr const char* kControlFooter =
-    "%ctl                        list the running transfers of this user: who, which end, what, from where to where;\n"
-    "                            one JSON object a line where standard output is no terminal\n"
-    "%ctl PID|SOCKET rate RATE   change the cap of a running transfer (100M)\n"
-    "%ctl PID|SOCKET rate off    no cap\n"
-    "%ctl PID|SOCKET rate auto   the cap of its command line again\n"
-    "%ctl PID|SOCKET status      how it goes, as one JSON object\n"
-    "PID is that of udtx-send or udtx-recv; with udtx-recv --listen the cap is that of all senders together,\n"
-    "and one that fetches answers status only.\n";
-
-/// The footer names the tool that was asked.
-std::string footer_of(const std::string& tool) {
-    std::string text = kControlFooter;
-    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.replace(at, 1, tool + " ");
-    return text;
-}
 
 /// A parser of its own, for the texts that name every flag.
 template <class Command, class Define>
@@ -74,12 +26,13 @@ std::shared_ptr<const CLI::App> subcommand(Define define) {
 
 void define_keygen(CLI::App& app, KeygenCommand& command) {
     app.name("udtx-send keygen");
-    app.description("Makes a key that both ends share, mode 0600; never overwrites.");
+    app.description("Creates a key for both ends, or a key pair.");
     use_house_style(app);
-    app.add_flag("--identity", command.identity, "Make an Ed25519 key pair instead: FILE and FILE.pub");
-    app.add_option("FILE", command.files, "Where to write the key")
+    app.add_flag("--identity", command.identity, "Create an Ed25519 key pair: FILE and FILE.pub");
+    app.add_option("FILE", command.files, "File of the key")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, KeygenCommand& command) {
@@ -94,13 +47,13 @@ Result<EarlyText> parse_keygen_command(std::vector<std::string> arguments, Keyge
 
 void define_plan(CLI::App& app, PlanCommand& command) {
     app.name("udtx-send plan");
-    app.description("Cuts a tree into parts of equal cost, for shards on many hosts, and prints where.");
+    app.description("Divides a tree into parts of equal cost for shards on many hosts.");
     use_house_style(app);
-    app.add_option("-N,--shards", command.shards, "How many parts, 1 to 4096")->type_name("COUNT")->required();
+    app.add_option("-N,--shards", command.shards, "Number of parts, 1 to 4096")->type_name("COUNT")->required();
     app.add_option("ARGUMENTS", command.sources, "SRC...")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kPlanFooter);
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Result<EarlyText> parse_plan_command(std::vector<std::string> arguments, PlanCommand& command) {
@@ -118,12 +71,12 @@ void define_verify(CLI::App& app, VerifyCommand& command) {
     use_house_style(app);
     app.add_flag("--json", command.json, "Print one JSON object at the end");
     app.add_option("--repair-list", command.repair_list,
-                   "Write the names of what differs to FILE, for udtx-send -c -0 --files-from FILE")
+                   "Write the names that differ to FILE, for udtx-send -c -0 --files-from FILE")
         ->type_name("FILE");
     app.add_option("ARGUMENTS", command.names, "RECEIPT DIR")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kVerifyFooter);
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, VerifyCommand& command) {
@@ -139,12 +92,12 @@ Result<EarlyText> parse_verify_command(std::vector<std::string> arguments, Verif
 
 void define_receipt(CLI::App& app, ReceiptCommand& command) {
     app.name("udtx-recv receipt");
-    app.description("Makes one receipt, OUT, of those of all shards of a job.");
+    app.description("Merges the receipts of all shards of a job.");
     use_house_style(app);
     app.add_option("ARGUMENTS", command.words, "merge OUT IN...")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kReceiptFooter);
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, ReceiptCommand& command) {
@@ -163,17 +116,17 @@ Result<EarlyText> parse_receipt_command(std::vector<std::string> arguments, Rece
 
 void define_clean(CLI::App& app, CleanCommand& command) {
     app.name("udtx-recv clean");
-    app.description("Removes what transfers that ended early left in a directory and below.");
+    app.description("Removes the temporary files of stopped transfers.");
     use_house_style(app);
-    app.add_flag("-n,--dry-run", command.dry_run, "Only list what would be removed");
-    app.add_option("--older-than", command.older_than, "Leave what was changed within so many days (default 0)")
+    app.add_flag("-n,--dry-run", command.dry_run, "List what would be removed; change nothing");
+    app.add_option("--older-than", command.older_than, "Keep what changed within this many days (default 0)")
         ->type_name("DAYS")
         ->check(CLI::Range(0, 36'500));
     app.add_flag("--json", command.json, "Print one JSON object at the end");
     app.add_option("ARGUMENTS", command.names, "DIR")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(kCleanFooter);
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanCommand& command) {
@@ -187,23 +140,24 @@ Result<EarlyText> parse_clean_command(std::vector<std::string> arguments, CleanC
 
 void define_doctor(CLI::App& app, DoctorCommand& command, bool dials) {
     app.name(dials ? "udtx-send doctor" : "udtx-recv doctor");
-    app.description("Looks for what slows transfers down on this host, and says how to mend it.");
+    app.description("Finds what slows transfers down on this host, and prints how to fix it.");
     use_house_style(app);
-    app.add_option("--dir", command.directory, "Directory whose disk is measured (default: this one)")
+    app.add_option("--dir", command.directory, "Directory whose disk is measured (default: the current one)")
         ->type_name("DIR");
     app.add_flag("--json", command.json, "Print one JSON object");
+    app.footer(plain_text(manual_of(app.get_name())));
     if (!dials) return;
     app.add_option("--psk-file", command.psk_file, "As for a transfer")->type_name("FILE");
     app.add_option("--identity", command.identity, "As for a transfer")->type_name("FILE");
     app.add_option("--pin", command.pin, "As for a transfer")->type_name("KEY|FILE");
     app.add_option("-l,--rate", command.rate,
-                   "Measure the path with up to so many bits a second (default: 5 % of what packet pairs show of it, "
-                   "500 kbit/s to 5 Mbit/s)")
+                   "Maximum rate of the path measurement (default: 5 % of the rate that packet pairs show, 500 kbit/s "
+                   "to 5 Mbit/s)")
         ->type_name("RATE");
     command.ssh.add_to(app);
     app.add_option("HOST", command.hosts,
-                   "[USER@]HOST[:DIR]: over ssh, what is wrong there and in between; HOST:PORT or a URL: measure the "
-                   "path to the udtx-recv there, as --probe-only does")
+                   "[USER@]HOST[:DIR]: examine that host over ssh, and the path to it; HOST:PORT or a URL: measure the "
+                   "path to the udtx-recv there")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -234,13 +188,13 @@ Result<std::optional<std::string>> parse_doctor(std::vector<std::string> argumen
 
 void define_ctl(CLI::App& app, CtlCommand& command, const std::string& tool) {
     app.name(tool + " ctl");
-    app.description("Lists this user's running transfers here, and changes the cap of one.");
+    app.description("Lists the running transfers of this user, and changes the rate of one.");
     use_house_style(app);
-    app.add_flag("--json", command.json, "List as JSON on a terminal, too");
+    app.add_flag("--json", command.json, "Print JSON on a terminal, too");
     app.add_option("ARGUMENTS", command.words, "Nothing, or PID|SOCKET COMMAND")
         ->type_name("")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.footer(footer_of(tool));
+    app.footer(plain_text(manual_of(app.get_name())));
 }
 
 Subcommands subcommands_of_send() {

@@ -25,39 +25,42 @@ Result<std::string> read_all(const std::string& name, const std::string& option)
 void TreeOptions::add_to(CLI::App& app, const std::string& overwrite_help) {
     const auto group = "Copying";
     app.add_flag("-r,--recursive", recursive,
-                 "Implied, but with --files-from: then all that is in directories named goes, too")
+                 "Send the contents of directories named by --files-from; otherwise implied")
         ->group(group);
-    app.add_flag("-a,--archive", archive, "As -p --links --hard-links --xattrs --owner, and -r but with --files-from")
+    app.add_flag("-a,--archive", archive,
+                 "Same as -p --links --hard-links --xattrs --owner, and -r except with --files-from")
         ->group(group);
-    app.add_flag("-n,--dry-run", dry_run, "Only list what would be sent, left and deleted")->group(group);
-    app.add_option("--exclude", excludes, "Leave out what matches (rsync's patterns; the first that matches decides)")
+    app.add_flag("-n,--dry-run", dry_run, "List what would be sent, skipped and deleted; change nothing")->group(group);
+    app.add_option("--exclude", excludes, "Skip names that match (patterns of rsync; the first match decides)")
         ->type_name("PATTERN")
         ->allow_extra_args(false)
         ->group(group);
-    app.add_option("--include", includes, "Do not leave out what matches, whatever later patterns say")
+    app.add_option("--include", includes, "Send names that match, even if a later pattern excludes them")
         ->type_name("PATTERN")
         ->allow_extra_args(false)
         ->group(group);
-    app.add_option("--exclude-from", exclude_files, "The same with each line of a file")
+    app.add_option("--exclude-from", exclude_files, "Read patterns from FILE, one per line")
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->group(group);
-    app.add_option("--files-from", names_file, "Send only the names, below the one SRC, that FILE lists, or '-'")
+    app.add_option("--files-from", names_file, "Send only the names in FILE, relative to SRC; '-' is standard input")
         ->type_name("FILE")
         ->group(group);
-    app.add_flag("-0,--from0", names_by_nul, "In that list a NUL ends a name, not a line end")->group(group);
-    app.add_flag("--links", links, "Send symbolic links as links: so by default, none is ever followed")->group(group);
-    app.add_flag("--safe-links", safe_links, "Leave out symbolic links that lead out of the tree")->group(group);
-    app.add_flag("--no-links", no_links, "Leave out all symbolic links")->group(group);
-    app.add_flag("-H,--hard-links", hard_links, "Send other names of a file as such")->group(group);
-    app.add_flag("-X,--xattrs", attributes, "Send extended attributes of the user's namespace")->group(group);
-    app.add_flag("--owner", owner, "Keep numbers of user and group, where the receiver runs as root")->group(group);
-    app.add_flag("--set-id", set_id, "As -p, and keep set-user-ID, set-group-ID and sticky bits of files as well")
+    app.add_flag("-0,--from0", names_by_nul, "Names in that list end with NUL in place of a newline")->group(group);
+    app.add_flag("--links", links, "Send symbolic links as links (the default; links are never followed)")
         ->group(group);
-    app.add_flag("-S,--sparse", sparse, "Make holes of zeros; holes are always kept")->group(group);
-    app.add_flag("-c,--by-hash", by_digest, "Compare contents, not size and modification time")->group(group);
+    app.add_flag("--safe-links", safe_links, "Skip symbolic links that point out of the tree")->group(group);
+    app.add_flag("--no-links", no_links, "Skip all symbolic links")->group(group);
+    app.add_flag("-H,--hard-links", hard_links, "Preserve hard links")->group(group);
+    app.add_flag("-X,--xattrs", attributes, "Preserve extended attributes of the user namespace")->group(group);
+    app.add_flag("--owner", owner, "Preserve user and group ids if the receiver runs as root")->group(group);
+    app.add_flag("--set-id", set_id, "Same as -p, and preserve set-user-ID, set-group-ID and sticky bits of files")
+        ->group(group);
+    app.add_flag("-S,--sparse", sparse, "Write zeros as holes; existing holes are always preserved")->group(group);
+    app.add_flag("-c,--by-hash", by_digest, "Compare contents in place of size and modification time")->group(group);
     app.add_option("--overwrite", overwrite_text, overwrite_help)->type_name("never|diff|always")->group(group);
-    app.add_flag("--delete", erase, "Delete what the directories sent do not have, once everything has arrived")
+    app.add_flag("--delete", erase,
+                 "Delete names at the destination that the sources do not have, after everything arrived")
         ->group(group);
     shards.add_to(app);
 }

@@ -10,6 +10,7 @@ echo x >"$work/file"
 # read or written); "-": none, the option takes no value, or any word. A value is missing for each that takes one.
 rows='
 help            | usage     | -
+help-all        | usage     | -
 version         | usage     | -
 psk-file        | keys      | 11 no/file
 identity        | keys      | -
@@ -115,7 +116,7 @@ refused() {
 }
 
 for tool in send recv; do
-    "$bin/udtx-$tool" --help >"$work/$tool.help"
+    "$bin/udtx-$tool" --help-all >"$work/$tool.help"
     grep -oE '^ +(-.,)?--[a-z0-9-]+' "$work/$tool.help" | sed 's/.*--//' | sort >"$work/$tool.options"
 done
 while IFS='|' read -r option where wrong; do

@@ -108,6 +108,9 @@ expect 1 "$send" --json --rat 5M "$work/file" $url
 for tool in "$send" "$recv"; do
     expect 0 "$tool" --help
     grep -q -- --psk-file "$work/last.out" || fail "help"
+    ! grep -q -- --mtu "$work/last.out" || fail "--help shows a flag that few people use"
+    expect 0 "$tool" --help-all
+    grep -q -- --mtu "$work/last.out" || fail "--help-all"
     expect 0 "$tool" --version
     grep -qE '^udtx-(send|recv) [0-9]+\.[0-9]+' "$work/last.out" || fail "version"
 done

@@ -9,6 +9,7 @@
 #include "config/parse.hpp"
 #include "config/show.hpp"
 #include "options/known_settings.hpp"
+#include "options/manuals.hpp"
 #include "options/send_command.hpp"
 #include "test/catch.hpp"
 
@@ -216,7 +217,7 @@ TEST_CASE("--show-config gives every value with its origin, and is a configurati
 TEST_CASE("Texts made from the flags name every one of them") {
     const Rig rig;
     for (const char* what : {"man", "complete-bash", "complete-zsh", "complete-fish"}) {
-        const auto text = generate_text(rig.app, {}, what);
+        const auto text = generate_text(rig.app, {}, manual_of, what);
         REQUIRE(text);
         for (const std::string& name : setting_names(rig.app)) {
             std::string looked_for = name;
@@ -229,5 +230,5 @@ TEST_CASE("Texts made from the flags name every one of them") {
             CHECK(text->find(looked_for) != std::string::npos);
         }
     }
-    CHECK_FALSE(generate_text(rig.app, {}, "pdf"));
+    CHECK_FALSE(generate_text(rig.app, {}, manual_of, "pdf"));
 }

@@ -1,0 +1,43 @@
+// What the manual of a command says besides its flags. `--help` and the manual page are made from it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace udtx::apps {
+
+struct Manual {
+    /// Flags that most people need for one task. `--help` of a command with tasks shows these only.
+    struct Task {
+        std::string_view name;
+        std::vector<std::string_view> flags;  ///< long names without dashes
+    };
+    struct Entry {
+        std::string_view name;  ///< a file, a variable or a subcommand
+        std::string_view text;
+    };
+    struct Example {
+        std::string_view command;
+        std::string_view text;
+    };
+
+    std::vector<std::string_view> synopses;     ///< what follows the name and the flags
+    std::vector<std::string_view> description;  ///< paragraphs
+    std::vector<Task> tasks = {};
+    std::vector<Entry> commands = {};
+    std::vector<Example> examples;
+    std::vector<int> exit_codes;
+    std::vector<Entry> environment = {};
+    std::vector<Entry> files = {};
+    std::vector<std::string_view> see_also = {};  ///< names of pages in section 1
+};
+
+/// The meaning of an exit code, in a few words.
+[[nodiscard]] std::string_view meaning_of(int exit_code) noexcept;
+/// Description, examples and exit codes for the end of `--help`, in lines of at most 100 characters.
+[[nodiscard]] std::string plain_text(const Manual& manual);
+/// Examples and subcommands, for the end of the short help.
+[[nodiscard]] std::string short_text(const Manual& manual, const std::string& command);
+
+}  // namespace udtx::apps

@@ -1,0 +1,13 @@
+// The manuals of both tools and of their subcommands.
+#pragma once
+
+#include <string_view>
+
+#include "common/manual.hpp"
+
+namespace udtx::apps {
+
+/// `command`: "udtx-send", "udtx-recv verify" ... as CLI::App::get_name() gives it.
+[[nodiscard]] Manual manual_of(std::string_view command);
+
+}  // namespace udtx::apps

@@ -1,0 +1,101 @@
+// --help, --help-all and the manuals of both tools.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "common/command_line.hpp"
+#include "config/generate.hpp"
+#include "options/manuals.hpp"
+#include "options/recv_command.hpp"
+#include "options/send_command.hpp"
+#include "options/subcommands.hpp"
+#include "test/catch.hpp"
+
+using namespace udtx;
+using namespace udtx::apps;
+
+namespace {
+
+std::string text_of(const Result<EarlyText>& parsed) {
+    REQUIRE(parsed);
+    REQUIRE(parsed.value());
+    return **parsed;
+}
+
+std::string help(const std::string& tool, const std::string& flag) {
+    SendCommand send;
+    RecvCommand recv;
+    return text_of(tool == "udtx-send" ? parse_send_command({flag}, send) : parse_recv_command({flag}, recv));
+}
+
+/// "--name" in a text, not as a part of a longer name.
+bool names(const std::string& text, const std::string& flag) {
+    for (std::size_t at = 0; (at = text.find("--" + flag, at)) != std::string::npos; ++at) {
+        const std::size_t end = at + 2 + flag.size();
+        const char after = end < text.size() ? text[end] : ' ';
+        if (after != '-' && std::isalnum(static_cast<unsigned char>(after)) == 0) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("--help shows twenty flags by their tasks, and --help-all every flag") {
+    for (const std::string tool : {"udtx-send", "udtx-recv"}) {
+        const std::string brief = help(tool, "--help");
+        const std::string whole = help(tool, "--help-all");
+        const Manual manual = manual_of(tool);
+        std::size_t flags = 0;
+        for (const auto& task : manual.tasks) {
+            CHECK(brief.find(std::string(task.name) + ":\n") != std::string::npos);
+            for (const auto flag : task.flags) {
+                INFO(tool << ": " << flag);
+                ++flags;
+                CHECK(names(brief, std::string(flag)));
+                CHECK(names(whole, std::string(flag)));
+            }
+        }
+        CHECK(flags == 20);
+        CHECK(names(whole, "mtu"));
+        CHECK_FALSE(names(brief, "mtu"));
+        CHECK(names(brief, "help-all"));
+        CHECK(std::ranges::count(brief, '\n') < 60);
+    }
+}
+
+TEST_CASE("each command has a manual with an example and its exit codes") {
+    const auto check = [](const CLI::App& app) {
+        INFO(app.get_name());
+        const Manual manual = manual_of(app.get_name());
+        CHECK_FALSE(manual.synopses.empty());
+        CHECK_FALSE(manual.description.empty());
+        CHECK_FALSE(manual.examples.empty());
+        for (const int code : manual.exit_codes) CHECK(meaning_of(code) != "unknown");
+        // What an example starts with is this tool, or the other one at the end of a pipe or of a repair.
+        CHECK(std::ranges::any_of(manual.examples, [&](const auto& one) {
+            return one.command.find(app.get_name()) != std::string_view::npos;
+        }));
+    };
+    for (const auto& all : {subcommands_of_send(), subcommands_of_recv()}) {
+        for (const auto& one : all) {
+            check(*one);
+            CHECK(one->help().find("Exit codes: 0 success") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("manual pages have the sections that readers look for") {
+    const auto all = subcommands_of_recv();
+    for (const auto& one : all) {
+        const std::string name = one->get_name();
+        const auto page = generate_text(*one, all, manual_of, "man-" + name.substr(name.rfind(' ') + 1));
+        REQUIRE(page);
+        for (const char* section :
+             {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"}) {
+            INFO(name << ": " << section);
+            CHECK(page->find(std::string(".SH ") + section + "\n") != std::string::npos);
+        }
+    }
+    CHECK_FALSE(generate_text(*all.front(), all, manual_of, "man-nothing"));
+}
