@@ -12,12 +12,12 @@
 namespace udtx {
 
 /// Bytes: the most that TransportConfig::max_memory may be, so that packets on the way can be told apart
-/// (docs/wire-format.md).
+/// (docs/inside/wire-format.md).
 inline constexpr std::uint64_t kMaxWindowMemory = 4ULL << 30U;
 
 /// Settings of one connection. Each end has its own.
 struct TransportConfig {
-    std::string congestion = "udtx";  ///< one of congestion_controller_names(), see docs/congestion.md
+    std::string congestion = "udtx";  ///< one of congestion_controller_names(), see docs/inside/congestion.md
     /// Makes a controller of the program's own in place of the named one. `congestion` is then its name in reports.
     /// Policy, caps and coupling hold for it as well.
     CongestionFactory congestion_factory{};
@@ -35,15 +35,17 @@ struct TransportConfig {
     std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
     std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes of one stream that wait to be acknowledged
-    // Of n connections of an endpoint the n-th begins with an n-th of the two windows, at least 32 KiB.
-    /// Bytes by which these three may grow, those of all connections of an endpoint together. Each grows to twice what
-    /// a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they are, and each
-    /// connection begins with whole windows.
+    /// The n-th connection of an endpoint begins with an n-th of both windows, and with this at least, in bytes. It
+    /// must have room for what a program gathers before it gives it back (PlacedSink).
+    std::uint64_t least_window = 32ULL << 10U;
+    /// Bytes by which the windows and the send buffer may grow, those of all connections of an endpoint together. Each
+    /// grows to twice what a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they
+    /// are, and each connection begins with whole windows.
     std::uint64_t max_memory = 1ULL << 30U;
     std::uint32_t max_streams = 256;  ///< streams of the peer that are open at once
 
     std::uint32_t max_paths = 8;           ///< open at once, that of the handshake included; 1 to 16
-    std::string scheduler = "eds";         ///< one of path_scheduler_names(), see docs/multipath.md
+    std::string scheduler = "eds";         ///< one of path_scheduler_names(), see docs/inside/multipath.md
     SchedulerFactory scheduler_factory{};  ///< makes one of the program's own in place of the named one
     bool reinject = true;                  ///< send bytes that are late on one path again on another one
     Coupling coupling = Coupling::detect;  ///< of the congestion control of several paths

@@ -18,6 +18,9 @@ TEST_CASE("the windows of many are parts of one, and never smaller than a few pa
     CHECK(FirstWindows::of(config, 10).connection == config.connection_window / 10);
     CHECK(FirstWindows::of(config, 1'000'000).stream == 32U << 10U);
     CHECK(FirstWindows::of(config, 1'000'000).connection == 32U << 10U);
+    TransportConfig roomy;
+    roomy.least_window = 2U << 20U;
+    CHECK(FirstWindows::of(roomy, 1'000'000).stream == 2U << 20U);
 }
 
 TEST_CASE("a small window stays as it is, and so does one that may not grow") {

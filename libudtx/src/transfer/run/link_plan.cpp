@@ -1,7 +1,10 @@
 #include "transfer/run/link_plan.hpp"
 
+#include <algorithm>
+
 #include "io/lanes.hpp"
 #include "io/path_plan.hpp"
+#include "transfer/pieces/piece_map.hpp"
 
 namespace udtx::transfer {
 
@@ -12,6 +15,12 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
     const auto addresses = io::peer_addresses(host, port, dial.choice, dial.addresses);
     if (!addresses) return addresses.error();
     return io::plan_ways(dial.paths, *addresses, dial.choice, dial.skip_absent_paths);
+}
+
+TransportConfig transport_config(const LinkOptions& link) {
+    TransportConfig config = link.transport;
+    config.least_window = std::max(config.least_window, 2 * kPieceBytes);
+    return config;
 }
 
 io::Driver::Options driver_options(const LinkOptions& link) {

@@ -34,7 +34,7 @@ TransferState::~TransferState() {
 
 Result<void> TransferState::open_to_dial(const Credentials& credentials, const LinkOptions& link,
                                          std::vector<proto::PathAddresses> ways, bool several) {
-    auto made = io::ProtocolThread::make_open(credentials, link.transport, driver_options(link), ways);
+    auto made = io::ProtocolThread::make_open(credentials, transport_config(link), driver_options(link), ways);
     if (!made) return made.error();
     protocol_ = std::move(*made);
     ways_ = std::move(ways);
@@ -43,7 +43,8 @@ Result<void> TransferState::open_to_dial(const Credentials& credentials, const L
 }
 
 Result<void> TransferState::open_to_wait(AwaitRequest& request) {
-    auto made = io::ProtocolThread::make(request.credentials, request.link.transport, driver_options(request.link));
+    auto made =
+        io::ProtocolThread::make(request.credentials, transport_config(request.link), driver_options(request.link));
     if (!made) return made.error();
     protocol_ = std::move(*made);
     waits_ = true;
@@ -136,7 +137,7 @@ Outcome TransferState::outcome() const {
     outcome.failed_count += missing_.size();
     outcome.failed.insert(outcome.failed.begin(), missing_.begin(), missing_.end());
     if (done_ && outcome.status.ok()) {
-        outcome.status = Error{ErrorCode::partial, "some of what was asked for is not there"};
+        outcome.status = Error{ErrorCode::partial, "some of the requested names do not exist"};
     }
     return outcome;
 }

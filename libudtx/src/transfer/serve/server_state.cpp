@@ -31,7 +31,7 @@ ServerState::~ServerState() {
 
 Result<void> ServerState::open() {
     auto opened = io::open_shared({.credentials = options_.credentials,
-                                   .config = options_.link.transport,
+                                   .config = transport_config(options_.link),
                                    .options = driver_options(options_.link),
                                    .threads = options_.protocol_threads,
                                    .listen = options_.listen,
