@@ -19,6 +19,7 @@ void TotalReport::add(FinalReport report) {
         total_.progress = report.progress;
         total_.elapsed = report.elapsed;
         total_.stats = std::move(report.stats);
+        total_.limits = std::move(report.limits);
         total_.receives = report.receives;
         total_.code = report.code;
         total_.error = std::move(report.error);
@@ -29,6 +30,7 @@ void TotalReport::add(FinalReport report) {
     total_.progress.files_done += report.progress.files_done;
     total_.progress.totals_final = total_.progress.totals_final && report.progress.totals_final;
     total_.elapsed += report.elapsed;
+    total_.limits.clear();  // each had its own
 }
 
 void TotalReport::interrupted_by(int signal) {

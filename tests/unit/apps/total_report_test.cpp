@@ -18,6 +18,7 @@ FinalReport transfer_of(std::uint64_t bytes) {
     report.progress.files_total = 1;
     report.progress.files_done = 1;
     report.elapsed = 2s;
+    report.limits = {{Limit::network, 1.0}};
     return report;
 }
 
@@ -30,11 +31,13 @@ TEST_CASE("The report of one transfer is that of the run, and of several the sum
     total.add(transfer_of(10));
     CHECK(total.transfers() == 1);
     CHECK(total.get().outcome.bytes == 10);
+    CHECK(total.get().limits.size() == 1);
     total.add(transfer_of(5));
     CHECK(total.get().outcome.bytes == 15);
     CHECK(total.get().outcome.files == 2);
     CHECK(total.get().progress.files_done == 2);
     CHECK(total.get().elapsed == 4s);
+    CHECK(total.get().limits.empty());
 }
 
 TEST_CASE("A run that was interrupted says by what, and how far it had come") {
