@@ -14,8 +14,14 @@ struct Manual {
         std::vector<std::string_view> flags;  ///< long names without dashes
     };
     struct Entry {
-        std::string_view name;  ///< a file, a variable or a subcommand
+        std::string_view name;  ///< a file, a variable, a subcommand or a field
         std::string_view text;
+    };
+    /// Fields of one kind of JSON object.
+    struct Output {
+        std::string_view name;        ///< of the kind
+        std::string_view text;        ///< when it is printed
+        std::vector<Entry> fields{};  ///< with units
     };
     struct Example {
         std::string_view command;
@@ -30,6 +36,7 @@ struct Manual {
     std::vector<int> exit_codes;
     std::vector<Entry> environment = {};
     std::vector<Entry> files = {};
+    std::vector<Output> output = {};              ///< on the manual page only
     std::vector<std::string_view> see_also = {};  ///< names of pages in section 1
 };
 

@@ -52,6 +52,17 @@ void entries(std::ostream& out, const char* title, const std::vector<Manual::Ent
     for (const auto& one : all) out << ".TP\n.B " << roff(one.name) << '\n' << roff(one.text) << '\n';
 }
 
+void output(std::ostream& out, const Manual& manual) {
+    if (manual.output.empty()) return;
+    out << ".SH OUTPUT\n";
+    for (const auto& kind : manual.output) {
+        out << ".SS " << roff(kind.name) << '\n' << roff(kind.text) << '\n';
+        for (const auto& field : kind.fields) {
+            out << ".TP\n.B " << roff(field.name) << '\n' << roff(field.text) << '\n';
+        }
+    }
+}
+
 void examples(std::ostream& out, const Manual& manual) {
     if (manual.examples.empty()) return;
     out << ".SH EXAMPLES\n";
@@ -95,6 +106,7 @@ std::string man_page(const CLI::App& app, const Manual& manual) {
     entries(out, "COMMANDS", manual.commands);
     out << ".SH OPTIONS\n";
     for (const std::string& name_of_group : app.get_groups()) group(out, app, name_of_group);
+    output(out, manual);
     examples(out, manual);
     exit_status(out, manual);
     entries(out, "ENVIRONMENT", manual.environment);

@@ -23,7 +23,7 @@ Result<std::string> set_rate(RateGovernor& rates, const std::string& text) {
         wish = *rate;
     }
     if (const auto taken = rates.set(wish); !taken) return taken.error();
-    if (!wish) return std::string("the rate of the command line holds again");
+    if (!wish) return std::string("the rate of the command line applies again");
     return wish->is_infinite() ? std::string("no cap") : describe_rate_cap(*wish);
 }
 

@@ -26,7 +26,7 @@ Finding blocked(const PathProbe& probe, const std::string& host, PortRange ports
     Finding finding{false, probe.error->message, "", code};
     if (code != ExitCode::udp_blocked) return finding;
     if (!probe.heard) {
-        finding.remedy = "mend on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);
+        finding.remedy = "fix on " + host + " with: " + open_ports(ports.first == 0 ? kExamplePorts : ports);
         return finding;
     }
     // Where answers get lost cannot be told from here: each end has to let its part through.
@@ -60,7 +60,7 @@ Finding clocks(Duration ahead, const std::string& host) {
     if (apart < kClocksApart) return {true, "clocks: less than 1 s apart"};
     return {false,
             "clocks: that of " + host + " is " + format_elapsed(apart) + (ahead > Duration() ? " ahead" : " behind"),
-            "mend on the host whose clock is wrong with: sudo timedatectl set-ntp true"};
+            "fix on the host whose clock is wrong with: sudo timedatectl set-ntp true"};
 }
 
 }  // namespace

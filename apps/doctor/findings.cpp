@@ -15,7 +15,7 @@ ExitCode code_of(const std::vector<Finding>& findings) {
 std::string findings_text(const std::vector<Finding>& findings) {
     std::string text;
     for (const Finding& finding : findings) {
-        text += (finding.good ? "good  " : "MEND  ") + finding.what + "\n";
+        text += (finding.good ? "good  " : "FIX   ") + finding.what + "\n";
         if (!finding.remedy.empty()) text += "      " + finding.remedy + "\n";
     }
     return text;

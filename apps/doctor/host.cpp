@@ -57,7 +57,7 @@ std::vector<Finding> examine_clock() {
     const bool slow = source == "hpet" || source == "acpi_pm" || source == "jiffies";
     if (!source.empty()) {
         findings.push_back({!slow, "clock source: " + source,
-                            slow ? "reading the time is slow; mend with: echo tsc | sudo tee "
+                            slow ? "reading the time is slow; fix with: echo tsc | sudo tee "
                                    "/sys/devices/system/clocksource/clocksource0/current_clocksource"
                                  : ""});
     }
@@ -67,8 +67,9 @@ std::vector<Finding> examine_clock() {
         const bool synchronised = (state.status & STA_UNSYNC) == 0;
         findings.push_back(
             {synchronised, std::string("clock: ") + (synchronised ? "" : "not ") + "synchronised",
-             synchronised ? ""
-                          : "times in logs will not fit the other host's; mend with: sudo timedatectl set-ntp true"});
+             synchronised
+                 ? ""
+                 : "timestamps in logs differ from those of the other host; fix with: sudo timedatectl set-ntp true"});
     }
 #endif
     return findings;

@@ -16,7 +16,7 @@ Finding examine_buffers(const UdpSupport& udp) {
     const auto kib = [](std::size_t bytes) { return format_count(bytes / 1024) + " KiB"; };
     return {udp.buffer_commands.empty(),
             "UDP buffers: receive " + kib(udp.receive_buffer) + ", send " + kib(udp.send_buffer),
-            udp.buffer_commands.empty() ? "" : "mend with: sudo " + udp.buffer_commands};
+            udp.buffer_commands.empty() ? "" : "fix with: sudo " + udp.buffer_commands};
 }
 
 Finding examine_offload(bool good, const char* what) {
@@ -36,7 +36,7 @@ void examine_interfaces(std::vector<Finding>& findings) {
         if (!mtu || state == "down") continue;
         Finding finding{*mtu >= kLeastMtu, "MTU of " + name + ": " + std::to_string(*mtu), ""};
         if (!finding.good)
-            finding.remedy = "below 1280 udtx does not pass; mend with: sudo ip link set " + name + " mtu 1500";
+            finding.remedy = "below 1280 udtx does not pass; fix with: sudo ip link set " + name + " mtu 1500";
         if (finding.good && *mtu < kUsualMtu) finding.what += " (less than usual: a tunnel?)";
         findings.push_back(std::move(finding));
     }

@@ -190,7 +190,7 @@ std::string describe_delivery(const FinalReport& report) {
     std::string line =
         least + counted_files(outcome.files) + " delivered complete (" + format_bytes(outcome.bytes) + ")";
     if (outcome.files == 0) {
-        line = outcome.exact ? "nothing was delivered" : "nothing is known to be delivered";
+        line = outcome.exact ? "nothing was delivered" : "no delivery is confirmed";
         const std::uint64_t found = files_found(report);
         if (standing.empty()) return found < 2 ? line : line + " of " + counted_files(found) + more;
     }

@@ -77,7 +77,7 @@ class Observer {
 /// Several transfers as one: the sums; of one alone everything.
 [[nodiscard]] Observation sum_of(const std::vector<Observation>& transfers);
 
-/// One line of JSON with the fields that docs/observing.md lists.
+/// One line of JSON. The manual pages list its fields (options/manual_output.cpp).
 [[nodiscard]] std::string progress_json(const Observation& seen);
 
 }  // namespace udtx::apps

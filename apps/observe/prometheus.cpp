@@ -114,7 +114,7 @@ constexpr std::array kPathMetrics{
                [](const PathStats& p) { return static_cast<double>(p.delivered_bytes); }},
     PathMetric{"udtx_path_reinjected_bytes_total", "counter", "Sent here because they were late on another path.",
                [](const PathStats& p) { return static_cast<double>(p.reinjected_bytes); }},
-    PathMetric{"udtx_path_suspensions_total", "counter", "Times the path fell silent.",
+    PathMetric{"udtx_path_suspensions_total", "counter", "Times the path stopped answering.",
                [](const PathStats& p) { return static_cast<double>(p.suspensions); }},
 };
 

@@ -1,5 +1,7 @@
 #include "options/manuals.hpp"
 
+#include "options/manual_output.hpp"
+
 namespace udtx::apps {
 namespace {
 
@@ -171,7 +173,7 @@ Manual doctor_manual(bool connects) {
     Manual manual{
         .synopses = {""},
         .description = {"Measures this machine: socket buffers, segmentation and receive offload, timers, encryption "
-                        "and the disk. A line that starts with MEND names the command that fixes the problem."},
+                        "and the disk. A line that starts with FIX names the command that fixes the problem."},
         .examples = {{"udtx-recv doctor --dir /data", "Examine this machine and the disk of /data:"}},
         .exit_codes = {0, 1, 10, 11, 30, 40, 42},
         .see_also = {"udtx-send", "udtx-recv"},
@@ -204,9 +206,7 @@ Manual ctl_manual(bool sends) {
     };
 }
 
-}  // namespace
-
-Manual manual_of(std::string_view command) {
+Manual texts_of(std::string_view command) {
     if (command == "udtx-send") return send_manual();
     if (command == "udtx-recv") return recv_manual();
     const std::string_view word = command.substr(command.rfind(' ') + 1);
@@ -217,6 +217,14 @@ Manual manual_of(std::string_view command) {
     if (word == "clean") return clean_manual();
     if (word == "doctor") return doctor_manual(command.starts_with("udtx-send"));
     return ctl_manual(command.starts_with("udtx-send"));
+}
+
+}  // namespace
+
+Manual manual_of(std::string_view command) {
+    Manual manual = texts_of(command);
+    manual.output = output_of(command);
+    return manual;
 }
 
 }  // namespace udtx::apps

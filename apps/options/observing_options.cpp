@@ -44,7 +44,7 @@ Result<void> ObservingOptions::check() {
     if (page_assets() == nullptr && (http || !report.empty())) {
         return Error{ErrorCode::invalid_argument,
                      std::string(http ? "--http" : "--report") +
-                         ": this program was built without the page, since Chart.js was not there (Debian: "
+                         ": this program was built without the page, because Chart.js was missing (Debian: "
                          "libjs-chart.js)"};
     }
     return {};

@@ -29,7 +29,8 @@ Result<void> check_target(RecvCommand& command) {
     command.to_stdout = !targets.empty();
     if (command.to_stdout && !command.directory.empty()) return usage("--dir and '-' exclude each other");
     if (command.to_stdout && !command.one_off) return usage("'-' (standard output) needs --one-off");
-    if (!command.to_stdout && command.directory.empty()) return usage("--dir is missing: where are files to go?");
+    if (!command.to_stdout && command.directory.empty())
+        return usage("--dir is missing: name the directory for the files");
     return {};
 }
 
@@ -42,7 +43,7 @@ Result<void> take_ssh_source(RecvCommand& command, const std::string& text) {
     auto source = parse_ssh_target(text);
     if (!source) return source.error();
     if (!command.sources.empty() && source->login() != command.sources.front().login()) {
-        return usage("one run takes from one host: " + command.sources.front().login() + " or " + source->login());
+        return usage("one run fetches from one host: " + command.sources.front().login() + " or " + source->login());
     }
     command.sources.push_back(std::move(*source));
     return {};
@@ -52,7 +53,7 @@ Result<void> take_url_source(RecvCommand& command, const std::string& text) {
     auto url = parse_url(text);
     if (!url) return url.error();
     if (command.server && authority(*url) != authority(*command.server)) {
-        return usage("one run takes from one server: " + authority(*command.server) + " or " + authority(*url));
+        return usage("one run fetches from one server: " + authority(*command.server) + " or " + authority(*url));
     }
     command.server_paths.push_back(url->path);
     command.server = std::move(*url);
@@ -97,7 +98,7 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
     if (const auto flag = command.ssh.typed(origins)) {
         return usage(*flag + " is for [user@]HOST:SRC, over ssh, and not for udtx://");
     }
-    if (typed("--cc")) return usage("--cc is the sender's: of what comes from udtx:// the server chooses it");
+    if (typed("--cc")) return usage("--cc is for senders: a server chooses the controller of what it sends");
     if (command.pin.empty() != command.common.identity_text.empty()) {
         return usage("--identity and --pin go together: own key, and the server's public key");
     }

@@ -138,7 +138,7 @@ Result<void> check(const CLI::App& app, SendCommand& command) {
     command.common.preserve = command.common.preserve || command.tree.archive || command.tree.set_id;
     if (const auto checked = check_paths(command); !checked) return checked;
     if (command.streaming() && !command.common.receipt_text.empty()) {
-        return usage("--receipt is for files: what comes from '-' has no blocks to come back to");
+        return usage("--receipt is for files, and not for standard input");
     }
     if (command.tree.dry_run && !command.common.receipt_text.empty()) return usage(kNoReceiptOfNothing);
     if (!command.remote && command.pin.empty() != command.common.identity_text.empty()) {

@@ -121,7 +121,7 @@ Result<void> TreeOptions::check(const CLI::App& app, bool streaming, std::size_t
     if (names_by_nul && names_file.empty()) return usage("--from0 goes with --files-from");
     if (!names_file.empty() && sources != 1) return usage("--files-from takes one SRC, the directory of the names");
     if (!names_file.empty() && erase) {
-        return usage("--delete and --files-from exclude each other: a list does not say what is not to be there");
+        return usage("--delete and --files-from exclude each other: a list does not name what to delete");
     }
     const auto parsed = parse_overwrite(overwrite_text.empty() ? "diff" : overwrite_text);
     if (!parsed) return parsed.error();

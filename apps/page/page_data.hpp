@@ -1,5 +1,5 @@
-// What the page shows, as JSON: the figures of now, how they came to be, and what has ended. docs/observing.md lists
-// the fields.
+// What the page shows, as JSON: the figures of now, how they came to be, and what has ended. The object is for the
+// script of the page (assets/web), which has the same version: its fields may change.
 #pragma once
 
 #include <cstddef>

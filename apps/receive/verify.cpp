@@ -68,7 +68,7 @@ ExitCode run_verify(Log& log, std::vector<std::string> arguments) {
             return finish_early(log, ExitCode::file_io, "--repair-list: " + written.error().message, command.json);
         }
         if (counts.different > 0) {
-            log.info("to mend it, send again from the directory with these names: udtx-send -c -0 --files-from " +
+            log.info("to repair it, send again from the directory with these names: udtx-send -c -0 --files-from " +
                      escape_for_terminal(command.repair_list) + " ...");
         }
     }

@@ -9,7 +9,7 @@
 namespace udtx::apps {
 
 /// `arguments`: what came after --bootstrap. Errors that come before there is a connection are told on standard output
-/// (docs/ssh.md). Ends the process by itself when threads may still sit in a disk call.
+/// (docs/using/ssh.md). Ends the process by itself when threads may still sit in a disk call.
 [[nodiscard]] ExitCode send_by_bootstrap(const std::vector<std::string>& arguments);
 
 }  // namespace udtx::apps

@@ -209,7 +209,7 @@ std::vector<std::string> describe(const PathProbe& probe) {
     } else if (const std::string line = limit_line(probe.limits); !line.empty()) {
         lines.push_back(line);
     }
-    lines.push_back("buffers here: " + (probe.buffer_advice.empty() ? "as large as asked for" : probe.buffer_advice));
+    lines.push_back("buffers here: " + (probe.buffer_advice.empty() ? "as large as requested" : probe.buffer_advice));
     return lines;
 }
 

@@ -96,7 +96,7 @@ Result<BootstrapRequest> BootstrapChannel::await() {
         while (const auto line = next_line()) {
             if (!greeted) {
                 const auto greeting = parse_greeting(*line);
-                if (!greeting) return broken("does not begin as it should; '--bootstrap' is for udtx over ssh only");
+                if (!greeting) return broken("does not start with a greeting; '--bootstrap' is only for udtx over ssh");
                 if (const auto same = check_greeting(*greeting); !same) {
                     return Error{same.error().code, "the other side " + same.error().message};
                 }

@@ -1,4 +1,4 @@
-// The far end of docs/ssh.md: what a program that ssh started says and hears on its standard output and input.
+// The far end of docs/using/ssh.md: what a program that ssh started says and hears on its standard output and input.
 #pragma once
 
 #include <optional>

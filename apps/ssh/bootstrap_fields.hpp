@@ -1,5 +1,48 @@
-// What the two ends say over ssh's standard input and output before there is a connection: a greeting, then blocks of
-// "name value" lines that end with "end" (docs/ssh.md). Text in, values out; nothing is read or written here.
+// What both ends send over ssh's standard input and output before there is a connection. Text in, values out; nothing
+// is read or written here. docs/using/ssh.md has the course of events.
+//
+// Each end first sends a greeting. Then come blocks of lines, each block up to a line "end":
+//
+//   udtx-bootstrap 2 PROGRAM TRANSFER     2: version of these blocks. PROGRAM: version of the program, for people.
+//                                         TRANSFER: transfer::kTransferVersion
+//   NAME VALUE
+//   end
+//
+// Both versions have to be equal at both ends; otherwise the run ends with code 12. In a value, bytes up to ' ', from
+// 0x7F on and '%' are percent-encoded. A reader skips names that it does not know. Lines before the far end's greeting
+// come from login scripts and are skipped, too.
+//
+// This end sends one block, the request. `+`: the name may be repeated.
+//
+// | name        | of        | value                                                                              |
+// |-------------|-----------|------------------------------------------------------------------------------------|
+// | key         | all       | the pre-shared key of this transfer, 64 hexadecimal digits                         |
+// | transfer    | all       | the transfer's number; 0: it cannot be resumed                                     |
+// | argument +  | all       | flags for the far end: --timeout, --no-resume, --mtu, --streams; in a pull --rate, |
+// |             |           | --bwlimit and --cc, too                                                            |
+// | shape       | push      | what is sent: file, directory, contents, several or stream                         |
+// | destination | push      | DEST as typed                                                                      |
+// | dry-run     | push      | 1: only report, make nothing                                                       |
+// | name +      | push      | what the sources bring at the top, if that is known: at most 256 names             |
+// | source +    | pull      | SRC as typed                                                                       |
+// | selection + | pull      | one block of transfer::pack(); its sources do not count                            |
+// | fresh       | pull      | 1: nothing of what comes exists here                                               |
+// | stream      | pull      | 1: the one file goes to standard output                                            |
+//
+// The far end sends up to three blocks. In place of the first or second it sends `error` and `message`, and ends.
+//
+// | block | name      | value                                                                                    |
+// |-------|-----------|------------------------------------------------------------------------------------------|
+// | 1     | port      | its UDP port                                                                             |
+// |       | address   | the address of its host that ssh came to (SSH_CONNECTION); may be empty                  |
+// |       | advice    | how to fix socket buffers that are too small; may be empty                               |
+// |       | clock     | its wall clock, nanoseconds since 1970                                                   |
+// | 2     | fresh     | push: 1: nothing of what comes exists there                                              |
+// |       | missing + | pull: a source that cannot be read, while others can                                     |
+// |       | reason +  | why, one after each `missing`                                                            |
+// | 3     | heard     | 1: datagrams of this end have arrived. If it never comes, the way there is blocked       |
+// | any   | error     | exit code                                                                                |
+// |       | message   | one line                                                                                 |
 #pragma once
 
 #include <cstdint>

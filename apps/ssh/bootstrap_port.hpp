@@ -1,4 +1,4 @@
-// Which UDP port the far end of docs/ssh.md opens. It stands in the command that ssh runs there: the port is open
+// Which UDP port the far end of docs/using/ssh.md opens. It stands in the command that ssh runs there: the port is open
 // before the request has come.
 #pragma once
 

@@ -186,7 +186,7 @@ class RemoteEnd::Dialogue {
                                              "; is the same version of udtx there? --remote-bin names another"};
         }
         return {refused_ ? ErrorCode::authentication : ErrorCode::network,
-                (refused_ ? "ssh was not let in by " : "ssh could not connect to ") + host +
+                (refused_ ? "ssh was refused by " : "ssh could not connect to ") + host +
                     "; try: " + login_command(start_.options, start_.target)};
     }
 
@@ -226,7 +226,7 @@ Result<std::unique_ptr<RemoteEnd>> RemoteEnd::start(RemoteStart start, Log& log,
     if (!port || *port == 0 || *port > 65535) return broken(copy, "names no port");
     auto addresses = addresses_to_dial(resolved ? *resolved : std::vector<Address>(),
                                        parse_address(reply->get("address"), copy.addresses), host.proxied);
-    if (addresses.empty()) return resolved ? broken(copy, "has no address to dial") : resolved.error();
+    if (addresses.empty()) return resolved ? broken(copy, "names no address to connect to") : resolved.error();
     for (Address& address : addresses) address.port = static_cast<std::uint16_t>(*port);
     return std::unique_ptr<RemoteEnd>(
         new RemoteEnd(std::move(dialogue), Credentials::from_psk(key), std::move(*reply), std::move(addresses)));

@@ -1,4 +1,4 @@
-// The other side of a transfer, started over the user's ssh. Our end of docs/ssh.md.
+// The other side of a transfer, started over the user's ssh. Our end of docs/using/ssh.md.
 #pragma once
 
 #include <chrono>

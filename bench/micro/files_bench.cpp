@@ -1,5 +1,5 @@
-// What the kernel's copies and the hash cost a GB, by where in a page the buffer begins (docs/lab/performance.md, "What
-// the files cost"). Processor seconds; files of 256 MiB in /dev/shm by 1 MiB, eight buffers in turn.
+// What the kernel's copies and the hash cost a GB, by where in a page the buffer begins (docs/lab/file-cost.md).
+// Processor seconds; files of 256 MiB in /dev/shm by 1 MiB, eight buffers in turn.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <netinet/in.h>

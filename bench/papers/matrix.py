@@ -2,7 +2,7 @@
 """Runs the cells of the papers' experiments in ns-3, each in a process of its own, and writes results.csv, table.md,
 multipath.md, acks.md and the figures (SVG).
 
-    ./dev bench papers                      everything (see docs/lab/benchmarks.md for how long that takes)
+    ./dev bench papers                      everything (see docs/lab/paper-congestion.md for how long that takes)
     ./dev bench papers --quick              one cell of each figure, one seed
     ./dev bench papers --only fairness,tsm  these experiments only: mtr, throughput, fairness, join (the
                                             congestion-degree paper); tsm, dapb, sctp (the multipath papers);

@@ -1,5 +1,5 @@
 """The cells of the multipath papers: transmission status monitoring (tsm), delay-alerted path blocking (dapb) and
-SCTP's failover (sctp). docs/lab/benchmarks.md says what the papers leave open and what was taken."""
+SCTP's failover (sctp). docs/lab/paper-multipath.md says what the papers leave open and what was taken."""
 from dataclasses import dataclass
 
 # (name in the tables, arguments). The papers' schedulers have no reinjection; `eds` is udtx's default, with it.

@@ -14,7 +14,7 @@ from trees import leftovers
 ROLES = ("push_sender", "push_server", "push_new_server", "pull_receiver", "pull_new_receiver", "pull_server")
 # Generous: the tools give up by themselves after TOOL_TIMEOUT.
 HANG, TOOL_TIMEOUT = 120, 12
-# Codes of docs/tools.md; all others, signals among them, are no way to end.
+# Codes of docs/using/errors.md; all others, signals among them, are no way to end.
 CODES = {0, 1, 10, 11, 12, 23, 30, 40, 41, 42, 130}
 
 

@@ -45,7 +45,7 @@ finished() {
     wait_for 0 "$client"
     cmp "$work/file" "$arriving/file" || fail "$1: not the same"
     said "the connection is lost; reconnecting"
-    never_said "silent for"
+    never_said "did not answer for"
 }
 
 # By URL, pushed; the server is started anew after a second.
@@ -90,7 +90,7 @@ took=$((($(now) - since) / 1000000))
 echo "nobody: told after $took ms"
 [ "$took" -le 2500 ] || fail "told after $took ms"
 wait_for 30 "$client"
-said "nobody listens on UDP 127.0.0.1:$port any more.*while reconnecting"
+said "nothing listens on UDP 127.0.0.1:$port any more.*while reconnecting"
 
 # Over ssh, both ways.
 . "$(dirname "$0")/ssh_lib.sh"
@@ -126,5 +126,5 @@ for i in 1 2 3 4; do
     start "$send" --rate 100M --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/client$i/"
     kill_now "$client"
 done
-noticed() { [ "$(grep -c "nobody listens on UDP" "$work/threads.log")" -eq 4 ]; }
+noticed() { [ "$(grep -c "nothing listens on UDP" "$work/threads.log")" -eq 4 ]; }
 until_true 20 noticed

@@ -45,14 +45,14 @@ find "$work/small" -mindepth 1 -delete
 start_recv spare --min-free 20M --dir "$work/small" --psk-file "$work/psk"
 expect 0 "$send" --psk-file "$work/psk" "$work/big" "udtx://127.0.0.1:$port/one"
 expect 23 "$send" --psk-file "$work/psk" "$work/big" "$work/file" "udtx://127.0.0.1:$port/"
-said "no room above what --min-free keeps for 'big'"
+said "--min-free leaves no room for 'big'"
 cmp "$work/file" "$work/small/file" || fail "what has room did not come"
 # A stream and a file with holes, too, of which nobody knows before what they will hold.
 rm "$work/small/file"
 expect 11 "$send" --psk-file "$work/psk" - "udtx://127.0.0.1:$port/stream" <"$work/big"
-said "no room above what --min-free keeps for 'stream'"
+said "--min-free leaves no room for 'stream'"
 expect 23 "$send" --sparse --psk-file "$work/psk" "$work/big" "$work/file" "udtx://127.0.0.1:$port/"
-said "no room above what --min-free keeps for 'big'"
+said "--min-free leaves no room for 'big'"
 cmp "$work/file" "$work/small/file" || fail "what has room did not come"
 expect 1 "$recv" --min-free lots --listen :0 --dir "$work/small" --psk-file "$work/psk"
 

@@ -34,18 +34,18 @@ refused() {
     said "$words"
 }
 
-refused "no way to 192.0.2.1:7000/udp: Network is unreachable" 192.0.2.1
-refused "no way to \[2001:db8::1\]:7000/udp: (Network is unreachable|Cannot assign)" "[2001:db8::1]"
+refused "no route to 192.0.2.1:7000/udp: Network is unreachable" 192.0.2.1
+refused "no route to \[2001:db8::1\]:7000/udp: (Network is unreachable|Cannot assign)" "[2001:db8::1]"
 for kind in "unreachable:No route to host" "prohibit:Permission denied.*prohibit" "blackhole:Invalid argument.*blackhole" \
     "throw:Network is unreachable"; do
     ip route replace "${kind%%:*}" 203.0.113.0/24
-    refused "no way to 203.0.113.5:7000/udp: ${kind#*:}" 203.0.113.5
+    refused "no route to 203.0.113.5:7000/udp: ${kind#*:}" 203.0.113.5
     ip route del 203.0.113.0/24
 done
-refused "no way to \[fe80::1\]:7000/udp: Invalid argument .*fe80::1%eth0" "[fe80::1]"
-refused "no way to 255.255.255.255:7000/udp: (Permission denied|Network is unreachable)" 255.255.255.255
+refused "no route to \[fe80::1\]:7000/udp: Invalid argument .*fe80::1%eth0" "[fe80::1]"
+refused "no route to 255.255.255.255:7000/udp: (Permission denied|Network is unreachable)" 255.255.255.255
 ip link set near0 down
-refused "no way to 10.9.0.2:7000/udp: Network is (unreachable|down)" 10.9.0.2
+refused "no route to 10.9.0.2:7000/udp: Network is (unreachable|down)" 10.9.0.2
 ip link set near0 up
 
 # What a router says anybody may have said: it is believed when nothing else comes for a second or so.
@@ -63,7 +63,7 @@ there sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' 2>/dev/null || true
 there ip route add prohibit 198.51.100.0/24
 ip route add 198.51.100.0/24 via 10.9.0.9
 expect 10 "$send" --psk-file "$work/psk" "$work/file" udtx://198.51.100.7:7000/
-said "no way to 198.51.100.7:7000/udp: No route to host"
+said "no route to 198.51.100.7:7000/udp: No route to host"
 
 # Two paths, neither of which leads there.
 ip link add near1 type veth peer name far1
@@ -71,7 +71,7 @@ ip link set far1 up
 ip address add 10.8.0.1/24 dev near1
 ip link set near1 up
 ip route add unreachable 203.0.113.0/24
-refused "no way to 203.0.113.5:7000/udp: No route to host" 203.0.113.5 --path 10.9.0.1 --path 10.8.0.1
+refused "no route to 203.0.113.5:7000/udp: No route to host" 203.0.113.5 --path 10.9.0.1 --path 10.8.0.1
 
 # One path that leads nowhere does not keep the other from it, nor costs it time.
 start_recv other --psk-file "$work/psk" --dir "$work/dst"
@@ -80,7 +80,7 @@ expect 0 "$send" --psk-file "$work/psk" --path 10.9.0.1,203.0.113.5 --path 127.0
 [ $((($(date +%s%N) - began) / 1000000)) -lt 2000 ] || fail "a path without a route cost time"
 
 if command -v iptables >/dev/null && iptables -A OUTPUT -p udp -d 10.9.0.7 -j DROP 2>/dev/null; then
-    refused "no way to 10.9.0.7:7000/udp: Operation not permitted .*firewall" 10.9.0.7
+    refused "no route to 10.9.0.7:7000/udp: Operation not permitted .*firewall" 10.9.0.7
 fi
 
 # A line that comes back: what has begun is not given up.

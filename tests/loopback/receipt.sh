@@ -114,7 +114,7 @@ expect 0 "$send" --json --psk-file "$work/psk" --exclude gone "$rot/src/" "$to" 
 [ "$(json_field "$work/last.out" sent_bytes)" -eq 0 ] || fail "the rot can be seen by size or time"
 expect 41 "$recv" verify --repair-list "$rot/list" "$rot/receipt" "$rot/dst/copy"
 differs 'big.*name: bytes 3145728 to 4194303 differ'
-said "to mend it.*udtx-send -c -0 --files-from"
+said "to repair it.*udtx-send -c -0 --files-from"
 expect 0 "$send" --json -c -0 --files-from "$rot/list" --psk-file "$work/psk" "$rot/src" "$to"
 sent=$(json_field "$work/last.out" sent_bytes)
 [ "$sent" -ge 1098576 ] && [ "$sent" -le 2200000 ] || fail "$sent bytes were sent to mend one block and a file of 50,000"

@@ -156,7 +156,7 @@ rm -rf "$work/dst"
 mkdir "$work/dst"
 start_recv alone --psk-file "$work/psk" --dir "$work/dst"
 lose KILL 8 11000 "$send" --rate 24M "$work/file" "udtx://127.0.0.1:$port/"
-said "(silent|nobody listens).*the same command continues from here; nothing moved for 8.*s while reconnecting"
+said "(did not answer|nothing listens).*the same command continues from here; nothing moved for 8.*s while reconnecting"
 
 # Nor does the last attempt, which nothing answers, last beyond that: pushed and fetched.
 mkdir "$work/served"

@@ -144,12 +144,12 @@ said "--allow-read is for --psk-file"
 # --- wrong use
 wrong() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
 wrong "where to" udtx://h/a
-wrong "one run takes from one server" udtx://h/a udtx://g/b .
+wrong "one run fetches from one server" udtx://h/a udtx://g/b .
 wrong "is on another host" udtx://h/a udtx://h/b
 wrong "neither .*HOST" udtx://h/a far:b .
 wrong "--max-rate is for a receiver" --max-rate 5M udtx://h/a .
 wrong "--schedule is for a sender" --schedule 08:00,5M udtx://h/a .
-wrong "--cc is the sender's" --cc udtx udtx://h/a .
+wrong "--cc is for senders" --cc udtx udtx://h/a .
 wrong "--ssh is for" --ssh x udtx://h/a .
 wrong "--pin go together" --pin x udtx://h/a .
 wrong "--exclude is for a pull" --exclude x --listen 127.0.0.1:0 --dir .

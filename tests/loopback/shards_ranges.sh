@@ -130,7 +130,7 @@ begin 2 -p --plan "$work/plan"
 ended 0
 begin 3 -p --plan "$work/plan"
 ended 11
-grep -q "'src/large': bytes [0-9]* to [0-9]* are not there.*Run all shards again" "$work/shard.3" || fail "shard 3 says: $(cat "$work/shard.3")"
+grep -q "'src/large': bytes [0-9]* to [0-9]* are missing.*Run all shards again" "$work/shard.3" || fail "shard 3 says: $(cat "$work/shard.3")"
 [ ! -e "$work/dst/src/large" ] || fail "parts of two versions have the name"
 for k in 0 1 2 3; do begin $k -p --plan "$work/plan"; done
 ended 0

@@ -50,7 +50,7 @@ expect 11 "$send" "${to[@]}" "$work/file" far:no/such/name
 said "^udtx-send: far: no/such: No such file or directory$"
 last_line
 expect 11 "$send" "${to[@]}" "$work/file" "$work/src" far:nowhere
-said "far: nowhere: there is no such directory; end it with '/'"
+said "far: nowhere: no such directory; end it with '/'"
 expect 11 "$send" "${to[@]}" "$work/src" far:renamed
 said "far: renamed: Not a directory"
 if [ "$(id -u)" -ne 0 ]; then
@@ -75,7 +75,7 @@ ssh-keygen -q -t ed25519 -N '' -f "$work/stranger"
 sed /IdentityFile/d "$ssh_config" >"$work/strange_config"
 expect 40 "$send" --ssh "ssh -F '$work/strange_config' -i '$work/stranger'" "$work/file" far:
 said "Permission denied"
-said "ssh was not let in by far"
+said "ssh was refused by far"
 expect 10 "$send" --ssh "$work/none/ssh" "$work/file" far:
 said "cannot start '.*none/ssh'"
 

@@ -108,7 +108,7 @@ dials_early() {  # dials_early COMMAND...
     "$@" -v 2>"$work/last.err" &
     local early=$!
     receivers+=("$early")
-    until_true 120 grep -q dialling "$work/last.err"
+    until_true 120 grep -q "connecting to" "$work/last.err"
     touch "$work/dialled"
     wait_for 0 "$early"
 }
@@ -142,10 +142,10 @@ for line in "^good  UDP passes both ways: handshake " "^good  path MTU: [0-9]" "
     grep -qE "$line" "$work/last.out" || fail "the doctor does not say '$line' of what lies in between"
 done
 expect 11 "$send" doctor "${ssh[@]}" --remote-bin "$recv" --dir "$work" "far:$work/none"
-grep -q "^MEND  disk of $work/none: " "$work/last.out" || fail "the far end's disk"
+grep -q "^FIX   disk of $work/none: " "$work/last.out" || fail "the far end's disk"
 far_program late "'$recv' \"\$@\" | sed -u 's/^clock .*/clock 1700000000000000000/'"
 expect 0 "$send" doctor "${ssh[@]}" --remote-bin "$work/late" --dir "$work" far
-grep -A 1 "^MEND  clocks: that of far is .* behind" "$work/last.out" | grep -q "timedatectl" || fail "the clocks"
+grep -A 1 "^FIX   clocks: that of far is .* behind" "$work/last.out" | grep -q "timedatectl" || fail "the clocks"
 # What ssh -G takes is no time that the other clock is behind.
 mkdir "$work/slow"
 cat >"$work/slow/ssh" <<EOF
@@ -160,7 +160,7 @@ start_recv doctor-hole --psk-file "$work/psk" --dir "$work/dst"
 kill -STOP "$receiver"
 far_program hole "'$recv' \"\$@\" | sed -u 's/^port .*/port $port/'"
 expect 42 "$send" doctor "${ssh[@]}" --remote-bin "$work/hole" -O 61000-61010 --dir "$work" far
-grep -A 1 "^MEND  UDP from here to far is blocked" "$work/last.out" | grep -q "on far with: sudo ufw allow 61000:61010/udp" ||
+grep -A 1 "^FIX   UDP from here to far is blocked" "$work/last.out" | grep -q "on far with: sudo ufw allow 61000:61010/udp" ||
     fail "the doctor does not say how to open ports"
 expect 0 "$send" --probe-only --json "${ssh[@]}" --remote-bin "$recv" far:
 [ "$(json_field "$work/last.out" reached_bps | cut -d. -f1)" -gt 1000000 ] || fail "the line was not measured"

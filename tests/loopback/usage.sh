@@ -122,7 +122,7 @@ expect 0 "$send" doctor --dir "$work"
 grep -q "AES-256-GCM" "$work/last.out" || fail "doctor tells nothing of ciphers"
 grep -q "disk of $work: writes" "$work/last.out" || fail "doctor tells nothing of the disk"
 expect 11 "$recv" doctor --dir "$work/none"
-grep -A 1 "^MEND  disk of $work/none: cannot be written: No such file" "$work/last.out" | grep -q "mkdir -p" || fail "no remedy for a directory that is missing"
+grep -A 1 "^FIX   disk of $work/none: cannot be written: No such file" "$work/last.out" | grep -q "mkdir -p" || fail "no remedy for a directory that is missing"
 expect 11 "$send" doctor --json --dir "$work/none"
 expect 1 "$send" doctor --dri x
 said "'--dri'.*--dir"

@@ -1,5 +1,5 @@
 // The experiment of Ahn, Lee and Lim, "A Dynamic ACK Regeneration Scheme to Improve TCP Performance over Asymmetric
-// Networks", without ns-3: its lines are not in the text, docs/lab/acknowledgements.md says what was taken.
+// Networks", without ns-3: its lines are not in the text, docs/lab/paper-acks.md says what was taken.
 #include <cstdio>
 
 #include "reno_line.hpp"

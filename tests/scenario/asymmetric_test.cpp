@@ -1,4 +1,4 @@
-// Ways back 100 to 12,500 times narrower than the way out (docs/acknowledgements.md).
+// Ways back 100 to 12,500 times narrower than the way out (docs/inside/acknowledgements.md).
 #include "sim/check.hpp"
 #include "sim/flows.hpp"
 #include "test/catch.hpp"

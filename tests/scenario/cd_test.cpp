@@ -1,5 +1,5 @@
 // The congestion-degree paper's claims (its figures 3, 7, 8 and 9) in both forms of its equations: as UDT 4.11 has them
-// and as it prints them. bench/papers has the experiment in ns-3, docs/lab/benchmarks.md and docs/lab/congestion.md the
+// and as it prints them. bench/papers has the experiment in ns-3, docs/lab/paper-congestion.md the
 // figures.
 #include <algorithm>
 #include <array>
@@ -172,7 +172,7 @@ void count(Claims& claims, const Cell& cell, const Figures& udt, const Figures& 
 
 }  // namespace
 
-TEST_CASE("print both forms of udt and cd of docs/lab/congestion.md", "[.table]") {
+TEST_CASE("print both forms of udt and cd of docs/lab/paper-congestion.md", "[.table]") {
     std::array<Claims, 2> claims;
     for (const Cell& cell : papers_cells()) {
         std::printf("| %s |", cell.what.c_str());
@@ -215,7 +215,7 @@ TEST_CASE("cd: the MTR follows cross traffic of half the line, UDT's stays above
 }
 
 // As the paper prints its equations its fewer losses and equal throughput come out; its fairness does not (figure 9 has
-// +117 % at 100 ms, a ratio of 2.17): docs/lab/congestion.md has all cells.
+// +117 % at 100 ms, a ratio of 2.17): docs/lab/paper-congestion.md has all cells.
 TEST_CASE("cd as printed: three flows under cross traffic lose fewer packets, and share no worse") {
     const Cell cell{.rtt = 220ms, .flows = 3};
     const Figures udt = measure(cell, "udt", true, 2);

@@ -179,7 +179,7 @@ TEST_CASE("a file over a clean and a bloated path ends within 5 % of what both c
     CHECK(taken <= 1.05 * ideal);
 }
 
-TEST_CASE("print the figures of docs/multipath.md", "[.table]") {
+TEST_CASE("print the figures of docs/lab/schedulers.md", "[.table]") {
     const auto print = [](RigSetup setup, StreamKind kind, std::vector<Duration> marks,
                           const std::function<void(MultipathRig&)>& script = {}) {
         const std::string name = setup.name;

@@ -152,7 +152,7 @@ TEST_CASE("a scheduler of the application's own decides which way") {
 TEST_CASE("a pick that leads nowhere ends the connection and says so") {
     const std::string own = "the scheduler of TransportConfig::scheduler_factory picked ";
     CHECK(end_by_pick([](const auto& demand) { return PathPick{.path = PathId{200}, .from = demand.next}; }).message ==
-          own + "path 200, which is not there");
+          own + "path 200, which does not exist");
     CHECK(end_by_pick([](const auto&) {
               return PathPick{.path = PathId{0}, .from = 1ULL << 40U};
           }).message.starts_with(own + "offset 1099511627776, behind which nothing may be sent (the end is "));

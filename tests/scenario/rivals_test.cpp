@@ -82,7 +82,7 @@ Spread share_beside(const char* rival, double queue) {
     return spread(shares);
 }
 
-/// Reached: see docs/congestion.md; the rest is for other seeds.
+/// docs/lab/rivals.md has the shares that were reached. The bounds are wider, for other seeds.
 void check_share_beside(const char* rival, double queue) {
     if (size_scale() < 1.0 && queue < 1.0) return;
     const Spread part = share_beside(rival, queue);

@@ -1,7 +1,7 @@
 // The experiment of Jung, Lee and Kim, "Transmission status monitoring method for improving the performance of MPTCP in
 // Bufferbloat environment" (2018), without ns-3: two lines of 10 Mbit/s, 10 ms each way, behind an access of the same
 // rate; UDP through the second router, which drops nothing. What it sends at random fills seconds of queue there.
-// bench/papers has it in ns-3, docs/lab/benchmarks.md the figures.
+// bench/papers has it in ns-3, docs/lab/paper-multipath.md the figures.
 #include <cstdio>
 #include <string>
 
@@ -61,7 +61,7 @@ TEST_CASE("others' seconds of queue on one of two lines: an ordered stream waits
     }
 }
 
-TEST_CASE("print the transmission status experiment of docs/lab/benchmarks.md", "[.table]") {
+TEST_CASE("print the transmission status experiment of docs/lab/paper-multipath.md", "[.table]") {
     for (const std::uint64_t seed : some_seeds(36)) {
         std::printf("seed %2d: %s\n", static_cast<int>(seed), text(run({.seed = seed})).c_str());
     }

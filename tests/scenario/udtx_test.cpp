@@ -14,7 +14,8 @@ TEST_CASE("udtx alone: fills the line whatever its loss and queue, and keeps the
             for (const double loss : {0.0, 0.01, 0.05}) {
                 for (const double queue : {0.1, 8.0}) {
                     if (size_scale() < 1.0 && (mbps > 20 || queue > 1.0)) continue;
-                    // Three packets of buffer: what bursts of two do to it is another matter (docs/congestion.md).
+                    // The buffer has three packets, and bursts have two: a full line then loses 3 to 6 % of its packets
+                    // (docs/lab/controllers.md, Limits of `udtx`).
                     if (mbps == 20 && rtt == 20ms && queue < 1.0) continue;
                     auto setup = line(mbps, rtt, queue, some_seeds(1)[0]);
                     setup.loss = loss;

@@ -1,4 +1,4 @@
-// Episodes drawn from seeds, in virtual time, until so many virtual hours are over (docs/testing.md).
+// Episodes drawn from seeds, in virtual time, until so many virtual hours are over (docs/inside/testing.md).
 //
 //     udtx-soak --hours H [--seed FIRST] [--jobs N]
 //     udtx-soak --seed N

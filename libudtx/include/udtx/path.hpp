@@ -1,4 +1,4 @@
-// Several paths of one session: what a program asks for, and what it is told (docs/multipath.md).
+// Several paths of one session: what a program asks for, and what it is told (docs/inside/multipath.md).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Memory that begins a page, for what the kernel copies files and datagrams into. A large block of the plain allocator
 // begins 16 bytes into one, which makes such a copy three to six times as slow on some processors
-// (docs/lab/performance.md, "What the files cost").
+// (docs/lab/file-cost.md).
 #pragma once
 
 #include <cstddef>

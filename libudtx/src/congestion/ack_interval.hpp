@@ -1,4 +1,4 @@
-// How far apart acknowledgements come: a narrow way back lets few through (docs/acknowledgements.md).
+// How far apart acknowledgements come: a narrow way back lets few through (docs/inside/acknowledgements.md).
 #pragma once
 
 #include <algorithm>

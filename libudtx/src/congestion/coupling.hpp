@@ -1,4 +1,4 @@
-// What the controllers of one connection's paths know of each other (docs/multipath.md, Coupling).
+// What the controllers of one connection's paths know of each other (docs/inside/multipath.md, Coupling).
 //
 // Each controller joins the group that it is handed, tells it how its path does, and asks how the
 // others do. All on one thread; the group outlives its members.

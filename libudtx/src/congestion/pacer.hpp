@@ -1,4 +1,4 @@
-// Token bucket that spaces batches: rate from the controller, bursts sized by rate (docs/congestion.md).
+// Token bucket that spaces batches: rate from the controller, bursts sized by rate (docs/inside/congestion.md).
 #pragma once
 
 #include <cstdint>

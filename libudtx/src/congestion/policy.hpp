@@ -1,4 +1,4 @@
-// What a user wants of a flow, laid around any controller (docs/congestion.md, Policies).
+// What a user wants of a flow, laid around any controller (docs/inside/congestion.md, Policies).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // What spares a client that shares a key with the server the cookie's round trip: its first packet shows that it has
-// the key. It says nothing about the address; what goes there before the handshake is done is small (docs/security.md).
+// the key. It says nothing about the address; what goes there before the handshake is done is small
+// (docs/using/security.md).
 #pragma once
 
 #include <array>

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kLabelPrefix = "udtx2 ";
 
-// The first 20 bytes of SHA-256("udtx-2 initial salt"). Another wire version takes another salt, so that its handshake
-// packets do not authenticate under this one.
+// The first 20 bytes of SHA-256("udtx-2 initial salt"). Versions 2 and 3 have the same handshake packets, and the same
+// salt.
 constexpr std::array<std::uint8_t, 20> kInitialSalt = {0x06, 0xc1, 0x7f, 0xef, 0xe8, 0xea, 0x7b, 0xbd, 0x85, 0xb1,
                                                        0x4f, 0xe3, 0x9f, 0x99, 0x1d, 0xfd, 0xbf, 0x75, 0x90, 0x90};
 

@@ -1,5 +1,5 @@
 // What a server that was started anew shows a client of the old one: that the connection is gone, and that it is the
-// same server who says so (docs/security.md).
+// same server who says so (docs/using/security.md).
 #pragma once
 
 #include <array>

@@ -21,14 +21,14 @@ bool is_unreachable(ErrorCode code) {
 void Dial::dial_next() {
     if (several_) {
         for (const auto& way : ways_) {
-            log(LogLevel::detail, "dialling " + to_string(way.remote) + "/udp from " + host_text(way.local));
+            log(LogLevel::detail, "connecting to " + to_string(way.remote) + "/udp from " + host_text(way.local));
         }
         next_ = ways_.size();
         begun(*driver().connect(ways_, shared_from_this()));
         return;
     }
     const Address& remote = ways_[next_++].remote;
-    log(LogLevel::detail, "dialling " + to_string(remote) + "/udp");
+    log(LogLevel::detail, "connecting to " + to_string(remote) + "/udp");
     begun(*driver().connect(remote, shared_from_this()));
 }
 

@@ -13,7 +13,7 @@ class ForkGuard {
     [[nodiscard]] bool forked() const noexcept { return ::getpid() != owner_; }
     [[nodiscard]] static Error error() {
         return {ErrorCode::invalid_argument,
-                "the session belongs to the process that made it, this is a fork of that; connect anew here"};
+                "the session belongs to the process that made it, this is a fork of it; connect again here"};
     }
 
   private:

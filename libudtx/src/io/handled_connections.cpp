@@ -175,7 +175,7 @@ void HandledConnections::end_refused(Instant now) {
         entry->connection->close(now, 0, "refused");
         proto::CloseReason reason;
         reason.code = last.port_closed() ? ErrorCode::network : ErrorCode::no_route;
-        reason.message = last.port_closed() ? "nobody listens on UDP " + to_string(last.remote) +
+        reason.message = last.port_closed() ? "nothing listens on UDP " + to_string(last.remote) +
                                                   " (start the receiver there, or check host and port)"
                                             : describe_no_way(last.remote, last.error);
         entry->handler->on_event(now, *entry->connection, proto::event::Closed{std::move(reason)});

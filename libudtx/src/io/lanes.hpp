@@ -1,4 +1,4 @@
-// The threads that take cipher work and sending off the protocol thread (docs/streams.md).
+// The threads that take cipher work and sending off the protocol thread (docs/inside/architecture.md).
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ bool lacks_zone(const Address& address) noexcept {
 bool Refusal::port_closed() const noexcept { return error == ECONNREFUSED; }
 
 std::string describe_no_way(const Address& remote, int error) {
-    return "no way to " + to_string(remote) + "/udp: " + std::system_category().message(error) + " (" +
+    return "no route to " + to_string(remote) + "/udp: " + std::system_category().message(error) + " (" +
            advice(remote, error) + ")";
 }
 

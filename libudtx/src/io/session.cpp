@@ -283,7 +283,7 @@ Result<PathId> Session::add_path(const PathRequest& path) {
     return guarded([&]() -> Result<PathId> {
         if (!state_) return not_there();
         const auto dialled = state_->dialled();
-        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the side that dialled opens paths"};
+        if (dialled.empty()) return Error{ErrorCode::invalid_argument, "only the end that connected opens paths"};
         const auto interfaces = list_interfaces();
         if (!interfaces) return interfaces.error();
         const auto way = io::plan_path(path, *interfaces, dialled, AddressChoice::any);
@@ -292,7 +292,7 @@ Result<PathId> Session::add_path(const PathRequest& path) {
         const bool v6 = way->remote.family == Address::Family::v6;
         if (v6 && local && local->family == Address::Family::v4) {
             return Error{ErrorCode::invalid_argument,
-                         "path " + path.local + ": the session was dialled over IPv4 and without an IPv6 path"};
+                         "path " + path.local + ": the session was opened over IPv4 and without an IPv6 path"};
         }
         return state_->add_path(*way);
     });

@@ -13,7 +13,7 @@
 namespace udtx::io {
 namespace {
 
-// Where the low 32 bits of the destination id are (docs/wire-format.md, 1.1 and 1.2).
+// Where the low 32 bits of the destination id are (docs/inside/wire-format.md, 1.1 and 1.2).
 constexpr std::uint32_t kLongIdAt = 9;
 constexpr std::uint32_t kShortIdAt = 1;
 

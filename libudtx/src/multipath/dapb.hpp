@@ -1,6 +1,6 @@
 // Delay-alerted path blocking (DAPB): round robin, but a path whose smoothed RTT has left the others' carries nothing
 // but one duplicate packet a round trip, which keeps measuring it and costs the receiver's buffer nothing.
-// docs/multipath.md.
+// docs/lab/controllers.md lists the deviation from the paper.
 #pragma once
 
 #include "multipath/path_map.hpp"

@@ -2,8 +2,8 @@
 //
 // Ordered streams: a slower path is given bytes so far ahead that the faster ones will have filled the gap when they
 // arrive (nothing waits for them), and none that the receiver could not hold by then. Placed streams need no order: a
-// path is left out only where the rest of the file would arrive earlier without it. docs/multipath.md has the
-// equations.
+// path is left out only where the rest of the file would arrive earlier without it. docs/inside/multipath.md has the
+// equations, docs/lab/controllers.md the deviations from the proposal.
 #pragma once
 
 #include <array>

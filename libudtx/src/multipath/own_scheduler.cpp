@@ -24,7 +24,7 @@ std::uint64_t first_free(const StreamDemand& demand, std::uint64_t from) {
 void require_sendable(const PathPick& pick, const StreamDemand& demand, std::span<const PathView> paths) {
     if (std::ranges::find(paths, pick.path, &PathView::id) == paths.end()) {
         throw std::runtime_error(std::string(kOwn) + " picked path " + std::to_string(pick.path.value) +
-                                 ", which is not there");
+                                 ", which does not exist");
     }
     if (pick.duplicate || demand.again) return;
     const std::uint64_t end = std::min(demand.limit, demand.written);

@@ -1,6 +1,6 @@
 // Which bytes on their way on one path are to be sent again on another, because they hold the receiver up (head of
 // line) or the end of a transfer (tail). The slow path is not throttled by this: its packets are its probes.
-// docs/multipath.md has the rules.
+// docs/lab/controllers.md has the rules.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 //
 // NoPkt_i counts what path i was given and the receiver has not delivered: on a healthy path that grows when its bytes
 // wait behind those of a bloated one. So any path's value raises the alarm, and the culprit is the path of the entry
-// that the receiver waits for. docs/multipath.md says how the paper's ambiguities were resolved.
+// that the receiver waits for. docs/lab/controllers.md says how the paper's ambiguities were resolved.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // The sender's record of one stream over several paths: what each path was given, in order of assignment (the
-// paper's TSM buffer; docs/multipath.md). An entry of an ordered stream stays until the receiver has all bytes
+// paper's TSM buffer; docs/inside/multipath.md). An entry of an ordered stream stays until the receiver has all bytes
 // before its end, one of a placed stream until its own bytes have arrived.
 #pragma once
 

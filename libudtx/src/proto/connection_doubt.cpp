@@ -29,13 +29,13 @@ constexpr int kQuestions = 3;  // within the patience, each of two packets
 std::string words_for(Evidence evidence, const Address& remote) {
     switch (evidence) {
         case Evidence::refused:
-            return "nobody listens on UDP " + to_string(remote) + " any more, and nothing comes from there";
+            return "nothing listens on UDP " + to_string(remote) + " any more, and nothing arrives from there";
         case Evidence::exited:
-            return "the program at the far end has ended, and nothing comes from " + to_string(remote);
+            return "the program at the far end has ended, and nothing arrives from " + to_string(remote);
         case Evidence::reset:
             break;
     }
-    return "the peer at " + to_string(remote) + " was started anew and does not know this connection";
+    return "the peer at " + to_string(remote) + " was restarted and does not know this connection";
 }
 
 }  // namespace

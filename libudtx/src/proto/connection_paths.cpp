@@ -33,7 +33,7 @@ Result<PathId> Connection::Impl::add_path(Instant now, const Address& local, con
                                           const PathOptions& options) {
     if (state_ != State::established) return Error{ErrorCode::invalid_argument, "the connection is not open"};
     if (setup_.role != Role::client) {
-        return Error{ErrorCode::invalid_argument, "only the end that dialled opens paths"};
+        return Error{ErrorCode::invalid_argument, "only the end that connected opens paths"};
     }
     if (paths_.count() >= max_paths()) {
         return Error{ErrorCode::refused, "no more than " + std::to_string(max_paths()) +

@@ -165,7 +165,7 @@ void Connection::Impl::on_idle(Instant now) {
     CloseReason why;
     if (keys_) {
         why.code = ErrorCode::timeout;
-        why.message = "the peer fell silent for " +
+        why.message = "the peer did not answer for " +
                       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - last_received_).count()) +
                       " s";
         if (!no_way_.empty() && no_way_at_ > last_received_) why.message += "; " + no_way_;

@@ -192,7 +192,7 @@ void Endpoint::Impl::after_datagram(Instant now, const std::shared_ptr<Connectio
     if (connection->impl_->setup().role != Role::server || was_connected || !connection->impl_->connected()) return;
     std::erase(half_open_, connection->impl_->setup().local);
     if (connections_.size() - half_open_.size() > max_connections_) {
-        connection->impl_->refuse(now, "the server has as many connections as it takes; try again later");
+        connection->impl_->refuse(now, "the server has reached its limit of connections; try again later");
     } else {
         accepted_.push_back(connection);
     }

@@ -1,4 +1,4 @@
-// What each end tells the other inside the TLS handshake. Layout: docs/wire-format.md.
+// What each end tells the other inside the TLS handshake. Layout: docs/inside/wire-format.md.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct TransportParameters {
     std::uint64_t aes_speed = 0;          ///< AEAD speed on this machine, MB/s; 0 = not offered
     std::uint64_t chacha_speed = 0;
     std::uint64_t cipher = 0;        ///< server only: the choice (crypto::Cipher)
-    std::uint64_t receive_rate = 0;  ///< bits/s of UDP payload that the peer may send at most; 0 = any
+    std::uint64_t receive_rate = 0;  ///< bits/s, IP and UDP headers included, that the peer may send; 0 = any
     std::uint64_t max_paths = 0;     ///< paths that may be open at once; 0 and 1: that of the handshake only
     std::optional<crypto::ResetToken> reset_token;  ///< server only
 

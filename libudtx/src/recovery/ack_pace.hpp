@@ -1,4 +1,4 @@
-// How often acknowledgements may leave, so that they fit a narrow way back (docs/acknowledgements.md).
+// How often acknowledgements may leave, so that they fit a narrow way back (docs/inside/acknowledgements.md).
 //
 // The peer acknowledges packets that carry acknowledgements, too, in passing, with the time at which they arrived. So
 // this end sees what became of them: their queueing delay, and how many bytes a second came through. From that follow

@@ -1,4 +1,4 @@
-// Frames: what a packet's payload is made of. One struct a frame, no behaviour. Layouts: docs/wire-format.md.
+// Frames: what a packet's payload is made of. One struct a frame, no behaviour. Layouts: docs/inside/wire-format.md.
 #pragma once
 
 #include <array>

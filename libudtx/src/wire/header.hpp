@@ -1,4 +1,4 @@
-// Packet headers. Long headers carry the handshake, the short header carries data. Layouts: docs/wire-format.md.
+// Packet headers. Long headers carry the handshake, the short header carries data. Layouts: docs/inside/wire-format.md.
 // What survives every version: the flag 0x80, the long header's version and ids, and version negotiation.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The pieces of code in docs/library.md that need Boost.Asio.
+// The pieces of code in docs/using/library.md that need Boost.Asio.
 #include <udtx/async.hpp>
 
 #include <array>

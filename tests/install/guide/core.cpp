@@ -1,4 +1,4 @@
-// What docs/library.md shows of the core: it needs no socket and no clock.
+// What docs/using/library.md shows of the core: it needs no socket and no clock.
 #include <udtx/core/endpoint.hpp>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The pieces of code in docs/library.md, run one after the other.
+// The pieces of code in docs/using/library.md, run one after the other.
 #include <udtx/session.hpp>
 
 #include <algorithm>

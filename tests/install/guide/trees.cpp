@@ -1,4 +1,4 @@
-// The pieces of code in docs/library.md about trees of files, run one after the other.
+// The pieces of code in docs/using/library.md about trees of files, run one after the other.
 #include <udtx/text.hpp>
 #include <udtx/transfer/async.hpp>
 #include <udtx/transfer/names.hpp>

@@ -346,7 +346,7 @@ TEST_CASE("the log tells where a session was dialled, and whom a listener did no
     REQUIRE(listener);
     const std::uint16_t port = listener->local_address().port;
     REQUIRE(Session::connect("127.0.0.1", port, psk(1), ConnectOptions{.log = log}));
-    CHECK(has("dialling 127.0.0.1:" + std::to_string(port)));
+    CHECK(has("connecting to 127.0.0.1:" + std::to_string(port)));
     CHECK(has("connected to 127.0.0.1:" + std::to_string(port)));
     REQUIRE_FALSE(Session::connect("127.0.0.1", port, psk(2)));
     for (int i = 0; i < 600 && !has("127.0.0.1:"); ++i) std::this_thread::sleep_for(10ms);

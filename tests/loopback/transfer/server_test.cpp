@@ -238,7 +238,7 @@ TEST_CASE("a client has no more connections than one may, and all have no more t
     }
     SECTION("all") {
         limits.connections = 1;
-        said = "as many connections as it takes";
+        said = "limit of connections";
     }
     std::atomic<int> turned_away{0};
     const Served served([&](transfer::ServerOptions& options) {

@@ -28,7 +28,7 @@ TEST_CASE("only the buffer that is too small has a command, and the advice ends 
     const io::SocketBuffers both{kWanted, kSmall, kSmall};
     CHECK(both.commands() == for_receiving + " && " + for_sending);
     CHECK(both.advice() ==
-          "the system caps UDP buffers (receive 208 KiB, send 208 KiB); fast paths may lose packets; mend with: " +
+          "the system caps UDP buffers (receive 208 KiB, send 208 KiB); fast paths may lose packets; fix with: " +
               both.commands());
     // Two MiB are enough to send from.
     CHECK(io::SocketBuffers{kWanted, kWanted, 2U << 20U}.commands().empty());

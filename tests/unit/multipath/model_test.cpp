@@ -71,7 +71,7 @@ ModelResult cross_traffic(const std::string& scheduler, bool reinject) {
 
 }  // namespace
 
-TEST_CASE("print the table of docs/multipath.md", "[.table]") {
+TEST_CASE("print the table of docs/lab/schedulers.md", "[.table]") {
     std::puts("scheduler reinject | 10/50 W=360 | W=1500 (held) | 10/100 W=360 | ramps | cross traffic | file, s");
     for (const auto& name : path_scheduler_names()) {
         for (const bool reinject : {false, true}) {

@@ -27,7 +27,7 @@ inline constexpr std::size_t kKeyBytes = 32;    ///< size of a key of either
 inline constexpr std::size_t kIvBytes = 12;     ///< size of a nonce of either
 inline constexpr std::size_t kTagBytes = 16;    ///< size of a tag of either
 using Secret = std::array<std::byte, 32>;       ///< output of HKDF or HMAC with SHA-256
-using Nonce = std::array<std::byte, kIvBytes>;  ///< path and packet number, docs/security.md
+using Nonce = std::array<std::byte, kIvBytes>;  ///< path and packet number, docs/using/security.md
 
 /// "aes-256-gcm" or "chacha20-poly1305".
 [[nodiscard]] UDTX_EXPORT std::string_view to_string(Cipher cipher) noexcept;

@@ -1,4 +1,4 @@
-// What of a tree is left out: the --exclude and --include of rsync. docs/tools.md says what a pattern means.
+// What of a tree is left out: the --exclude and --include of rsync. docs/using/trees.md says what a pattern means.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Receipts: hashes of every block that a transfer delivered, under one root. docs/receipts.md has the format.
+// Receipts: hashes of every block that a transfer delivered, under one root. docs/using/receipts.md has the format.
 #pragma once
 
 #include <cstdint>

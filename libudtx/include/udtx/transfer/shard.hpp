@@ -41,7 +41,16 @@ class UDTX_EXPORT Split {
     static Result<Split> create(std::vector<Cut> cuts);
     /// The other direction of to_text(). invalid_argument: the text is no split, or is cut short.
     static Result<Split> parse(std::string_view text);
-    /// Lines; a file for all shards. Format: docs/fleet.md.
+    /// A plan file, which all shards get. Each of its lines ends with a newline:
+    ///
+    ///     udtx-plan 1 COUNT     COUNT shards, 1 to kMaxShards, in decimal
+    ///     PATH                  the cut before a path
+    ///     PATH<tab>OFFSET       the cut within a file, at a multiple of kCutBytes; not 0
+    ///     end
+    ///
+    /// There are COUNT - 1 cuts. They do not descend (compare_paths()); of two equal ones the shard between has nothing
+    /// to send. A path starts at the destination and is in its shortest form. In it, tab, newline, return and backslash
+    /// are \t, \n, \r and \\. No other spelling of a line is accepted, so that equal splits have equal texts.
     [[nodiscard]] std::string to_text() const;
 
     /// How many shards there are.

@@ -62,7 +62,7 @@ inline constexpr Duration kPatience = std::chrono::minutes(10);
 /// A connection and its limits.
 struct LinkOptions {
     TransportConfig transport{};  ///< of the connection
-    /// Threads that process packets, the protocol thread included: 1 to kMaxThreads (docs/streams.md).
+    /// Threads that process packets, the protocol thread included: 1 to kMaxThreads (docs/inside/architecture.md).
     std::size_t threads = 1;
     /// The transfer ends with `timeout` when nothing has moved for this long. Zero: never. nullopt: ten minutes, and
     /// never for a stream that no server takes. TransportConfig::handshake_timeout limits the handshake.

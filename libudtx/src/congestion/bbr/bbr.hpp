@@ -1,6 +1,6 @@
 // BBRv3 (draft-ietf-ccwg-bbr): state machine and control parameters over the model of model.hpp. bbr.cpp has
-// Startup, Drain, ProbeRTT and the window; probe_bw.cpp the search for bandwidth. docs/congestion.md lists what
-// differs.
+// Startup, Drain, ProbeRTT and the window; probe_bw.cpp the search for bandwidth. docs/lab/controllers.md lists
+// the deviations from the draft.
 #pragma once
 
 #include <cstdint>

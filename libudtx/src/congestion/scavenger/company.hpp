@@ -1,7 +1,7 @@
 // Whether a flow that uses what others leave has the line to itself, and so whose the queue is.
 //
 // Who has less of the line than it carries makes no queue: what queue there is then is kept by somebody else, who is to
-// keep the line. docs/congestion.md, `low`, Company.
+// keep the line. docs/lab/controllers.md, `low`, Company.
 #pragma once
 
 #include <optional>

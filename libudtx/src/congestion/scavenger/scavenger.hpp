@@ -1,5 +1,5 @@
 // Policy `low`: uses what others leave. After LEDBAT (RFC 6817) and LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), with
-// the changes that docs/congestion.md gives reasons for.
+// the deviations that docs/lab/controllers.md lists with their reasons.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Native UDT rate control (Gu & Grossman 2007; UDT 4.11 CUDTCC).
 //
 // Units are UDT's: the sending period P in microseconds per packet, speeds in packets/s, the window in packets of the
-// current datagram size. docs/congestion.md lists the equations and every deviation from UDT 4.11.
+// current datagram size. docs/lab/controllers.md lists the equations and every deviation from UDT 4.11.
 #pragma once
 
 #include <cstdint>

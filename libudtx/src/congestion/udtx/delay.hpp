@@ -1,6 +1,6 @@
 // What udtx knows of delays: the base, the queue above it, and the queue around each lost packet.
 //
-// All from one-way delays, so that a busy way back does not look like a queue. docs/congestion.md, `udtx`.
+// All from one-way delays, so that a busy way back does not look like a queue. docs/inside/congestion.md, `udtx`.
 #pragma once
 
 #include <array>

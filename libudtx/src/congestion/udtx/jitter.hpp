@@ -1,7 +1,7 @@
 // Jitter that keeps the order of packets: what arrives faster than the line can carry has been held up behind it.
 //
 // A queue at the bottleneck lets packets go at the line's rate, whoever filled it, so that this is no queue.
-// docs/congestion.md, `udtx`, Jitter.
+// docs/inside/congestion.md, `udtx`, Jitter.
 #pragma once
 
 #include <array>

@@ -6,7 +6,8 @@
 namespace udtx::congestion {
 
 namespace {
-// Alpha and beta of the congestion degree's tiers (docs/congestion.md); weights of a new estimate below the old one.
+// Alpha and beta of the congestion degree's tiers (docs/inside/congestion.md); weights of a new estimate below the old
+// one.
 constexpr double kAlpha = 0.3;
 constexpr double kBeta = 0.7;
 constexpr double kSlow = 1.0 / 8.0;

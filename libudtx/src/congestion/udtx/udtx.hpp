@@ -1,7 +1,7 @@
 // udtx, the default controller: UDT's packet-pair MTR and D-AIMD, governed by congestion degree and delay.
 //
 // With a common capacity C (MTR) and a common queueing delay q, every flow aims at the share 2^(-q/q_h): N flows rest
-// at C/N with q = q_h log2 N, whatever their round-trip times. docs/congestion.md has equations and parameters.
+// at C/N with q = q_h log2 N, whatever their round-trip times. docs/inside/congestion.md has equations and parameters.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// CUBIC (RFC 9438) with HyStart++ (RFC 9406), paced. Windows in bytes; docs/congestion.md lists the equations.
+// CUBIC (RFC 9438) with HyStart++ (RFC 9406), paced. Windows in bytes. docs/lab/controllers.md lists equations and
+// deviations.
 #pragma once
 
 #include <optional>

@@ -83,7 +83,7 @@ void Announcements::note(const Message& message) {
 Result<void> Announcements::handle(const Message& message) {
     if (const auto* offer = std::get_if<message::Offer>(&message)) return handle(*offer);
     if (const auto* sources = std::get_if<message::Sources>(&message)) return handle(*sources);
-    if (!offer_) return broken("the sender did not begin with an offer");
+    if (!offer_) return broken("the sender did not start with an offer");
     if (finish_) return broken("the sender went on after FINISH");
     if (const auto* finish = std::get_if<message::Finish>(&message)) return handle(*finish);
     if (offer_->mode != TransferMode::tree) return broken("the sender sent files beside a stream");

@@ -1,5 +1,5 @@
 // What a receiver that dialled asks for, on its way through the messages PULL, RULES and NAMES. Layout and order:
-// docs/transfer-protocol.md.
+// docs/inside/transfer-protocol.md.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@ namespace udtx::transfer {
 namespace {
 
 Error in_the_way(const std::string& path, const char* how) {
-    return {ErrorCode::refused, "a directory stands where '" + escape_name(path) + "' is to come, and " + how};
+    return {ErrorCode::refused, "a directory has the name of '" + escape_name(path) + "', and " + how};
 }
 
 }  // namespace

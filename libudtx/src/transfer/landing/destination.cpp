@@ -103,7 +103,7 @@ Result<LandingPlace> find_landing(const std::string& destination, SourceShape sh
         case SourceShape::contents:
             return made(where, false, dry_run);
         case SourceShape::several:
-            return Error{ErrorCode::file_io, where + ": there is no such directory; end it with '/' to have it made"};
+            return Error{ErrorCode::file_io, where + ": no such directory; end it with '/' to create it"};
         case SourceShape::stream:
             if (where.ends_with('/')) {
                 return Error{ErrorCode::file_io, where + " is no name of a file, which a stream needs"};

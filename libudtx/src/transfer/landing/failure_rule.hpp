@@ -1,4 +1,4 @@
-// The one rule for what goes wrong at the receiving end; docs/tools.md has it as a table.
+// The one rule for what goes wrong at the receiving end.
 //
 // Data comes first. What belongs to an entry beside its data (Belonging) and cannot be set is counted and named, and
 // the entry stands. What cannot be created, written or named ends that entry. Only the disk itself, failing for one

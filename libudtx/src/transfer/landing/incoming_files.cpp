@@ -45,7 +45,7 @@ IncomingFiles::File* IncomingFiles::find(std::uint64_t index) {
 void IncomingFiles::begin(const message::Entry& entry, const std::string& path) {
     if (entry.whole && holdings_.stays(entry, path)) return;
     if (!tree_.under_way.begin(path)) {
-        return tree_.fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' comes twice"});
+        return tree_.fail(entry.index, path, {ErrorCode::refused, "'" + escape_name(path) + "' is listed twice"});
     }
     File& file =
         files_

@@ -209,7 +209,7 @@ Result<void> TempFile::find_room(std::uint64_t bytes, const RoomLimits& limits, 
     const std::uint64_t free = blocks * system.f_frsize;
     if (missing <= free && (spare == 0 || spare <= free - missing)) return {};
     if (missing > free) return no_room(ENOSPC);
-    Error spared = error("no room above what --min-free keeps for", ENOSPC);
+    Error spared = error("--min-free leaves no room for", ENOSPC);
     spared.message += " (at the receiver: delete something, or lower --min-free)";
     return spared;
 }

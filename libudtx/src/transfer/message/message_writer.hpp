@@ -1,4 +1,4 @@
-// Messages of the control stream as bytes; docs/transfer-protocol.md has the format.
+// Messages of the control stream as bytes; docs/inside/transfer-protocol.md has the format.
 #pragma once
 
 #include <cstddef>

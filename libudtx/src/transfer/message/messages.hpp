@@ -1,4 +1,4 @@
-// Messages of the control stream. Layouts: docs/transfer-protocol.md.
+// Messages of the control stream. Layouts: docs/inside/transfer-protocol.md.
 #pragma once
 
 #include <cstddef>

@@ -213,7 +213,7 @@ Result<Receipt> parse_receipt(std::string_view text) {
             if (!receipt) return damaged("its root is not that of its files");
             return std::move(*receipt);
         }
-        if (!parser.take(line, number)) return damaged("line " + std::to_string(number) + " makes no sense");
+        if (!parser.take(line, number)) return damaged("line " + std::to_string(number) + " is not understood");
         at = newline + 1;
     }
     return damaged("its end is missing");

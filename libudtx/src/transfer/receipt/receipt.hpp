@@ -1,4 +1,27 @@
-// A receipt: what a transfer delivered, as hashes of every block under one root. Format: docs/receipts.md.
+// A receipt: what a transfer delivered, as hashes of every block under one root.
+//
+// A receipt is text. A line ends with a newline, and a tab separates its fields. Numbers are decimal, digests
+// hexadecimal in lower case. A path starts at the transfer's destination. In paths and targets, tab, newline, return
+// and backslash are \t, \n, \r and \\; all other bytes are as they are.
+//
+// | line                                | meaning                                                          |
+// |-------------------------------------|------------------------------------------------------------------|
+// | udtx-receipt 1 HASH                 | first line; HASH is xxh3-128 or sha256                           |
+// | shard INDEX COUNT JOB SPLIT         | second line, of a shard only: the fields of JobShard             |
+// | dir INDEX PATH                      | directory. INDEX counts the entries of the transfer              |
+// | link INDEX PATH TARGET              | symbolic link                                                    |
+// | hard INDEX PATH FIRST-PATH          | another name of the file FIRST-PATH, which has the file line     |
+// | file INDEX PATH SIZE                | file; its piece lines and its digest line follow                 |
+// | part INDEX PATH SIZE OFFSET LENGTH  | the same of a part of a file. Its pieces lie within the part     |
+// | piece OFFSET LENGTH DIGEST          | at most 1 MiB. Offsets ascend; the bytes between pieces are zero |
+// | digest DIGEST                       | H(u64 SIZE, for each piece: u64 OFFSET, u64 LENGTH, its DIGEST)  |
+// | failed INDEX                        | the receiver could not deliver this entry                        |
+// | root DIGEST                         | H(for each digest line, in order: u64 INDEX, its DIGEST)         |
+// | end DIGEST                          | last line: H(all bytes before this line)                         |
+//
+// H is the hash of the first line; u64 is in network byte order. A file without a digest line was not delivered. A file
+// that an earlier run delivered has a second, complete entry before the failed lines: the receipt's writer reads and
+// hashes it when the transfer ends.
 #pragma once
 
 #include <cstdint>

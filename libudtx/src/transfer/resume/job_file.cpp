@@ -56,9 +56,9 @@ Error missing_in(const JobImage::SharedFile& file) {
     const FileRange gap = file.first_gap();
     return {ErrorCode::refused, "'" + escape_name(file.path) + "': bytes " + std::to_string(gap.offset) + " to " +
                                     std::to_string(gap.offset + gap.length - 1) +
-                                    " are not there, although all shards have ended: the file was begun anew after "
-                                    "some had, or what they left is gone. Run all shards again; if the file is no "
-                                    "longer to be sent, first 'udtx-recv clean' at the receiver"};
+                                    " are missing, although all shards have ended: the file was started again after "
+                                    "some shards had ended, or their data is gone. Run all shards again; to leave the "
+                                    "file out, first run 'udtx-recv clean' at the receiver"};
 }
 
 int lock_within(int fd, std::chrono::steady_clock::duration most) {
@@ -161,7 +161,7 @@ Result<std::unique_ptr<JobFile>> JobFile::open(ConfinedDir root, const JobShard&
     } else if (head.split != shard.split) {
         return Error{ErrorCode::refused,
                      "the tree changed since this job began, or its shards have different plans: give all of them the "
-                     "same --plan, or begin another job with --job"};
+                     "same --plan, or start another job with --job"};
     } else if (head.hash != hash) {
         return Error{ErrorCode::refused, "the shards of this job have different hashes: give all of them the same"};
     }
@@ -216,7 +216,7 @@ Result<bool> JobFile::fill(const Version& version, const FileRange& part, const 
     const auto at = image_.files.find(temporary);
     if (at == image_.files.end() || at->second.size != version.size || at->second.mtime != version.mtime) {
         return Error{ErrorCode::refused,
-                     "'" + escape_name(version.path) + "' was begun anew by another shard: run this shard again"};
+                     "'" + escape_name(version.path) + "' was started again by another shard: run this shard again"};
     }
     for (const ProvenPiece& piece : pieces) locked.add(job_record::PartPiece{temporary, piece});
     locked.add(job_record::PartFilled{temporary, part});

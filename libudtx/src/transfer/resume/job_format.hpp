@@ -1,5 +1,24 @@
-// What the shards of a job write down for one another, and what that says when it is read in order. Layout:
-// docs/transfer-protocol.md.
+// The formats of the two files that the shards of a job share. Both are in the directory that takes the job, with mode
+// 0600. A process holds an flock on the job file while it uses either. The last shard removes both.
+//
+// .udtx-<job, 16 hex digits>.job has records. Record, check and fields are encoded as in journal_format.hpp. A shard
+// syncs its records before they count. At most 128 MiB.
+//
+// | type | record     | fields                                                                              |
+// |------|------------|-------------------------------------------------------------------------------------|
+// | 1    | Head       | varint version (1), u64 job, varint count of shards, u64 Split::digest(), hash      |
+// | 2    | FileBegun  | u64 temporary, path, varint size, time                                              |
+// | 3    | PartPiece  | u64 temporary, varint offset, varint length, digest                                 |
+// | 4    | PartFilled | u64 temporary, varint offset, varint length                                         |
+// | 5    | FileNamed  | u64 temporary                                                                       |
+// | 6    | ShardState | varint index, u8: 0 a run has begun, 1 it has delivered everything                  |
+//
+// `temporary` makes the name of the temporary file (shared_temp_number()). The first record, and only it, is a Head.
+// The receiver refuses a shard that has another split or hash than the Head.
+//
+// .udtx-<job>.shards has a slot of 128 bytes for each shard, in the order of their indices. A slot is the eleven u64 of
+// ShardSlot (split/job_rate.hpp) in the order of their declaration, then zeros. A shard writes its slot every 0.25 s if
+// the job has a rate, otherwise every second. Nothing in this file is needed after a crash, so nobody syncs it.
 #pragma once
 
 #include <algorithm>

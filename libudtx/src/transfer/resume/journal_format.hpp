@@ -1,5 +1,40 @@
-// The records of a resume journal, and what a journal says when they are read in order. Layout:
-// docs/transfer-protocol.md.
+// The format of a resume journal: what a receiver has on its disk of an unfinished transfer.
+//
+// The journal is .udtx-<transfer number, 16 hex digits>.journal (mode 0600) in the directory that takes the transfer.
+// The receiver holds an flock on it. It has at most 128 MiB; data that no longer fits is not resumable.
+//
+//   record = u16 length of body | u64 check | body
+//   check  = first eight bytes of XXH3-128(body), seeded with the record's offset in the file
+//   body   = u8 type | fields
+//
+// Integers are in network byte order. Encodings of fields:
+//
+//   varint   RFC 9000, section 16
+//   path     varint number of components | for each: varint length, bytes
+//   digest   varint length (16 or 32) | bytes
+//   time     u64 seconds since 1970, two's complement | varint nanoseconds
+//   hash     u8: 1 XXH3-128, 2 SHA-256
+//   key      u64: first eight bytes of XXH3-128(path, components joined by '/')
+//
+// | type | record         | fields                                                                              |
+// |------|----------------|-------------------------------------------------------------------------------------|
+// | 1    | Header         | varint version, u64 transfer number, hash                                           |
+// | 2    | Partial        | varint number, path                                                                 |
+// | 3    | Piece          | varint number, varint offset, varint length, digest                                 |
+// | 4    | Gone           | varint number                                                                       |
+// | 5    | Done, obsolete | as type 7, with u64 nanoseconds since 1970 in place of the time; version 1 wrote it |
+// | 6    | Rights         | path (no component: directory of the journal), varint mode without them, u8 lent    |
+// | 7    | Done           | key, varint size, time of the source, digest of the file                            |
+// | 8    | Partial,       | varint number, path, u64 (not 0) that makes the temporary file's name               |
+// |      | shared         |                                                                                     |
+//
+// Numbers of Partial records ascend. Piece and Gone refer to such a number. All digests have the header's hash.
+//
+// A Piece follows an fdatasync of its temporary file, a Done follows a synced rename. So the journal itself needs no
+// sync: a lost record costs its piece. A reader stops at the first record that is cut short, that its check rejects, or
+// that contradicts the records before it. The receiver cuts the file there.
+//
+// Version 3 is written. In versions 1 and 2 the name of a temporary file is made otherwise: see temp_number().
 #pragma once
 
 #include <cstddef>
@@ -77,8 +112,11 @@ void append_record(std::vector<std::byte>& out, std::uint64_t offset, const Jour
 
 /// Makes the name of the temporary file for this path. Stable, so that another run finds the file, and of a
 /// cryptographic hash: whoever chooses number and paths of a transfer cannot choose the name of another one's file.
+/// The first eight bytes of SHA-256(u64 transfer number | path); with a journal of version 1 or 2 the transfer number
+/// XOR the path's key.
 [[nodiscard]] std::uint64_t temp_number(const record::Header& header, std::string_view path);
-/// The same of a file that several shards of a job fill. Never 0.
+/// The same for a file that several shards of a job fill: the first eight bytes of SHA-256("shared", NUL, u64 job |
+/// path). Never 0.
 [[nodiscard]] std::uint64_t shared_temp_number(std::uint64_t job, std::string_view path);
 
 /// What a journal says.

@@ -25,7 +25,7 @@ constexpr Duration kIdleFor = std::chrono::seconds(15);
 /// So few one may always have: who lacks descriptors even for them is told so.
 constexpr std::size_t kLeastConnections = 4;
 
-/// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/transfer-protocol.md).
+/// Room for the largest single transfer, whose own bounds add up to some 450 MiB (docs/inside/transfer-protocol.md).
 constexpr std::uint64_t kLeastHeld = 512ULL << 20U;
 
 bool may_give_way(const ServedState& connection) {
@@ -99,7 +99,7 @@ Result<void> ClientBudget::admit(const Connections& connections, std::uint64_t o
     }
     const auto of_all = static_cast<std::size_t>(std::ranges::count_if(connections, here));
     if (of_all >= connections_of_all() && !make_way(connections, 0)) {
-        return Error{ErrorCode::network, "the server has as many connections as it takes; try again later"};
+        return Error{ErrorCode::network, "the server has reached its limit of connections; try again later"};
     }
     return {};
 }

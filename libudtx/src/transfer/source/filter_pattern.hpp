@@ -1,4 +1,4 @@
-// One pattern of a filter rule, taken apart: docs/tools.md says what a pattern means.
+// One pattern of a filter rule, taken apart: docs/using/trees.md says what a pattern means.
 #pragma once
 
 #include <cstdint>

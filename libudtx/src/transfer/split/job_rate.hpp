@@ -1,5 +1,12 @@
-// How the shards of a job share one rate, without anybody above them: each says what it could use and what it claims,
-// and the claims never exceed the rate. docs/fleet.md has the rules.
+// How the shards of a job share one rate, without anybody above them: each writes what it could use and what it claims,
+// and the claims never exceed the rate.
+//
+// - A 64th of the rate is kept back, in equal parts: every shard may use its part at any time.
+// - The rest is shared max-min fairly by demand. A shard that uses 85 % of what it may use demands all of it. Other
+//   shards demand 1.3 times what they use.
+// - A shard raises its claim only by what no living shard claims. A lower claim counts after 0.6 s: until then the
+//   sender may not know it.
+// - If runs were started with different rates, the lowest of the living ones holds.
 #pragma once
 
 #include <cstddef>

@@ -74,7 +74,7 @@ Result<Split> Split::create(std::vector<Cut> cuts) {
 
 Result<Split> Split::parse(std::string_view text) {
     const auto head = take_line(text);
-    if (!head || !head->starts_with(kSplitHead)) return no_split("its first line does not say so");
+    if (!head || !head->starts_with(kSplitHead)) return no_split("its first line is not that of a plan");
     const std::string_view number = head->substr(kSplitHead.size());
     std::size_t count = 0;
     std::from_chars(number.data(), number.data() + number.size(), count);

@@ -1,4 +1,4 @@
-// Expected values by hand from algorithms 1 and 2 of the paper (docs/congestion.md).
+// Expected values by hand from algorithms 1 and 2 of the paper (docs/lab/controllers.md).
 #include "congestion/udt/congestion_degree.hpp"
 
 #include "congestion/udt/udt.hpp"

@@ -1,5 +1,5 @@
-// Expected values are worked out by hand from the equations in docs/congestion.md. Datagrams of 1,472 bytes, so that
-// UDT's MSS (with IPv4 and UDP headers) is 1,500.
+// Expected values are worked out by hand from the equations in docs/lab/controllers.md. Datagrams of 1,472 bytes, so
+// that UDT's MSS (with IPv4 and UDP headers) is 1,500.
 #include "congestion/udt/udt.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Expected values by hand from RFC 9438 and RFC 9406 (docs/congestion.md). Datagrams of 1,000 bytes.
+// Expected values by hand from RFC 9438 and RFC 9406 (docs/lab/controllers.md). Datagrams of 1,000 bytes.
 #include "congestion/window/cubic.hpp"
 
 #include <cmath>
