@@ -108,7 +108,7 @@ cmp -s "$work/file" "$work/keyed/in/bob/file" || fail "a key that may write does
 mkdir -p "$work/full" "$work/kept" "$work/run"
 chmod 700 "$work/run"
 extra=(--log "$work/kept/log" --receipt "$work/kept/receipt")
-"$recv" --help >"$work/help"
+"$recv" --help-all >"$work/help"
 ! grep -q -- --report "$work/help" || extra+=(--report "$work/kept/report.html")
 XDG_RUNTIME_DIR=$work/run start_recv full --one-off --sandbox on --dir "$work/full" --psk-file "$work/psk" "${extra[@]}"
 expect 0 "$send" --psk-file "$work/psk" "$work/file" "udtx://127.0.0.1:$port/"

@@ -138,7 +138,7 @@ class Udtx(Tool):
         send = self.binary("udtx-send")
         if not os.access(send, os.X_OK):
             return f"not built: {send}"
-        known = subprocess.run([send, "--help"], capture_output=True, text=True, check=False).stdout
+        known = self.help(send)
         lacking = [option for option in self.options if option.startswith("--") and option not in known]
         if lacking:
             return f"udtx-send has no {lacking[0]}"
@@ -146,6 +146,12 @@ class Udtx(Tool):
         if self.controller and self.controller not in controllers:
             return f"udtx-send has no controller {self.controller} ({', '.join(controllers)})"
         return None
+
+    @staticmethod
+    def help(send):
+        """All flags; builds before --help-all show them by --help."""
+        texts = (subprocess.run([send, flag], capture_output=True, text=True, check=False).stdout for flag in ("--help-all", "--help"))
+        return next((text for text in texts if "--cc" in text), "--cc none")
 
     def receiver(self, out, host, size):
         return [self.binary("udtx-recv"), "--listen", f"{net.b_address(host)}:{PORT}", "--dir", out, "--one-off",
