@@ -88,6 +88,16 @@ need_linters() {
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 }
 
+# The name of a command in $proselint.
+need_proselint() {
+    proselint=proselint
+    if have_command proselint; then return; fi
+    proselint=$root/build/proselint/bin/proselint
+    if [ -x "$proselint" ]; then return; fi
+    python3 -m venv "$root/build/proselint" 2>/dev/null || { apt_install python3-venv && python3 -m venv "$root/build/proselint"; }
+    "$root/build/proselint/bin/pip" install --quiet proselint==0.14.0 setuptools
+}
+
 # Without them the tests that they make possible would skip, with their reason.
 need_test_tools() {
     local missing=()

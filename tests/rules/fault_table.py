@@ -1,4 +1,4 @@
-"""Holds the fault matrix, the tests and the table in docs/testing.md together.
+"""Holds the fault matrix, the tests and the table in docs/lab/faults.md together.
 
 fault_table.py check SOURCE_ROOT BUILD   each case has a test or a reason, and nothing claims what is not there
 fault_table.py write SOURCE_ROOT BUILD   the table anew, from the sources and what the tests of the last run printed
@@ -14,6 +14,7 @@ import sys
 
 import build_tests
 
+DOCUMENT = "docs/lab/faults.md"
 BEGIN, END = "<!-- faults: made by ./dev matrix -->", "<!-- end of faults -->"
 NUMBERS = range(1, 92)
 NAMED = re.compile(r'TEST_CASE\(\s*"F(\d+)\b')
@@ -57,7 +58,7 @@ class Project:
         self.root = root
         self.matrix = read_table(root / "tests/rules/faults.txt")
         self.not_here = read_table(root / "tests/rules/faults_not_here.txt")
-        self.document = root / "docs/testing.md"
+        self.document = root / DOCUMENT
         self.docs = {path: path.read_text() for path in sorted(root.glob("docs/**/*.md"))}
         self.sources = build_tests.sources_of_tests(root, build)  # {test: {path: text}}
         self.claims = {test: set().union(*(named(text) | printed(text) for text in texts.values()), set())
@@ -97,17 +98,17 @@ def wrong_rows(project):
     shown = set()
     for number, test, _, _ in rows:
         if test not in project.sources:
-            yield f"docs/testing.md: F{number:02} names {test}, which is no test"
+            yield f"{DOCUMENT}: F{number:02} names {test}, which is no test"
         elif number not in project.claims[test]:
-            yield f"docs/testing.md: F{number:02} names {test}, which does not claim it"
+            yield f"{DOCUMENT}: F{number:02} names {test}, which does not claim it"
         else:
             shown.update((number, path) for path, text in project.sources[test].items() if number in named(text) | printed(text))
     for test, texts in sorted(project.sources.items()):
         for path, text in texts.items():
             for number in sorted((named(text) | printed(text)) - {number for number, at in shown if at == path}):
-                yield f"docs/testing.md lacks a row for F{number:02} of {test}: ./dev matrix"
+                yield f"{DOCUMENT} lacks a row for F{number:02} of {test}: ./dev matrix"
     if project.parts()[1] != table_of(project, rows):
-        yield "docs/testing.md: the table is not as ./dev matrix writes it"
+        yield f"{DOCUMENT}: the table is not as ./dev matrix writes it"
 
 
 def wrong_words(project):
@@ -117,16 +118,17 @@ def wrong_words(project):
         for path, text in texts.items():
             by_file.setdefault(pathlib.Path(path).stem, set()).update(named(text) | printed(text))
     for path, text in project.docs.items():
+        name = path.relative_to(project.root)
         for test, claimed in SPOKEN.findall(text):
             if test not in project.sources:
-                yield f"docs/{path.name} speaks of {test}, which is no test"
+                yield f"{name} speaks of {test}, which is no test"
                 continue
             for number in sorted(numbers_in(claimed) - project.claims[test]):
-                yield f"docs/{path.name}: {test} does not claim F{number:02}"
+                yield f"{name}: {test} does not claim F{number:02}"
         for stem, words in SPOKEN_FILE.findall(text):
             words = re.sub(r"F(\d+)-F(\d+)", lambda m: ", ".join(f"F{n}" for n in range(int(m[1]), int(m[2]) + 1)), words)
             for number in sorted(numbers_in(words) - by_file.get(stem, set())):
-                yield f"docs/{path.name}: {stem} does not claim F{number:02}"
+                yield f"{name}: {stem} does not claim F{number:02}"
 
 
 def problems(project):

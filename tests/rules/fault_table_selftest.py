@@ -20,15 +20,15 @@ Test Passed.
 def make(root):
     """Cases 1 to 90 in a program, 1 in a script, too; 91 does not run here."""
     build = root / "build"
-    for directory in ("tests/rules", "docs", "build/tests", "build/Testing/Temporary"):
+    for directory in ("tests/rules", "docs/inside", "docs/lab", "build/tests", "build/Testing/Temporary"):
         (root / directory).mkdir(parents=True)
     files = {
         "tests/all_test.cpp": "".join(CASE.format(number) for number in range(1, 91)),
         "tests/one.sh": 'fault_case F01 "seconds" "$took"\n',
         "tests/rules/faults.txt": "".join(f"F{number:02} | case {number} | S\n" for number in range(1, 92)),
         "tests/rules/faults_not_here.txt": "# why\nF91 | needs a day | F90\n",
-        "docs/testing.md": f"Words.\n{fault_table.BEGIN}\n{fault_table.END}\nMore.\n",
-        "docs/simulator.md": "Held by `unit_all` F5, and `loopback_one`.\n| `all_test` | F3, F5-F7 |\n",
+        fault_table.DOCUMENT: f"Words.\n{fault_table.BEGIN}\n{fault_table.END}\nMore.\n",
+        "docs/inside/testing.md": "Held by `unit_all` F5, and `loopback_one`.\n| `all_test` | F3, F5-F7 |\n",
         "build/tests/programs.txt": f"unit_all: {root}/tests/all_test.cpp\n",
         "build/tests/CTestTestfile.cmake": f'add_test([=[unit_all]=] "{build}/tests/unit_all")\n'
                                            f'add_test([=[loopback_one]=] "bash" "{root}/tests/one.sh")\n',
@@ -53,14 +53,14 @@ LIES = {
     "a case without a reason": ("tests/rules/faults_not_here.txt", "F91 | needs a day | F90\n", "", "F91 is in no test"),
     "a number above 91": ("tests/one.sh", "F01", "F92", "F92, which the matrix does not have"),
     "a case without its line": ("tests/all_test.cpp", "fault_case(7,", "ignore(7,", "F07, but prints no fault_case"),
-    "a row of no test": ("docs/testing.md", "`loopback_one`", "`loopback_two`", "loopback_two, which is no test"),
-    "a row of another case": ("docs/testing.md", "F01 case 1 | `loopback_one`", "F02 case 2 | `loopback_one`",
+    "a row of no test": (fault_table.DOCUMENT, "`loopback_one`", "`loopback_two`", "loopback_two, which is no test"),
+    "a row of another case": (fault_table.DOCUMENT, "F01 case 1 | `loopback_one`", "F02 case 2 | `loopback_one`",
                               "F02 names loopback_one, which does not claim it"),
-    "a row too few": ("docs/testing.md", "| F05 case 5 | `unit_all` | bound | 5 |\n", "", "lacks a row for F05"),
-    "a row that no test printed": ("docs/testing.md", "F05 case 5 |", "F05 case five |", "not as ./dev matrix writes it"),
-    "a document speaks of no test": ("docs/simulator.md", "`loopback_one`", "`loopback_none`", "loopback_none, which is no test"),
-    "a document gives a test a case": ("docs/simulator.md", "`loopback_one`", "`loopback_one` F5", "loopback_one does not claim F05"),
-    "a document gives a file a case": ("docs/simulator.md", "F5-F7", "F5-F91", "all_test does not claim F91"),
+    "a row too few": (fault_table.DOCUMENT, "| F05 case 5 | `unit_all` | bound | 5 |\n", "", "lacks a row for F05"),
+    "a row that no test printed": (fault_table.DOCUMENT, "F05 case 5 |", "F05 case five |", "not as ./dev matrix writes it"),
+    "a document speaks of no test": ("docs/inside/testing.md", "`loopback_one`", "`loopback_none`", "loopback_none, which is no test"),
+    "a document gives a test a case": ("docs/inside/testing.md", "`loopback_one`", "`loopback_one` F5", "loopback_one does not claim F05"),
+    "a document gives a file a case": ("docs/inside/testing.md", "F5-F7", "F5-F91", "all_test does not claim F91"),
 }
 
 
@@ -82,16 +82,16 @@ def check_writing(root):
     log = root / "build/Testing/Temporary/LastTest.log"
     log.write_text("1/1 Testing: loopback_one\nOutput:\nFAULT F01 | seconds | 3\nTest Passed.\n")
     assert run(root) == []
-    table = (root / "docs/testing.md").read_text()
+    table = (root / fault_table.DOCUMENT).read_text()
     assert "`loopback_one` | seconds | 3 |" in table and "1 / 2" not in table, "the newer figure"
     assert "F50 case 50 | `unit_all` | bound | 50" in table, "a test that did not run keeps its figure"
     assert "F91 case 91 | needs a day | F90 |" in table and table.startswith("Words.") and table.endswith("More.\n")
     log.write_text("1/1 Testing: loopback_one\nOutput:\nFAULT F01 | seconds | 999\nTest Failed.\n")
-    assert run(root) == [] and "999" not in (root / "docs/testing.md").read_text(), "a test that failed held no bound"
+    assert run(root) == [] and "999" not in (root / fault_table.DOCUMENT).read_text(), "a test that failed held no bound"
     (root / "tests/one.sh").write_text('print(f"FAULT F{number:02} | seconds | 4")\n')
     log.write_text("1/1 Testing: loopback_one\nOutput:\nFAULT F91 | seconds | 4\nTest Passed.\n")
     assert run(root) == [] and found(root) == [], "what a source computes is known when it has run"
-    assert "F91 case 91 | `loopback_one` | seconds | 4" in (root / "docs/testing.md").read_text()
+    assert "F91 case 91 | `loopback_one` | seconds | 4" in (root / fault_table.DOCUMENT).read_text()
     (root / "tests/one.sh").write_text('fault_case F01 "seconds" "$took"\n')
     log.write_text("1/1 Testing: loopback_one\nOutput:\nnothing\nTest Passed.\n")
     assert any("F01, but its test printed no line" in line for line in run(root)), "a test that passed in silence"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""No document claims a test that does not exist, docs/security.md no property without a test, and each test is compiled.
+"""Documents name only tests that exist, docs/using/security.md promises only what a test holds, and each test is compiled.
 
 named_tests.py SOURCE_DIR BUILD_DIR
-Names are those of ctest, as this build has them; `loopback_pairs_*` stands for all that begin so. In docs/security.md every
-section says after "Held by:", or row by row in a table, which tests hold it, except those that list what is not promised.
+Names are those of ctest, as this build has them; `loopback_pairs_*` stands for all that begin so. In docs/using/security.md
+every section says after "Held by:", or row by row in a table, which tests hold it, except those that list what is not
+promised.
 """
 import pathlib
 import re
@@ -13,8 +14,8 @@ import build_tests
 
 ROOMS = "unit|scenario|loopback|hostile|guard|fuzz|faults|powercut|network|soak|lab"
 NAME = re.compile(rf"`((?:{ROOMS})_[a-z0-9_]+\*?)`")
-DOCUMENTS = ("docs/security.md", "docs/testing.md")
-PROMISE_NOTHING = ("What is not hidden", "What is not promised")
+DOCUMENTS = ("docs/using/security.md", "docs/inside/testing.md", "docs/lab/faults.md")
+PROMISE_NOTHING = ("Limits", "What is not hidden", "What is not promised")
 
 
 def exists(name, known):
@@ -79,8 +80,8 @@ def main(source, build):
     for document in DOCUMENTS:
         text = (pathlib.Path(source) / document).read_text(encoding="utf-8")
         wrong += [f"{document}:{number}: there is no test {name}" for number, name in claims(text, known)]
-    text = (pathlib.Path(source) / "docs/security.md").read_text(encoding="utf-8")
-    wrong += [f"docs/security.md: nothing holds '{title}'" for title in unheld(text)]
+    text = (pathlib.Path(source) / "docs/using/security.md").read_text(encoding="utf-8")
+    wrong += [f"docs/using/security.md: nothing holds '{title}'" for title in unheld(text)]
     wrong += [f"{path}: no program has it" for path in left_out(pathlib.Path(source), pathlib.Path(build))]
     print("\n".join(wrong) or "every test that is named exists")
     return 1 if wrong else 0

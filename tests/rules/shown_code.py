@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""shown_code.py SOURCE_DIR: what docs/library.md shows is compiled by a test.
+"""shown_code.py SOURCE_DIR: what docs/using/library.md shows is compiled by a test.
 
 Every block of C++ or CMake stands, line by line, in one of the examples or in a file of the guide's project, which the
 tests of the installed package build and run. A line "// ..." leaves lines out. Indentation does not count.
@@ -38,9 +38,9 @@ def main(root):
     root = pathlib.Path(root)
     sources = [lines_of(path.read_text(encoding="utf-8")) for directory in ("examples", "tests/install/guide")
                for path in sorted((root / directory).iterdir())]
-    text = (root / "docs/library.md").read_text(encoding="utf-8")
+    text = (root / "docs/using/library.md").read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(text))
-    wrong = [f"docs/library.md:{text.count(chr(10), 0, block.start()) + 1}: no program has this"
+    wrong = [f"docs/using/library.md:{text.count(chr(10), 0, block.start()) + 1}: no program has this"
              for block in blocks if not any(holds(source, block[2]) for source in sources)]
     print("\n".join(wrong) or f"{len(blocks)} pieces of code")
     return 1 if wrong or not blocks else 0

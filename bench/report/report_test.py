@@ -1,0 +1,121 @@
+"""Cases of bench/report and bench/stale, on a project of their own."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPORT, STALE = HERE / "run", HERE.parent / "stale" / "run"
+RESULT = {"command": "bench/x/run -n 3", "date": "2026-11-28", "commit": "HEAD", "machine": "two processors", "measures": ["src"],
+          "columns": ["tool", "Gbit/s"], "rows": [["udtx", "9.79 (8.8 to 10.1)"], ["other", "5.47"]],
+          "bars": {"title": "speed", "unit": "Gbit/s", "values": ["Gbit/s"]}}
+HEADLINE = {"figure": "speed", "result": "speed", "row": "udtx", "column": "Gbit/s", "unit": "Gbit/s", "beside": ["other"]}
+
+
+class Project(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.place.name)
+        for directory in ("docs/lab", "bench/results", "src"):
+            (self.root / directory).mkdir(parents=True)
+        (self.root / "README.md").write_text("Top\n<!-- headlines -->\n<!-- end -->\nBottom\n")
+        (self.root / "docs/lab/speed.md").write_text("Text\n<!-- result speed -->\nold\n<!-- end -->\nMore\n")
+        (self.root / "src/code").write_text("one")
+        self.headlines([HEADLINE])
+        self.result(RESULT)
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def headlines(self, lines):
+        (self.root / "bench/results/headlines.json").write_text(json.dumps(lines))
+
+    def result(self, result, name="speed"):
+        (self.root / f"bench/results/{name}.json").write_text(json.dumps(result))
+
+    def call(self, program, *words):
+        return subprocess.run([sys.executable, "-B", str(program), "--root", str(self.root), *words], capture_output=True, text=True,
+                              check=False)
+
+    def git(self, *words):
+        environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        done = subprocess.run(["git", "-C", str(self.root), "-c", "user.name=x", "-c", "user.email=x@y", *words], env=environment,
+                              capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+
+class Report(Project):
+    def test_makes_tables_and_pictures_and_then_finds_no_difference(self):
+        self.assertEqual(self.call(REPORT, "--check").returncode, 1)
+        self.assertEqual(self.call(REPORT).returncode, 0)
+        page = (self.root / "docs/lab/speed.md").read_text()
+        self.assertIn("<!-- result speed -->\n| tool | Gbit/s |\n| --- | --- |\n| udtx | 9.79 (8.8 to 10.1) |\n", page)
+        self.assertTrue(page.startswith("Text\n") and page.endswith("<!-- end -->\nMore\n"))
+        self.assertIn("| speed | 9.79 Gbit/s | other 5.47 Gbit/s | `bench/x/run -n 3` |", (self.root / "README.md").read_text())
+        self.assertIn("<svg", (self.root / "docs/pictures/speed.svg").read_text())
+        self.assertEqual(self.call(REPORT, "--check").returncode, 0)
+
+    def test_a_changed_figure_is_found(self):
+        self.call(REPORT)
+        page = self.root / "README.md"
+        page.write_text(page.read_text().replace("9.79", "9.99"))
+        done = self.call(REPORT, "--check")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("README.md: differs", done.stdout)
+
+    def test_what_does_not_fit_is_named(self):
+        for change, said in (({"measures": []}, "names no path"), ({"rows": [["udtx"]]}, "a row has 1 cells"), ({"date": 7}, "'date'")):
+            self.result({**RESULT, **change})
+            done = self.call(REPORT)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(said, done.stderr)
+        self.result(RESULT)
+        self.result(RESULT, "unseen")
+        self.assertIn("no page shows unseen", self.call(REPORT).stderr)
+        (self.root / "bench/results/unseen.json").unlink()
+        self.headlines([{**HEADLINE, "row": "nobody"}])
+        self.assertIn("there is no 'nobody'", self.call(REPORT).stderr)
+        self.headlines([HEADLINE])
+        (self.root / "docs/lab/speed.md").write_text("<!-- result speed -->\nno end\n")
+        self.assertIn("docs/lab/speed.md: a mark", self.call(REPORT).stderr)
+
+
+class Stale(Project):
+    def setUp(self):
+        super().setUp()
+        try:
+            self.git("init", "-q")
+        except FileNotFoundError:
+            self.skipTest("needs git")
+        self.git("add", ".")
+        self.git("commit", "-qm", "one")
+        self.result({**RESULT, "commit": self.git("rev-parse", "HEAD")})
+
+    def change(self, name, text):
+        (self.root / name).write_text(text)
+        self.git("add", ".")
+        self.git("commit", "-qm", name)
+
+    def test_only_a_change_of_its_code_makes_a_result_stale(self):
+        self.change("other", "two")
+        self.assertEqual(self.call(STALE).returncode, 0)
+        self.change("src/code", "two")
+        done = self.call(STALE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("speed: 1 commits since", done.stdout)
+        self.assertIn("README.md shows it", done.stdout)
+        self.headlines([])
+        self.assertEqual(self.call(STALE).returncode, 0)
+
+    def test_an_unknown_commit_is_named(self):
+        self.result({**RESULT, "commit": "0" * 40})
+        done = self.call(STALE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not in this clone", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""documents.py SOURCE_DIR: what a reader may expect of README.md, the pages of docs/ and the other pages at the top.
+
+- Every link leads to a file, and to a heading of it.
+- README.md has at most 900 words, docs/ without lab/ at most 20,000.
+- Pages outside of docs/lab name no commit and no date: a manual and a specification have no history.
+- Pages use the usual words of the field (docs/inside/style.md).
+Exit 1 names the places.
+"""
+import pathlib
+import re
+import sys
+
+MOST_WORDS = {"README.md": 900, "docs/": 20_000}
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,12}\b")
+DATE = re.compile(r"\b20[0-9]{2}-[01][0-9](-[0-3][0-9])?\b")
+# Each with the usual word. They are looked for in prose, not in code.
+UNUSUAL = {
+    r"mend(s|ed|ing)?": "fix", r"dial(s|led|ling)?": "connect", r"anew": "again, from the beginning",
+    r"falls? silent": "fails, times out", r"begins? to": "starts to", r"as good as": "almost",
+    r"and nothing else": "only", r"is not there": "does not exist", r"of old": "earlier",
+}
+UNUSUAL_WORD = {re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I): usual for pattern, usual in UNUSUAL.items()}
+NO_PROSE_RULES = {"docs/inside/style.md"}  # its pairs show what is wrong
+
+
+def anchor(heading):
+    """As GitHub makes it."""
+    text = re.sub(r"`|\*", "", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(path):
+    return {anchor(heading) for heading in HEADING.findall(re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S))}
+
+
+def without_code(text):
+    """Lines keep their numbers."""
+    return CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+
+
+def broken_links(root, path, text):
+    for match in LINK.finditer(text):
+        target, _, part = match[1].partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        place = (path.parent / target).resolve() if target else path
+        line = text.count("\n", 0, match.start()) + 1
+        if not place.exists():
+            yield f"{path.relative_to(root)}:{line}: there is no {target}"
+        elif part and place.suffix == ".md" and part not in anchors(place):
+            yield f"{path.relative_to(root)}:{line}: {place.name} has no heading #{part}"
+
+
+def found(root, path, text, patterns):
+    for pattern, why in patterns:
+        for match in pattern.finditer(text):
+            yield f"{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: '{match[0]}': {why}"
+
+
+def pages(root):
+    return sorted([*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob(".github/**/*.md")])
+
+
+def problems(root):
+    words = dict.fromkeys(MOST_WORDS, 0)
+    for path in pages(root):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text()
+        prose = without_code(text)
+        yield from broken_links(root, path, prose)
+        if name.startswith("docs/lab/"):
+            continue
+        for start in words:
+            words[start] += len(text.split()) if name.startswith(start) else 0
+        if name.startswith("docs/"):
+            yield from found(root, path, prose, [(COMMIT, "a commit belongs to docs/lab"), (DATE, "a date belongs to docs/lab")])
+        if name not in NO_PROSE_RULES:
+            yield from found(root, path, prose, [(pattern, f"write '{usual}'") for pattern, usual in UNUSUAL_WORD.items()])
+    yield from (f"{start} has {words[start]} words, at most {most}" for start, most in MOST_WORDS.items() if words[start] > most)
+
+
+def self_test():
+    assert anchor("What `--help` shows, and why") == "what---help-shows-and-why"
+    root = pathlib.Path("/nowhere")
+    text = without_code("Mended at 3f2a9bc, `mend`.\n```\nanew\n```\non 2026-11-28 we dial\n")
+    assert [COMMIT.search(text)[0], DATE.search(text)[0]] == ["3f2a9bc", "2026-11-28"]
+    told = list(found(root, root / "a.md", text, [(pattern, usual) for pattern, usual in UNUSUAL_WORD.items()]))
+    assert told == ["a.md:1: 'Mended': fix", "a.md:5: 'dial': connect"], told
+    assert not COMMIT.search("1000000 or deadbeef or 1234567")
+
+
+self_test()
+wrong = list(problems(pathlib.Path(sys.argv[1]).resolve()))
+print("\n".join(wrong))
+sys.exit(1 if wrong else 0)
