@@ -182,15 +182,15 @@ void StreamTable::drop_bytes() {
 std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
     std::uint64_t grown = 0;
     const auto bound = [&](std::uint64_t least) { return least + most - std::min(most, grown); };
-    window_.on_round_trip(received_highest_, consumed_, share, bound(first_windows_.connection));
-    grown += window_.grown();
+    window_.on_round_trip(received_highest_, consumed_, share, bound(config_.connection_window));
+    grown += window_.grown(config_.connection_window);
     for (const auto& [id, s] : streams_) {
         // A stream's window is a part of the connection's.
         s->recv.on_round_trip(share, window_.size());
         if (s->send.was_reset()) continue;
         const std::uint64_t acked = s->send.written() - s->send.buffered();
         s->send_buffer.on_round_trip(s->send.highest(), acked, share, bound(config_.send_buffer));
-        grown += s->send_buffer.grown();
+        grown += s->send_buffer.grown(config_.send_buffer);
     }
     return grown;
 }

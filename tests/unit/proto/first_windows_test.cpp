@@ -12,15 +12,16 @@ TEST_CASE("a lone connection begins with the windows of its configuration") {
     CHECK(windows.stream == config.stream_window);
 }
 
-TEST_CASE("the windows of many are parts of one, and never smaller than a few packets") {
+TEST_CASE("the windows of many are the same part of both, and never smaller than the least") {
     const TransportConfig config;
     CHECK(FirstWindows::of(config, 10).stream == config.stream_window / 10);
-    CHECK(FirstWindows::of(config, 10).connection == config.connection_window / 10);
+    CHECK(FirstWindows::of(config, 10).connection / 10 == config.connection_window / 100);
     CHECK(FirstWindows::of(config, 1'000'000).stream == 32U << 10U);
-    CHECK(FirstWindows::of(config, 1'000'000).connection == 32U << 10U);
+    CHECK(FirstWindows::of(config, 1'000'000).connection == 128U << 10U);
     TransportConfig roomy;
     roomy.least_window = 2U << 20U;
     CHECK(FirstWindows::of(roomy, 1'000'000).stream == 2U << 20U);
+    CHECK(FirstWindows::of(roomy, 1'000'000).connection == 8U << 20U);
 }
 
 TEST_CASE("a small window stays as it is, and so does one that may not grow") {

@@ -20,7 +20,7 @@ namespace udtx::transfer {
 
 [[nodiscard]] io::Driver::Options driver_options(const LinkOptions& link);
 
-/// A receiver gives a piece of a file back when all of it has come: the least window has room for two.
+/// A receiver gives a piece of a file back when all of it has come: each window has room for two.
 [[nodiscard]] TransportConfig transport_config(const LinkOptions& link);
 
 }  // namespace udtx::transfer
