@@ -49,7 +49,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) noexcept {
 bool looks_like_url(std::string_view text) noexcept { return text.starts_with(kScheme); }
 
 Result<Url> parse_url(std::string_view text) {
-    if (!looks_like_url(text)) return no_url(text, "it must start with udtx://");
+    if (!looks_like_url(text)) return no_url(text, "it names no host");
     std::string_view rest = text.substr(kScheme.size());
     const std::size_t slash = rest.find('/');
     std::string_view where = rest.substr(0, slash);

@@ -233,7 +233,8 @@ Result<std::string> generate_text(const CLI::App& app, const Subcommands& subcom
     for (const auto& [name, make] : kCompletions) {
         if (name == what) return make(app, subcommands);
     }
-    return Error{ErrorCode::invalid_argument, "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ")};
+    return Error{ErrorCode::invalid_argument,
+                 "--generate: '" + what + "' is unknown; there is: " + joined_texts(", ") + ", man-COMMAND"};
 }
 
 }  // namespace udtx::apps

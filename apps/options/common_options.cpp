@@ -53,8 +53,8 @@ void CommonOptions::add_to(CLI::App& app) {
         ->group(transport_group);
     rates.add_to(app, transport_group);
     app.add_option("--timeout", timeout_text,
-                   "Give up after this time without progress (default 600). A connection ends after half of it, at "
-                   "most 60 s; the rest is for reconnecting")
+                   "Give up after this time without progress (default 600). A connection ends when the other end "
+                   "is silent for half of it, at most 60 s; the rest is for reconnecting")
         ->type_name("SECONDS")
         ->group(transport_group);
     app.add_option("--cc", congestion, "Congestion controller (default " + congestion + ")")

@@ -13,6 +13,10 @@ const std::vector<Manual::Entry> kEnvironment{
     {"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."},
 };
 
+const std::vector<Manual::Entry> kNoSettings{
+    {"UDTX_NAME", "Variables of this kind and the files of settings do not apply to this command."},
+};
+
 const Manual::Entry kUserFile{
     "~/.config/udtx/config",
     "Settings of the user. Each line holds the long name of a flag and its value. Lines at the top apply to every run. "
@@ -42,9 +46,9 @@ Manual send_manual() {
                      {"udtx-send doctor [HOST]", "find what slows transfers down, and how to fix it"},
                      {"udtx-send ctl", "list running transfers, change their rate"}},
         .examples = {{"udtx-send photos notes.txt user@host:inbox/", "Copy over ssh:"},
-                     {"udtx-send --psk-file key photos udtx://host:7000/inbox", "Copy to a server:"},
+                     {"udtx-send --psk-file key photos udtx://host/inbox", "Copy to a server:"},
                      {"udtx-send -an --delete photos/ host:photos/", "List what a mirror would change:"},
-                     {"tar c . | udtx-send --psk-file key - udtx://host:7000/backup.tar", "Send a stream:"}},
+                     {"tar c . | udtx-send --psk-file key - udtx://host/backup.tar", "Send a stream:"}},
         .exit_codes = {0, 1, 10, 11, 12, 13, 23, 30, 40, 41, 42, 130},
         .environment = kEnvironment,
         .files = {kUserFile, kSystemFile},
@@ -78,9 +82,9 @@ Manual recv_manual() {
                      {"udtx-recv clean DIR", "remove the temporary files of stopped transfers"},
                      {"udtx-recv doctor", "find what slows transfers down, and how to fix it"},
                      {"udtx-recv ctl", "list running transfers, change their rate"}},
-        .examples = {{"udtx-recv --listen :7000 --dir /data --psk-file key --allow-read", "Serve a directory:"},
+        .examples = {{"udtx-recv --listen :7011 --dir /data --psk-file key --allow-read", "Serve a directory:"},
                      {"udtx-recv user@host:photos .", "Fetch over ssh:"},
-                     {"udtx-recv --psk-file key udtx://host:7000/photos .", "Fetch from a server:"}},
+                     {"udtx-recv --psk-file key udtx://host/photos .", "Fetch from a server:"}},
         .exit_codes = {0, 1, 10, 11, 12, 13, 23, 30, 40, 41, 42, 130},
         .environment = kEnvironment,
         .files = {kUserFile,
@@ -103,6 +107,9 @@ Manual keygen_manual() {
         .examples = {{"udtx-send keygen key", "Create a shared key:"},
                      {"udtx-send keygen --identity server", "Create a key pair, server and server.pub:"}},
         .exit_codes = {0, 1, 11},
+        .environment = kNoSettings,
+        .files = {{"FILE", "The key, or the private key of a pair: mode 0600."},
+                  {"FILE.pub", "The public key of a pair."}},
         .see_also = {"udtx-send", "udtx-recv"},
     };
 }
@@ -118,6 +125,8 @@ Manual plan_manual() {
         .examples = {{"udtx-send plan -N 8 photos >plan", "Divide a tree among eight processes:"},
                      {"udtx-send --shard 0/8 --plan plan photos host:inbox/", "Send the first part:"}},
         .exit_codes = {0, 1, 11, 23},
+        .environment = kNoSettings,
+        .files = {{"FILE", "The plan: standard output of this command, the same file for all shards."}},
         .see_also = {"udtx-send"},
     };
 }
@@ -135,6 +144,9 @@ Manual verify_manual() {
                      {"udtx-send -c -0 --files-from list photos/ host:inbox/",
                       "Send the blocks that differ once more:"}},
         .exit_codes = {0, 1, 11, 41},
+        .environment = kNoSettings,
+        .files = {{"RECEIPT", "What --receipt wrote, or receipt merge."},
+                  {"FILE", "Of --repair-list: names that differ, each ends with NUL."}},
         .see_also = {"udtx-send", "udtx-recv", "udtx-recv-receipt"},
     };
 }
@@ -150,6 +162,8 @@ Manual receipt_manual() {
              "damaged, belongs to another job, or says that an entry was not delivered."},
         .examples = {{"udtx-recv receipt merge receipt receipt.*", "Merge the receipts of all shards:"}},
         .exit_codes = {0, 1, 11, 41},
+        .environment = kNoSettings,
+        .files = {{"IN", "What --receipt of a shard wrote."}, {"OUT", "The receipt of the whole job."}},
         .see_also = {"udtx-recv", "udtx-recv-verify"},
     };
 }
@@ -165,6 +179,9 @@ Manual clean_manual() {
         .examples = {{"udtx-recv clean -n /data", "List what would be removed:"},
                      {"udtx-recv clean --older-than 7 /data", "Remove what is older than a week:"}},
         .exit_codes = {0, 1, 11},
+        .environment = kNoSettings,
+        .files = {{"DIR/.udtx-*",
+                   "Temporary files, journals and files of jobs. Journals have no data of files in them."}},
         .see_also = {"udtx-recv"},
     };
 }
@@ -176,6 +193,8 @@ Manual doctor_manual(bool connects) {
                         "and the disk. A line that starts with FIX names the command that fixes the problem."},
         .examples = {{"udtx-recv doctor --dir /data", "Examine this machine and the disk of /data:"}},
         .exit_codes = {0, 1, 10, 11, 30, 40, 42},
+        .environment = kNoSettings,
+        .files = {{"DIR/.udtx-doctor-*", "A temporary file for the measurement of the disk, removed at the end."}},
         .see_also = {"udtx-send", "udtx-recv"},
     };
     if (!connects) return manual;
@@ -201,6 +220,7 @@ Manual ctl_manual(bool sends) {
                      {sends ? "udtx-send ctl 4711 rate 100M" : "udtx-recv ctl 4711 rate 100M",
                       "Limit process 4711 to 100 Mbit/s:"}},
         .exit_codes = {0, 1, 10, 11},
+        .environment = {{"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."}},
         .files = {{"$XDG_RUNTIME_DIR/udtx, /tmp/udtx-UID", "The control sockets of running transfers."}},
         .see_also = {"udtx-send", "udtx-recv"},
     };

@@ -108,7 +108,7 @@ Result<void> check_way_of_pull(const CLI::App& app, const RecvCommand& command) 
 /// The last is where to, the others are on one host.
 Result<void> take_sources(const CLI::App& app, RecvCommand& command) {
     std::vector<std::string> texts = command.targets;
-    if (texts.size() < 2) return usage("where to? udtx-recv [flags] " + texts.front() + " DEST");
+    if (texts.size() < 2) return usage("the destination is missing: udtx-recv [flags] " + texts.front() + " DEST");
     command.destination = texts.back();
     texts.pop_back();
     const bool server = looks_like_url(texts.front());

@@ -79,6 +79,10 @@ class Report(Project):
         self.headlines([{**HEADLINE, "row": "nobody"}])
         self.assertIn("there is no 'nobody'", self.call(REPORT).stderr)
         self.headlines([HEADLINE])
+        readme = (self.root / "README.md").read_text()
+        (self.root / "README.md").write_text("nothing\n")
+        self.assertIn("README.md has no '<!-- headlines -->'", self.call(REPORT).stderr)
+        (self.root / "README.md").write_text(readme)
         (self.root / "docs/lab/speed.md").write_text("<!-- result speed -->\nno end\n")
         self.assertIn("docs/lab/speed.md: a mark", self.call(REPORT).stderr)
 
@@ -110,11 +114,22 @@ class Stale(Project):
         self.headlines([])
         self.assertEqual(self.call(STALE).returncode, 0)
 
+    def test_a_path_that_does_not_exist_is_named(self):
+        self.result({**RESULT, "measures": ["src", "gone"]})
+        done = self.call(STALE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("speed measures gone, which does not exist", done.stderr)
+
     def test_an_unknown_commit_is_named(self):
         self.result({**RESULT, "commit": "0" * 40})
         done = self.call(STALE)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not in this clone", done.stdout)
+        self.headlines([])
+        self.result({**RESULT, "commit": "unknown"})
+        done = self.call(STALE)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("speed: the commit was not recorded", done.stdout)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     {"command": "bench/...", "date": "2026-11-28", "commit": "c740c7fe", "machine": "...",
      "measures": ["libudtx/src/io"],        paths of the code whose change makes the figures stale
+                                            ("commit": "unknown": nobody recorded it, and they count as stale)
      "columns": ["tool", "Gbit/s"], "rows": [["udtx", "9.79"], ...],
      "bars": {"title": "...", "unit": "Gbit/s", "values": ["Gbit/s"]}}    optional: a picture of some columns
 
@@ -14,6 +15,7 @@ import re
 FIELDS = {"command": str, "date": str, "commit": str, "machine": str, "measures": list, "columns": list, "rows": list}
 VALUE = re.compile(r"-?\d[\d,]*(\.\d+)?")
 HEADLINES = "headlines.json"
+UNKNOWN = "unknown"  # as a commit: it was not recorded
 
 
 class Wrong(Exception):

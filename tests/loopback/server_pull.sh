@@ -143,7 +143,7 @@ said "--allow-read is for --psk-file"
 
 # --- wrong use
 wrong() { expect 1 "$recv" --psk-file "$work/psk" "${@:2}"; said "$1"; }
-wrong "where to" udtx://h/a
+wrong "the destination is missing" udtx://h/a
 wrong "one run fetches from one server" udtx://h/a udtx://g/b .
 wrong "is on another host" udtx://h/a udtx://h/b
 wrong "neither .*HOST" udtx://h/a far:b .

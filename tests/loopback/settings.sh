@@ -74,7 +74,7 @@ said "chmod go-w"
 # manual TOOL WHAT LOOKED_FOR: the page has every section, and man takes it.
 manual() {
     expect 0 "$1" --generate "$2"
-    for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "EXIT STATUS" "SEE ALSO"; do
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES "EXIT STATUS" ENVIRONMENT FILES "SEE ALSO"; do
         grep -qx "\.SH $section" "$work/last.out" || fail "$2 has no $section"
     done
     command -v man >/dev/null || return 0

@@ -118,7 +118,7 @@ diff -r "$home/tree" big || fail "not the same"
 
 # --- wrong use
 wrong() { expect 1 "$recv" "${@:2}"; said "$1"; }
-wrong "where to" far:a.txt
+wrong "the destination is missing" far:a.txt
 wrong "one run fetches from one host" far:a near:b .
 wrong "is on another host" far:a near:b
 wrong "--listen is for a receiver" --listen :0 far:a .

@@ -12,11 +12,13 @@ import re
 import sys
 
 MOST_WORDS = {"README.md": 900, "docs/": 20_000}
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)(?: +\"[^\"]*\")?\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.M)
-CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
-COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,12}\b")
-DATE = re.compile(r"\b20[0-9]{2}-[01][0-9](-[0-3][0-9])?\b")
+CODE = re.compile(r"^```.*?^```$|^ {4}[^\n]*$|`[^`\n]*`", re.M | re.S)
+COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}\b")
+CODED_COMMIT = re.compile("`" + COMMIT.pattern + "`")
+MONTH = "(January|February|March|April|May|June|July|August|September|October|November|December)"
+DATE = re.compile(rf"\b20[0-9]{{2}}-[01][0-9](-[0-3][0-9])?\b|\b[0-9]{{1,2}} {MONTH} 20[0-9]{{2}}\b|\b[0-9]+/[0-9]+/20[0-9]{{2}}\b")
 # Each with the usual word. They are looked for in prose, not in code.
 UNUSUAL = {
     r"mend(s|ed|ing)?": "fix", r"dial(s|led|ling)?": "connect", r"anew": "again, from the beginning",
@@ -76,7 +78,8 @@ def problems(root):
             continue
         for start in words:
             words[start] += len(text.split()) if name.startswith(start) else 0
-        if name.startswith("docs/"):
+        if name.startswith("docs/") or name == "README.md":
+            yield from found(root, path, text, [(CODED_COMMIT, "a commit belongs to docs/lab")])
             yield from found(root, path, prose, [(COMMIT, "a commit belongs to docs/lab"), (DATE, "a date belongs to docs/lab")])
         if name not in NO_PROSE_RULES:
             yield from found(root, path, prose, [(pattern, f"write '{usual}'") for pattern, usual in UNUSUAL_WORD.items()])
@@ -91,6 +94,7 @@ def self_test():
     told = list(found(root, root / "a.md", text, [(pattern, usual) for pattern, usual in UNUSUAL_WORD.items()]))
     assert told == ["a.md:1: 'Mended': fix", "a.md:5: 'dial': connect"], told
     assert not COMMIT.search("1000000 or deadbeef or 1234567")
+    assert CODED_COMMIT.search("at `3f2a9bc`") and all(DATE.search(text) for text in ("28 November 2026", "11/28/2026"))
 
 
 self_test()

@@ -42,7 +42,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 Error unknown_name(const std::string& name, int code, int saved_errno) {
     const std::string what = "cannot find the address of \"" + name + '"';
     if (code == EAI_SYSTEM) return system_failure(ErrorCode::network, what, saved_errno);
-    return {ErrorCode::network, what + ": " + gai_strerror(code)};
+    return {ErrorCode::network, what + ": " + gai_strerror(code) + "; check the name, or give an IP address"};
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ Result<void> bind_to(int fd, int family, const Address& address) {
     const int error = errno;
     std::string message = "cannot listen on " + to_string(address);
     if (error == EADDRINUSE) message += " (another program uses this UDP port; choose another one)";
+    if (error == EADDRNOTAVAIL) message += " (no interface of this machine has this address)";
     return socket_error(std::move(message), error);
 }
 

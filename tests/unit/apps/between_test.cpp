@@ -34,7 +34,7 @@ TEST_CASE("where datagrams do not come, ports are opened there, before a rule th
     const auto findings = examine_between(blocked(false), "far", {61000, 61010});
     REQUIRE(findings.size() == 1);
     CHECK(findings.front().code == ExitCode::udp_blocked);
-    CHECK(has(findings.front().remedy, "mend on far with: sudo ufw allow 61000:61010/udp"));
+    CHECK(has(findings.front().remedy, "fix on far with: sudo ufw allow 61000:61010/udp"));
     CHECK(has(findings.front().remedy, "nft insert rule inet filter input udp dport 61000-61010 accept"));
 }
 

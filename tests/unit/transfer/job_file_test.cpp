@@ -110,7 +110,7 @@ TEST_CASE("the last shard to end says so when a part of a file is not there any 
     const auto finished = second->finish(0ms);
     REQUIRE_FALSE(finished);
     CHECK(finished.error().code == ErrorCode::refused);
-    CHECK(finished.error().message.find("bytes 0 to 8388607 are not there") != std::string::npos);
+    CHECK(finished.error().message.find("bytes 0 to 8388607 are missing") != std::string::npos);
     second->remove();
     CHECK(rig.exists());
     CHECK_FALSE(rig.shard(1, 2)->finish(0ms));  // as often as it ends

@@ -91,8 +91,8 @@ TEST_CASE("manual pages have the sections that readers look for") {
         const std::string name = one->get_name();
         const auto page = generate_text(*one, all, manual_of, "man-" + name.substr(name.rfind(' ') + 1));
         REQUIRE(page);
-        for (const char* section :
-             {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"}) {
+        for (const char* section : {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS",
+                                    "ENVIRONMENT", "FILES", "SEE ALSO"}) {
             INFO(name << ": " << section);
             CHECK(page->find(std::string(".SH ") + section + "\n") != std::string::npos);
         }
