@@ -1,4 +1,4 @@
-// What slows transfers down, and the commands that mend it.
+// What slows transfers down, and the commands that fix it.
 #pragma once
 
 #include <string>

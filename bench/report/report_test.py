@@ -114,6 +114,14 @@ class Stale(Project):
         self.headlines([])
         self.assertEqual(self.call(STALE).returncode, 0)
 
+    def test_a_comment_measures_nothing(self):
+        self.change("src/a.cpp", "int a = 1;  // one\n")
+        self.result({**RESULT, "commit": self.git("rev-parse", "HEAD")})
+        self.change("src/a.cpp", "// more\nint a =\n    1;\n")
+        self.assertEqual(self.call(STALE).returncode, 0)
+        self.change("src/a.cpp", "int a = 2;\n")
+        self.assertEqual(self.call(STALE).returncode, 1)
+
     def test_a_path_that_does_not_exist_is_named(self):
         self.result({**RESULT, "measures": ["src", "gone"]})
         done = self.call(STALE)
