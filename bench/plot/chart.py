@@ -12,6 +12,8 @@ from html import escape
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"]
 WIDTH, HEIGHT = 760, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 34, 44
+CHARACTER = 6.6  # pixels of an average one
+MOST_ASLANT = 26  # characters of a label that does not fit between its neighbours
 STYLES = ("line", "step", "points")
 
 
@@ -162,10 +164,19 @@ def draw_lines(panel, top, name):
 def draw_bars(bars, top):
     values = [v for group in bars.values for v in group]
     frame = Frame(top, (0.0, float(max(1, len(bars.groups)))), bounds(values, bars.y_range, from_zero=True))
+    longest = max((len(str(group)) for group in bars.groups), default=0)
+    aslant = longest * CHARACTER > (frame.right - LEFT) / max(1, len(bars.groups))
+    if aslant:
+        frame.bottom -= min(longest, MOST_ASLANT) * CHARACTER / 2 - 16
     out = axes(frame, bars.title, "", bars.y, [])
     wide = 0.8 / max(1, len(bars.labels))
     for i, group in enumerate(bars.groups):
-        out.append(text(frame.x(i + 0.5), frame.bottom + 16, group))
+        x, y = frame.x(i + 0.5), frame.bottom + 16
+        if aslant:
+            group = group if len(group) <= MOST_ASLANT else group[:MOST_ASLANT - 1] + "…"
+            out.append(text(x, y, group, "end", f' transform="rotate(-30 {x:.1f} {y:.1f})"'))
+        else:
+            out.append(text(x, y, group))
         for j, value in enumerate(bars.values[i]):
             if value is None or not math.isfinite(value):
                 continue
