@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -110,9 +111,34 @@ std::optional<Error> empty_value(const CLI::App& app) {
     return std::nullopt;
 }
 
+constexpr std::size_t kHelpWidth = 110;    // characters
+constexpr std::size_t kDescriptions = 34;  // where descriptions begin
+
+/// Lines of at most so many characters. None begins with a flag: it would look like one more of them.
+std::string in_lines(const std::string& text, std::size_t width) {
+    std::string out;
+    std::size_t column = 0;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (column > 0 && column + 1 + word.size() > width && word.front() != '-') {
+            out += '\n';
+            column = 0;
+        } else if (column > 0) {
+            out += ' ';
+            ++column;
+        }
+        out += word;
+        column += word.size();
+    }
+    return out;
+}
+
 /// Defaults are known (--show-config gives them), and described in words.
 class HouseFormatter : public CLI::Formatter {
   public:
+    [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
+        return in_lines(option->get_description(), kHelpWidth - kDescriptions);
+    }
     [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_items_expected_max() == 0) return {};
         const bool repeatable = option->get_expected_max() == CLI::detail::expected_max_vector_size;
@@ -163,7 +189,7 @@ void use_house_style(CLI::App& app) {
     app.allow_extras();
     app.set_help_flag("-h,--help", "Print this text and exit");
     app.set_version_flag("--version", app.get_name() + " " + program_version(), "Print the version and exit");
-    app.get_formatter()->column_width(34);
+    app.get_formatter()->column_width(kDescriptions);
 }
 
 void use_short_help(CLI::App& app, const Manual& manual) {
@@ -171,7 +197,7 @@ void use_short_help(CLI::App& app, const Manual& manual) {
     app.set_help_all_flag("--help-all", "Print every flag and exit");
     app.footer(plain_text(manual));
     app.formatter(std::make_shared<ShortFormatter>(manual));
-    app.get_formatter()->column_width(34);
+    app.get_formatter()->column_width(kDescriptions);
 }
 
 const CLI::Option* option_named(const CLI::App& app, std::string_view name) {
