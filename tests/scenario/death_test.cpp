@@ -107,7 +107,7 @@ TEST_CASE("a server that was started anew ends its old clients' connections with
             const Duration noticed = std::max<Duration>(away, push ? 0s : 1s) + 1s;
             SIM_CHECK(s, s.elapsed() <= noticed + 550ms);
             SIM_CHECK(s, s.client().session().closed->code == ErrorCode::timeout);
-            SIM_CHECK(s, s.client().session().closed->message.find("started anew") != std::string::npos);
+            SIM_CHECK(s, s.client().session().closed->message.find("was restarted") != std::string::npos);
             SIM_CHECK(s, s.server().endpoint().connection_count() == 0);
         }
     }
@@ -140,7 +140,7 @@ TEST_CASE("a peer whose port is closed is missed within a second, at either end 
             s.at(1s, "it is killed", [&] { dead.kill(); });
             SIM_REQUIRE(s, s.run_until([&] { return !other.sessions().empty() && other.session().closed; }, 100s));
             SIM_CHECK(s, s.elapsed() <= 2s);
-            SIM_CHECK(s, other.session().closed->message.find("nobody listens") != std::string::npos);
+            SIM_CHECK(s, other.session().closed->message.find("nothing listens") != std::string::npos);
         }
     }
 }

@@ -286,7 +286,7 @@ TEST_CASE("a server that is full takes no more than it said, and says so, also t
     const auto& reason = s.client().sessions().back()->closed;
     SIM_REQUIRE(s, reason.has_value());
     SIM_CHECK(s, reason->code == ErrorCode::network);
-    SIM_CHECK(s, reason->message.find("as many connections as it takes") != std::string::npos);
+    SIM_CHECK(s, reason->message.find("limit of connections") != std::string::npos);
 }
 
 TEST_CASE("an application's close reaches the peer with code and reason, also under 30 % loss") {

@@ -89,6 +89,7 @@ TEST_CASE("connections that begin together hold little more than one window of w
     auto setup = symmetric("crowd of slow readers", fat_line());
     setup.server.stream_window = 4U << 20U;
     setup.server.connection_window = 8U << 20U;
+    setup.server.least_window = 32U << 10U;
     Scenario s(std::move(setup));
     constexpr std::size_t kCount = 32;
     std::vector<std::shared_ptr<Receiver>> receivers;

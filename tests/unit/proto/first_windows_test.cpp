@@ -16,8 +16,8 @@ TEST_CASE("the windows of many are the same part of both, and never smaller than
     const TransportConfig config;
     CHECK(FirstWindows::of(config, 10).stream == config.stream_window / 10);
     CHECK(FirstWindows::of(config, 10).connection / 10 == config.connection_window / 100);
-    CHECK(FirstWindows::of(config, 1'000'000).stream == 32U << 10U);
-    CHECK(FirstWindows::of(config, 1'000'000).connection == 128U << 10U);
+    CHECK(FirstWindows::of(config, 1'000'000).stream == 512U << 10U);
+    CHECK(FirstWindows::of(config, 1'000'000).connection == 2048U << 10U);
     TransportConfig roomy;
     roomy.least_window = 2U << 20U;
     CHECK(FirstWindows::of(roomy, 1'000'000).stream == 2U << 20U);

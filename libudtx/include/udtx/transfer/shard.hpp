@@ -50,7 +50,7 @@ class UDTX_EXPORT Split {
     ///
     /// There are COUNT - 1 cuts. They do not descend (compare_paths()); of two equal ones the shard between has nothing
     /// to send. A path starts at the destination and is in its shortest form. In it, tab, newline, return and backslash
-    /// are \t, \n, \r and \\. No other spelling of a line is accepted, so that equal splits have equal texts.
+    /// are written as in C. No other spelling of a line is accepted, so that equal splits have equal texts.
     [[nodiscard]] std::string to_text() const;
 
     /// How many shards there are.
