@@ -35,12 +35,8 @@ struct TransportConfig {
     std::uint64_t connection_window = 256ULL << 20U;  ///< unread bytes of the peer that this end holds
     std::uint64_t stream_window = 64ULL << 20U;       ///< of `connection_window`, for one stream
     std::uint64_t send_buffer = 64ULL << 20U;         ///< bytes of one stream that wait to be acknowledged
-    /// The n-th connection of an endpoint begins with an n-th of both windows, a stream's with this at least: 1,200
-    /// bytes or more. It must have room for what a program gathers before it gives it back (PlacedSink).
-    std::uint64_t least_window = 512ULL << 10U;
-    /// Bytes by which the windows and the send buffer may grow, those of all connections of an endpoint together. Each
-    /// grows to twice what a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they
-    /// are, and each connection begins with whole windows.
+    /// Bytes by which these three may grow, those of all connections of an endpoint together. Each grows to twice what
+    /// a round trip delivers, and shrinks again. At most kMaxWindowMemory; 0: they stay as they are.
     std::uint64_t max_memory = 1ULL << 30U;
     std::uint32_t max_streams = 256;  ///< streams of the peer that are open at once
 

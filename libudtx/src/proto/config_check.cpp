@@ -45,7 +45,6 @@ Result<void> check(const TransportConfig& config) {
     if (config.connection_window == 0 || config.stream_window == 0 || config.send_buffer == 0) {
         return invalid("connection_window, stream_window and send_buffer must be positive");
     }
-    if (config.least_window < wire::kMinInitialDatagram) return invalid("least_window must be at least 1200");
     if (config.max_memory > kMaxWindowMemory) return invalid("max_memory must be at most 4 GiB");
     const std::uint64_t most = crypto::limits_for(crypto::Cipher::aes_256_gcm).sealed_per_key;
     if (config.rekey_after_packets == 0 || config.rekey_after_packets >= most) {

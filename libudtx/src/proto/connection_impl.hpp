@@ -48,7 +48,6 @@ class UDTX_LOCAL Connection::Impl {
         std::vector<PathAddresses> alternatives{};
         /// Called whenever this connection may have something to be polled for.
         std::function<void()> on_touched{};
-        std::uint64_t connections = 1;                  ///< of the endpoint, this one included
         std::shared_ptr<WindowMemory> window_memory{};  ///< null: windows do not grow
     };
     Impl(const EndpointDeps& deps, const TransportConfig& config, Setup setup, Instant now);

@@ -39,7 +39,7 @@ Connection::Impl::Impl(const EndpointDeps& deps, const TransportConfig& config, 
                  make_tls(deps, setup_.role, encode(own_parameters()),
                           [this](std::span<const std::byte> client) { return select_parameters(client); }),
                  {setup_.original, setup_.local, setup_.remote}),
-      streams_(setup_.role, config, FirstWindows::of(config, setup_.connections), events_),
+      streams_(setup_.role, config, events_),
       paths_(std::make_unique<PathContext>(PathId{0}, config, setup_.local_address, setup_.remote_address,
                                            experiment_.first_number)),
       started_(now),
@@ -71,11 +71,7 @@ std::vector<std::byte> Connection::Impl::hello_proof() const {
 }
 
 TransportParameters Connection::Impl::own_parameters() const {
-    TransportParameters p = TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);
-    const auto windows = FirstWindows::of(config_, setup_.connections);
-    p.connection_window = windows.connection;
-    p.stream_window = windows.stream;
-    return p;
+    return TransportParameters::from(config_, deps_.aes_gcm_speed, deps_.chacha20_speed);
 }
 
 Result<std::vector<std::byte>> Connection::Impl::select_parameters(std::span<const std::byte> client) {

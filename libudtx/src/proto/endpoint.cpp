@@ -36,7 +36,6 @@ std::shared_ptr<Connection> Endpoint::Impl::add(Instant now, Connection::Impl::S
     try {
         setup.on_touched = [this, id, &entry] { on_touched(id, entry); };
         setup.window_memory = window_memory_;
-        setup.connections = connections_.size();
         entry.connection =
             std::make_shared<Connection>(std::make_unique<Connection::Impl>(deps_, config_, std::move(setup), now));
         on_touched(id, entry);

@@ -17,20 +17,19 @@ constexpr std::uint64_t kEarlyPieceOverhead = 128;
 
 }  // namespace
 
-StreamTable::StreamTable(Role role, const TransportConfig& config, FirstWindows windows, std::deque<Event>& events)
+StreamTable::StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events)
     : role_(role),
       config_(config),
-      first_windows_(windows),
       events_(events),
       max_streams_(config.max_streams),
-      window_(windows.connection),
-      max_data_(windows.connection) {}
+      window_(config.connection_window),
+      max_data_(config.connection_window) {}
 
 StreamTable::Stream& StreamTable::insert(StreamId id) {
     const bool ours = id.opener() == role_;
     auto s = std::make_unique<Stream>(Stream{.id = id,
                                              .send = stream::SendStream(peer_stream_window_),
-                                             .recv = stream::RecvStream(id.kind(), first_windows_.stream),
+                                             .recv = stream::RecvStream(id.kind(), config_.stream_window),
                                              .write_ahead = stream::WriteAhead(config_.send_buffer),
                                              .send_buffer = stream::RightSize(config_.send_buffer)});
     s->sends = ours || id.kind() == StreamKind::ordered;
@@ -183,14 +182,14 @@ std::uint64_t StreamTable::on_round_trip(double share, std::uint64_t most) {
     std::uint64_t grown = 0;
     const auto bound = [&](std::uint64_t least) { return least + most - std::min(most, grown); };
     window_.on_round_trip(received_highest_, consumed_, share, bound(config_.connection_window));
-    grown += window_.grown(config_.connection_window);
+    grown += window_.grown();
     for (const auto& [id, s] : streams_) {
         // A stream's window is a part of the connection's.
         s->recv.on_round_trip(share, window_.size());
         if (s->send.was_reset()) continue;
         const std::uint64_t acked = s->send.written() - s->send.buffered();
         s->send_buffer.on_round_trip(s->send.highest(), acked, share, bound(config_.send_buffer));
-        grown += s->send_buffer.grown(config_.send_buffer);
+        grown += s->send_buffer.grown();
     }
     return grown;
 }

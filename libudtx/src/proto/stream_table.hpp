@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/range_set.hpp"
-#include "proto/first_windows.hpp"
 #include "recovery/sent_packet.hpp"
 #include "stream/recv_stream.hpp"
 #include "stream/right_size.hpp"
@@ -33,7 +32,7 @@ struct StreamCounters {
 /// Order of calls: set_peer_limits() once, before any frame is filled; then anything.
 class StreamTable {
   public:
-    StreamTable(Role role, const TransportConfig& config, FirstWindows windows, std::deque<Event>& events);
+    StreamTable(Role role, const TransportConfig& config, std::deque<Event>& events);
 
     // --- application
     Result<StreamId> open(StreamKind kind);
@@ -155,7 +154,6 @@ class StreamTable {
 
     Role role_;
     const TransportConfig& config_;
-    FirstWindows first_windows_;
     std::deque<Event>& events_;
     PlacedSink* sink_ = nullptr;
     /// Pieces that came before the application had set its sink: at most a connection window of memory, all told.

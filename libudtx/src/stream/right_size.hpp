@@ -13,8 +13,8 @@ class RightSize {
     explicit RightSize(std::uint64_t least) noexcept : least_(least), size_(least) {}
 
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-    /// Beyond what it may have in any case.
-    [[nodiscard]] std::uint64_t grown(std::uint64_t due) const noexcept { return size_ - std::min(size_, due); }
+    /// Beyond what it begins with.
+    [[nodiscard]] std::uint64_t grown() const noexcept { return size_ - least_; }
     /// To be called once a round trip or more seldom. `in` and `out`: bytes that have entered and left the window until
     /// now. `share`: of the time since the last call that a round trip takes. `most`: to which it may grow.
     void on_round_trip(std::uint64_t in, std::uint64_t out, double share, std::uint64_t most) noexcept {

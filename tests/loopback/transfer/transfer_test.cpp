@@ -43,6 +43,19 @@ TEST_CASE("a tree is sent by one call") {
     CHECK(equal(home / "tree/sub/large", served.root / "in/tree/sub/large"));
 }
 
+TEST_CASE("windows that hold less than a piece of a file hold no transfer up") {
+    const auto narrow = [](TransportConfig& config) { config.stream_window = config.connection_window = 64U << 10U; };
+    const Served served([&](transfer::ServerOptions& options) { narrow(options.link.transport); });
+    const TemporaryDirectory home;
+    make_tree(home / "tree", 3'000'000);
+    auto request = served.push({.what = {.sources = {(home / "tree").string()}}, .destination = "in"});
+    narrow(request.dial.link.transport);
+    const Outcome outcome = transfer::send(std::move(request));
+    INFO(why(outcome));
+    REQUIRE(outcome.status);
+    CHECK(equal(home / "tree/sub/large", served.root / "in/tree/sub/large"));
+}
+
 TEST_CASE("a tree is fetched by one call, and gets the name that it is to have") {
     const Served served;
     make_tree(served.root / "tree");

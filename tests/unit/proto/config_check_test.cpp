@@ -63,7 +63,6 @@ TEST_CASE("each field out of range is named") {
         {"min_datagram", [](TransportConfig& c) { c.max_datagram = 1199; }},
         {"max_datagram", [](TransportConfig& c) { c.max_datagram = 65536; }},
         {"stream_window", [](TransportConfig& c) { c.stream_window = 0; }},
-        {"least_window", [](TransportConfig& c) { c.least_window = 1199; }},
         {"max_memory", [](TransportConfig& c) { c.max_memory = kMaxWindowMemory + 1; }},
         {"rekey_after_packets", [](TransportConfig& c) { c.rekey_after_packets = 1ULL << 23U; }},
     };

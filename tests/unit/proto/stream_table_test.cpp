@@ -23,8 +23,8 @@ struct Pair {
 
     explicit Pair(TransportConfig c)
         : config(std::move(c)),
-          client(Role::client, config, proto::FirstWindows::of(config, 1), client_events),
-          server(Role::server, config, proto::FirstWindows::of(config, 1), server_events) {
+          client(Role::client, config, client_events),
+          server(Role::server, config, server_events) {
         client.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
         server.set_peer_limits(config.connection_window, config.stream_window, config.max_streams);
     }

@@ -53,7 +53,7 @@ struct Rig {
 
     TransportConfig config;
     std::deque<Event> events;
-    StreamTable streams{Role::client, config, proto::FirstWindows::of(config, 1), events};
+    StreamTable streams{Role::client, config, events};
     StreamWatch watch;
     StreamId id;
     std::array<PathView, 2> paths;

@@ -19,7 +19,7 @@ Result<std::vector<proto::PathAddresses>> plan_ways(const std::string& host, std
 
 TransportConfig transport_config(const LinkOptions& link) {
     TransportConfig config = link.transport;
-    for (std::uint64_t* window : {&config.least_window, &config.stream_window, &config.connection_window}) {
+    for (std::uint64_t* window : {&config.stream_window, &config.connection_window}) {
         *window = std::max(*window, 2 * kPieceBytes);
     }
     return config;

@@ -137,7 +137,7 @@ Outcome TransferState::outcome() const {
     outcome.failed_count += missing_.size();
     outcome.failed.insert(outcome.failed.begin(), missing_.begin(), missing_.end());
     if (done_ && outcome.status.ok()) {
-        outcome.status = Error{ErrorCode::partial, "some of the requested names cannot be had"};
+        outcome.status = Error{ErrorCode::partial, "some of the requested names were not sent"};
     }
     return outcome;
 }
