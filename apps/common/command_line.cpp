@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -114,30 +113,11 @@ std::optional<Error> empty_value(const CLI::App& app) {
 constexpr std::size_t kHelpWidth = 110;    // characters
 constexpr std::size_t kDescriptions = 34;  // where descriptions begin
 
-/// Lines of at most so many characters. None begins with a flag: it would look like one more of them.
-std::string in_lines(const std::string& text, std::size_t width) {
-    std::string out;
-    std::size_t column = 0;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-        if (column > 0 && column + 1 + word.size() > width && word.front() != '-') {
-            out += '\n';
-            column = 0;
-        } else if (column > 0) {
-            out += ' ';
-            ++column;
-        }
-        out += word;
-        column += word.size();
-    }
-    return out;
-}
-
 /// Defaults are known (--show-config gives them), and described in words.
 class HouseFormatter : public CLI::Formatter {
   public:
     [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
-        return in_lines(option->get_description(), kHelpWidth - kDescriptions);
+        return wrapped(option->get_description(), kHelpWidth - kDescriptions);
     }
     [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
         if (option->get_items_expected_max() == 0) return {};

@@ -94,4 +94,34 @@ std::string_view to_string(ExitCode code) noexcept {
     return "unknown";
 }
 
+std::string_view meaning_of(ExitCode code) noexcept {
+    switch (code) {
+        case ExitCode::ok:
+            return "success";
+        case ExitCode::usage:
+            return "wrong command line";
+        case ExitCode::network:
+            return "network error";
+        case ExitCode::file_io:
+            return "a file cannot be read or written";
+        case ExitCode::protocol:
+            return "protocol error";
+        case ExitCode::superseded:
+            return "a newer run of the same transfer took over";
+        case ExitCode::partial:
+            return "partial: some entries were not transferred";
+        case ExitCode::timeout:
+            return "timeout";
+        case ExitCode::authentication:
+            return "authentication failed";
+        case ExitCode::integrity:
+            return "data is damaged or differs";
+        case ExitCode::udp_blocked:
+            return "UDP is blocked";
+        case ExitCode::interrupted:
+            return "interrupted";
+    }
+    return "unknown";
+}
+
 }  // namespace udtx::apps

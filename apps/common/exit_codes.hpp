@@ -27,5 +27,7 @@ enum class ExitCode : int {
 [[nodiscard]] ErrorCode error_code_for(ExitCode code) noexcept;
 /// One word for reports: "ok", "usage", "network", ...
 [[nodiscard]] std::string_view to_string(ExitCode code) noexcept;
+/// A few words for people.
+[[nodiscard]] std::string_view meaning_of(ExitCode code) noexcept;
 
 }  // namespace udtx::apps

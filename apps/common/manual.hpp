@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/exit_codes.hpp"
+
 namespace udtx::apps {
 
 struct Manual {
@@ -33,15 +35,13 @@ struct Manual {
     std::vector<Task> tasks = {};
     std::vector<Entry> commands = {};
     std::vector<Example> examples;
-    std::vector<int> exit_codes;
+    std::vector<ExitCode> exit_codes;
     std::vector<Entry> environment = {};
     std::vector<Entry> files = {};
     std::vector<Output> output = {};              ///< on the manual page only
     std::vector<std::string_view> see_also = {};  ///< names of pages in section 1
 };
 
-/// The meaning of an exit code, in a few words.
-[[nodiscard]] std::string_view meaning_of(int exit_code) noexcept;
 /// Description, examples and exit codes for the end of `--help`, in lines of at most 100 characters.
 [[nodiscard]] std::string plain_text(const Manual& manual);
 /// Examples and subcommands, for the end of the short help.

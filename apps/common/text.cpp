@@ -170,4 +170,21 @@ std::string quoted_for_shell(const std::string& word) {
     return out + "'";
 }
 
+std::string wrapped(std::string_view text, std::size_t columns) {
+    std::string out;
+    std::size_t column = 0;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+        if (column > 0) {
+            const bool fits = column + 1 + word.size() <= columns || word.starts_with('-');
+            out += fits ? ' ' : '\n';
+            column = fits ? column + 1 : 0;
+        }
+        out += word;
+        column += word.size();
+    }
+    return out;
+}
+
 }  // namespace udtx::apps

@@ -29,6 +29,9 @@ struct LinePart {
 [[nodiscard]] std::string fit_parts(std::vector<LinePart> parts, std::size_t columns);
 /// The flag that the user probably meant, if any is near enough.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view typed, std::span<const std::string> known);
+/// Lines of at most `columns`, as far as there are spaces. None but the first begins with a flag: in a list of flags it
+/// would look like one more of them.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns);
 /// As one word of a shell, whatever is in it.
 [[nodiscard]] std::string quoted_for_shell(const std::string& word);
 

@@ -73,7 +73,9 @@ void examples(std::ostream& out, const Manual& manual) {
 
 void exit_status(std::ostream& out, const Manual& manual) {
     out << ".SH EXIT STATUS\n";
-    for (const int code : manual.exit_codes) out << ".TP\n.B " << code << '\n' << roff(meaning_of(code)) << '\n';
+    for (const ExitCode code : manual.exit_codes) {
+        out << ".TP\n.B " << static_cast<int>(code) << '\n' << roff(meaning_of(code)) << '\n';
+    }
 }
 
 void see_also(std::ostream& out, const Manual& manual) {

@@ -5,6 +5,11 @@
 namespace udtx::apps {
 namespace {
 
+const std::vector<ExitCode> kOfTransfers{ExitCode::ok,        ExitCode::usage,       ExitCode::network,
+                                         ExitCode::file_io,   ExitCode::protocol,    ExitCode::superseded,
+                                         ExitCode::partial,   ExitCode::timeout,     ExitCode::authentication,
+                                         ExitCode::integrity, ExitCode::udp_blocked, ExitCode::interrupted};
+
 const std::vector<Manual::Entry> kEnvironment{
     {"UDTX_NAME",
      "Sets the flag --name: UDTX_RATE sets --rate, UDTX_PSK_FILE sets --psk-file. A flag on the command "
@@ -49,7 +54,7 @@ Manual send_manual() {
                      {"udtx-send --psk-file key photos udtx://host/inbox", "Copy to a server:"},
                      {"udtx-send -an --delete photos/ host:photos/", "List what a mirror would change:"},
                      {"tar c . | udtx-send --psk-file key - udtx://host/backup.tar", "Send a stream:"}},
-        .exit_codes = {0, 1, 10, 11, 12, 13, 23, 30, 40, 41, 42, 130},
+        .exit_codes = kOfTransfers,
         .environment = kEnvironment,
         .files = {kUserFile, kSystemFile},
         .see_also = {"udtx-recv", "udtx-send-keygen", "udtx-send-plan", "udtx-send-doctor", "udtx-send-ctl"},
@@ -85,7 +90,7 @@ Manual recv_manual() {
         .examples = {{"udtx-recv --listen :7011 --dir /data --psk-file key --allow-read", "Serve a directory:"},
                      {"udtx-recv user@host:photos .", "Fetch over ssh:"},
                      {"udtx-recv --psk-file key udtx://host/photos .", "Fetch from a server:"}},
-        .exit_codes = {0, 1, 10, 11, 12, 13, 23, 30, 40, 41, 42, 130},
+        .exit_codes = kOfTransfers,
         .environment = kEnvironment,
         .files = {kUserFile,
                   kSystemFile,
@@ -106,7 +111,7 @@ Manual keygen_manual() {
                         "FILE.pub. Private files have mode 0600. An existing file is never overwritten."},
         .examples = {{"udtx-send keygen key", "Create a shared key:"},
                      {"udtx-send keygen --identity server", "Create a key pair, server and server.pub:"}},
-        .exit_codes = {0, 1, 11},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io},
         .environment = kNoSettings,
         .files = {{"FILE", "The key, or the private key of a pair: mode 0600."},
                   {"FILE.pub", "The public key of a pair."}},
@@ -124,7 +129,7 @@ Manual plan_manual() {
              "less equal. A file of more than 8 MiB may be divided among shards."},
         .examples = {{"udtx-send plan -N 8 photos >plan", "Divide a tree among eight processes:"},
                      {"udtx-send --shard 0/8 --plan plan photos host:inbox/", "Send the first part:"}},
-        .exit_codes = {0, 1, 11, 23},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::partial},
         .environment = kNoSettings,
         .files = {{"FILE", "The plan: standard output of this command, the same file for all shards."}},
         .see_also = {"udtx-send"},
@@ -143,7 +148,7 @@ Manual verify_manual() {
                      {"udtx-recv verify --repair-list list receipt inbox", "Write the names that differ to a list:"},
                      {"udtx-send -c -0 --files-from list photos/ host:inbox/",
                       "Send the blocks that differ once more:"}},
-        .exit_codes = {0, 1, 11, 41},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::integrity},
         .environment = kNoSettings,
         .files = {{"RECEIPT", "What --receipt wrote, or receipt merge."},
                   {"FILE", "Of --repair-list: names that differ, each ends with NUL."}},
@@ -161,7 +166,7 @@ Manual receipt_manual() {
              "OUT must be none of IN. It is replaced when all of IN are correct. Exit code 41 means that one of IN is "
              "damaged, belongs to another job, or says that an entry was not delivered."},
         .examples = {{"udtx-recv receipt merge receipt receipt.*", "Merge the receipts of all shards:"}},
-        .exit_codes = {0, 1, 11, 41},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io, ExitCode::integrity},
         .environment = kNoSettings,
         .files = {{"IN", "What --receipt of a shard wrote."}, {"OUT", "The receipt of the whole job."}},
         .see_also = {"udtx-recv", "udtx-recv-verify"},
@@ -178,7 +183,7 @@ Manual clean_manual() {
              "Files of a running transfer stay. A stopped transfer starts from the beginning after that."},
         .examples = {{"udtx-recv clean -n /data", "List what would be removed:"},
                      {"udtx-recv clean --older-than 7 /data", "Remove what is older than a week:"}},
-        .exit_codes = {0, 1, 11},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::file_io},
         .environment = kNoSettings,
         .files = {{"DIR/.udtx-*",
                    "Temporary files, journals and files of jobs. Journals have no data of files in them."}},
@@ -192,7 +197,8 @@ Manual doctor_manual(bool connects) {
         .description = {"Measures this machine: socket buffers, segmentation and receive offload, timers, encryption "
                         "and the disk. A line that starts with FIX names the command that fixes the problem."},
         .examples = {{"udtx-recv doctor --dir /data", "Examine this machine and the disk of /data:"}},
-        .exit_codes = {0, 1, 10, 11, 30, 40, 42},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::network, ExitCode::file_io, ExitCode::timeout,
+                       ExitCode::authentication, ExitCode::udp_blocked},
         .environment = kNoSettings,
         .files = {{"DIR/.udtx-doctor-*", "A temporary file for the measurement of the disk, removed at the end."}},
         .see_also = {"udtx-send", "udtx-recv"},
@@ -219,7 +225,7 @@ Manual ctl_manual(bool sends) {
         .examples = {{sends ? "udtx-send ctl" : "udtx-recv ctl", "List:"},
                      {sends ? "udtx-send ctl 4711 rate 100M" : "udtx-recv ctl 4711 rate 100M",
                       "Limit process 4711 to 100 Mbit/s:"}},
-        .exit_codes = {0, 1, 10, 11},
+        .exit_codes = {ExitCode::ok, ExitCode::usage, ExitCode::network, ExitCode::file_io},
         .environment = {{"XDG_RUNTIME_DIR", "The directory of the control sockets, in place of /tmp/udtx-UID."}},
         .files = {{"$XDG_RUNTIME_DIR/udtx, /tmp/udtx-UID", "The control sockets of running transfers."}},
         .see_also = {"udtx-send", "udtx-recv"},
