@@ -1,4 +1,5 @@
-// Receipts: hashes of every block that a transfer delivered, under one root. docs/using/receipts.md has the format.
+// Receipts: hashes of every block that a transfer delivered, under one root. libudtx/src/transfer/receipt/receipt.hpp
+// has the format.
 #pragma once
 
 #include <cstdint>
