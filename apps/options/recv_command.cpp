@@ -185,8 +185,8 @@ Result<void> check(const CLI::App& app, RecvCommand& command) {
     }
     if (command.listen_text.empty())
         return usage(
-            "--listen [ADDR]:PORT is missing, or what to fetch: [user@]HOST:SRC... DEST, or udtx://HOST:PORT/SRC... "
-            "DEST");
+            "nothing to receive: udtx-recv --listen [ADDR]:PORT --dir DIR, or udtx-recv [user@]HOST:SRC... DEST, or "
+            "udtx://HOST:PORT/SRC... DEST; see --help");
     if (const auto checked = check_listen(command); !checked) return checked;
     if (!command.max_rate_text.empty()) {
         const auto parsed = parse_rate(command.max_rate_text);

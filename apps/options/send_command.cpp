@@ -54,7 +54,8 @@ Result<void> check_name_of_stream(const SendCommand& command) {
 /// The last positional is the destination.
 Result<void> take_destination(const CLI::App& app, SendCommand& command) {
     if (command.sources.empty())
-        return usage("nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]");
+        return usage(
+            "nothing to send: udtx-send [flags] SRC... [user@]HOST:PATH, or udtx://HOST:PORT/[subdir]; see --help");
     const std::string last = command.sources.back();
     command.sources.pop_back();
     const bool here = !looks_like_ssh(last) && !looks_like_url(last);

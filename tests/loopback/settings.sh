@@ -85,6 +85,12 @@ manual() {
 }
 for command in keygen plan doctor ctl; do manual "$send" "man-$command" "udtx-send $command"; done
 for command in verify receipt clean doctor ctl; do manual "$recv" "man-$command" "udtx-recv $command"; done
+# Each field of the last object is in the manual; even one of an error has all.
+[ "$("$send" --json --rat 5M x host: 2>/dev/null | tee "$work/object" | wc -c)" -gt 100 ] || fail "no object"
+"$send" --generate man | sed 's/\\\\-/-/g' >"$work/page.1"
+grep -oE '"[a-z_]+":' "$work/object" | tr -d '":' | sort -u | while read -r field; do
+    grep -qw -- "$field" "$work/page.1" || fail "the manual lacks the field $field"
+done
 for tool in "$send" "$recv"; do
     manual "$tool" man '--psk-file'
     expect 0 "$tool" --generate complete-bash

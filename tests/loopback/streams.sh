@@ -39,11 +39,11 @@ expect 1 bash -c "echo x | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$p
 
 # What is there stays if either end says so; said before the pipe is read to its end.
 expect 11 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/name'"
-said "'name' exists, and --overwrite never keeps it"
+said "'name' exists, and '--overwrite never' protects it"
 expect 0 bash -c "echo new | '$send' --overwrite never --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/new'"
 start_recv careful --dir "$work/dst" --overwrite never --psk-file "$work/psk"
 expect 11 bash -c "cat '$work/data' | '$send' --psk-file '$work/psk' - 'udtx://127.0.0.1:$port/sub/new'"
-said "'new' exists, and --overwrite never keeps it"
+said "'new' exists, and '--overwrite never' protects it"
 cmp "$work/data" "$work/dst/sub/name" && [ "$(cat "$work/dst/sub/new")" = new ] || fail "--overwrite never replaced a file"
 [ "$(ls -A "$work/dst/sub")" = "name
 new" ] || fail "left behind: $(ls -A "$work/dst/sub")"

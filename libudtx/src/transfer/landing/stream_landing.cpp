@@ -114,7 +114,7 @@ Error is_directory(const std::string& name) {
 
 Error stays(const std::string& name) {
     return {ErrorCode::refused,
-            "'" + escape_name(name) + "' exists, and --overwrite never keeps it: send the stream to another name"};
+            "'" + escape_name(name) + "' exists, and '--overwrite never' protects it: send the stream to another name"};
 }
 
 class ProbeLanding final : public Landing {
