@@ -1,24 +1,24 @@
-// Sessions, listeners and streams with completion tokens of Boost.Asio: a callback, use_future, use_awaitable and
-// others. No other header in this directory needs Boost (1.74 or newer).
+// Sessions, listeners and streams with completion tokens of Boost.Asio, such as a callback, use_future and
+// use_awaitable. Among the headers of this directory only this one needs Boost (1.74 or newer).
 //
 //     auto session = co_await udtx::async_connect("host", 7000, credentials, boost::asio::use_awaitable);
 //     auto stream = co_await udtx::async_open_stream(session, boost::asio::use_awaitable);
 //     co_await udtx::async_write(stream, bytes, boost::asio::use_awaitable);
 //     co_await udtx::async_finish(stream, boost::asio::use_awaitable);
 //
-// The handler is called once, with a boost::system::error_code and, where there is one, a value. With use_future and
-// use_awaitable an error is thrown as boost::system::system_error. Both know the class of the error only: as_result()
-// gives the text, too. The handler runs on its associated executor: that of the coroutine or of
-// boost::asio::bind_executor(), else the system executor of Asio. It never runs within the call that starts the
-// operation, nor on the protocol thread. Until then work is outstanding on the executor.
+// The handler is called once, with a boost::system::error_code and the value if the operation has one. With use_future
+// and use_awaitable an error is thrown as boost::system::system_error. Both contain only the class of the error: use
+// as_result() to get the message too. The handler runs on its associated executor: that of the coroutine or of
+// boost::asio::bind_executor(), else Asio's system executor. It never runs inside the call that starts the operation,
+// and never on the protocol thread. Until the handler runs, the executor has outstanding work.
 //
-// The caller keeps buffers until the handler runs. An operation keeps its stream open. A session or listener is not
-// moved during its operations; when it is destroyed they end. The context of an executor must outlive them. cancel() of
-// the object ends them with boost::asio::error::operation_aborted; so does a cancellation slot of the handler, with
-// Boost 1.77 or newer: `async_read_some(stream, out, use_awaitable) || timer.async_wait(use_awaitable)` is a read with
-// a time-out.
+// The caller keeps buffers valid until the handler runs. An operation keeps its stream open. Do not move a session or
+// listener during its operations; its destructor ends them. The context of an executor must outlive the operations.
+// cancel() of the object ends them with boost::asio::error::operation_aborted. With Boost 1.77 or newer a cancellation
+// slot of the handler does the same. So `async_read_some(stream, out, use_awaitable) ||
+// timer.async_wait(use_awaitable)` is a read with a time-out.
 //
-// GCC 12 destroys a temporary twice that braces make within co_await: give options a name there.
+// GCC 12 destroys a temporary made with braces inside co_await twice. Give options a name before such an expression.
 #pragma once
 
 #include <boost/asio/associated_executor.hpp>
@@ -55,7 +55,7 @@ namespace udtx {
 /// For the library's own code.
 namespace async_detail {
 
-/// The same values, texts and conditions as a category of the standard library, for Boost's error_code.
+/// Gives Boost's error_code the values, messages and conditions of a category of the standard library.
 class BoostCategory final : public boost::system::error_category {
   public:
     explicit BoostCategory(const std::error_category& same) noexcept : same_(same) {}
@@ -73,8 +73,8 @@ class BoostCategory final : public boost::system::error_category {
 
 }  // namespace async_detail
 
-/// error_category() for the error codes of Boost, which compare equal to boost::system::errc where those of the
-/// standard library do to std::errc.
+/// error_category() for the error codes of Boost. They compare equal to boost::system::errc if the codes of the
+/// standard library compare equal to std::errc.
 [[nodiscard]] inline const boost::system::error_category& boost_error_category() noexcept {
     static const async_detail::BoostCategory category(error_category());
     return category;
@@ -85,7 +85,7 @@ class BoostCategory final : public boost::system::error_category {
     return category;
 }
 
-/// The code that handlers get. `cancelled` becomes boost::asio::error::operation_aborted.
+/// Converts an error to the code that handlers receive. `cancelled` becomes boost::asio::error::operation_aborted.
 [[nodiscard]] inline boost::system::error_code to_boost(const Error& error) noexcept {
     if (error.code == ErrorCode::cancelled) return boost::asio::error::operation_aborted;
     const std::error_code code = error.error_code();
@@ -93,13 +93,13 @@ class BoostCategory final : public boost::system::error_category {
             code.category() == application_category() ? boost_application_category() : boost_error_category()};
 }
 
-/// What as_result() makes.
+/// The token that as_result() returns.
 template <class Token>
 struct AsResult {
-    Token token;  ///< what becomes of the Result
+    Token token;  ///< the token that receives the Result
 };
-/// A token around another one: the handler gets a Result in place of an error_code and a value, and nothing is thrown.
-/// Its values are those of the call that blocks: `cancelled`, and 0 bytes at the end of a stream.
+/// Wraps another token: the handler gets a Result instead of an error_code and a value, and nothing is thrown. The
+/// results are those of the blocking call: an error `cancelled`, and 0 bytes at the end of a stream.
 ///
 ///     auto session = co_await udtx::async_connect("host", 7000, credentials, udtx::as_result(use_awaitable));
 ///     if (!session) std::cerr << session.error().message << '\n';
@@ -110,7 +110,7 @@ template <class Token>
 
 namespace async_detail {
 
-/// A handler is told by an error_code and, where there is one, a value ...
+/// Calls a handler with an error_code, and with the value if the operation has one.
 template <class T>
 struct ByCode {
     using Signature = void(boost::system::error_code, T);
@@ -128,7 +128,7 @@ struct ByCode<void> {
         std::move(handler)(result ? good : to_boost(result.error()));
     }
 };
-/// ... or by all that there is.
+/// Calls a handler with the whole Result.
 template <class T>
 struct ByResult {
     using Signature = void(Result<T>);
@@ -138,18 +138,19 @@ struct ByResult {
     }
 };
 
-/// A handler on its way to its executor. The end of a call may come before the call that begins it has returned.
+/// Passes a result to the executor of a handler. finish() may run before the function that starts the operation has
+/// returned.
 template <class Handler, class T, class How>
 class Completion : public std::enable_shared_from_this<Completion<Handler, T, How>> {
   public:
     explicit Completion(Handler handler)
         : handler_(std::move(handler)), work_(boost::asio::get_associated_executor(handler_)) {}
 
-    /// `good`: what the handler is told where there is a value.
+    /// Posts the handler. `good` is the error_code that the handler gets with a value.
     void finish(Result<T> result, boost::system::error_code good) {
 #if BOOST_VERSION >= 107700
         {
-            // What it was begun on may go from here on.
+            // After this the object that the operation uses may be destroyed.
             const std::lock_guard lock(mutex_);
             finished_ = true;
             cancel_ = nullptr;
@@ -159,7 +160,7 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T, Ho
                                                  good]() mutable { self->call(std::move(result), good); });
     }
 
-    /// Before the call begins ...
+    /// Connects the cancellation slot of the handler. Call this before the operation starts.
     void allow_cancel() {
 #if BOOST_VERSION >= 107700
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
@@ -169,7 +170,7 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T, Ho
         });
 #endif
     }
-    /// ... and after that: how it is cancelled.
+    /// Sets the function that cancels the operation. Call this after the operation has started.
     void cancel_by([[maybe_unused]] const std::function<void()>& what) {
 #if BOOST_VERSION >= 107700
         {
@@ -187,7 +188,7 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T, Ho
 #if BOOST_VERSION >= 107700
         boost::asio::get_associated_cancellation_slot(handler_).clear();
 #endif
-        // Nothing of it is held any more while the handler runs.
+        // Release everything before the handler runs.
         Handler handler = std::move(handler_);
         const auto work = std::move(work_);
         How::tell(std::move(handler), std::move(result), good);
@@ -204,7 +205,7 @@ class Completion : public std::enable_shared_from_this<Completion<Handler, T, Ho
         if (what) what();
     }
 
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::function<void()> cancel_;
     bool cancelled_ = false;
     bool finished_ = false;
@@ -227,7 +228,7 @@ auto initiate(Start start, Token&& token) {
         token, std::move(start));
 }
 
-/// `start(done)` begins the call and returns what cancels it.
+/// `start(done)` starts the operation and returns a function that cancels it.
 template <class T, class Start, class Token>
 auto begin(Start start, Token&& token) {
     return initiate<T, ByCode<T>>(std::move(start), std::forward<Token>(token));
@@ -253,7 +254,7 @@ auto async_connect(const std::string& host, std::uint16_t port, const Credential
         },
         std::forward<Token>(token));
 }
-/// The same with default settings.
+/// Connects with default settings.
 template <class Token>
 auto async_connect(const std::string& host, std::uint16_t port, const Credentials& credentials, Token&& token) {
     return async_connect(host, port, credentials, ConnectOptions(), std::forward<Token>(token));
@@ -280,7 +281,7 @@ auto async_open_stream(Session& session, StreamKind kind, Token&& token) {
         },
         std::forward<Token>(token));
 }
-/// The same for an ordered stream.
+/// Opens an ordered stream.
 template <class Token>
 auto async_open_stream(Session& session, Token&& token) {
     return async_open_stream(session, StreamKind::ordered, std::forward<Token>(token));
@@ -296,7 +297,7 @@ auto async_accept_stream(Session& session, StreamKind kind, Token&& token) {
         },
         std::forward<Token>(token));
 }
-/// The same for an ordered stream.
+/// Accepts an ordered stream.
 template <class Token>
 auto async_accept_stream(Session& session, Token&& token) {
     return async_accept_stream(session, StreamKind::ordered, std::forward<Token>(token));
@@ -324,8 +325,8 @@ auto async_wait_path_event(Session& session, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// See Stream::read(). Completes with (error_code, std::size_t): at least one byte, or at the end of the stream
-/// boost::asio::error::eof and 0.
+/// See Stream::read(). Completes with (error_code, std::size_t), the number of bytes: at least one. At the end of the
+/// stream it completes with boost::asio::error::eof and 0.
 template <class Token>
 auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
     return async_detail::begin<std::size_t>(
@@ -341,7 +342,7 @@ auto async_read_some(Stream stream, std::span<std::byte> out, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// See Stream::read_chunk(). Completes with (error_code, Chunk), at the end of the stream with
+/// See Stream::read_chunk(). Completes with (error_code, Chunk). At the end of the stream the code is
 /// boost::asio::error::eof.
 template <class Token>
 auto async_read_chunk(Stream stream, Token&& token) {
@@ -401,22 +402,22 @@ auto async_write_some(Stream stream, std::span<const std::byte> bytes, Token&& t
         std::forward<Token>(token));
 }
 
-/// A stream as boost::asio::async_read(), async_read_until() and other functions of Asio take it: an AsyncReadStream
-/// and AsyncWriteStream. A handler without an executor runs on the system executor.
+/// Adapts a stream to boost::asio::async_read(), async_read_until() and other functions of Asio: it is an
+/// AsyncReadStream and an AsyncWriteStream. Handlers without an executor run on the system executor.
 class AsioStream {
   public:
-    using executor_type = boost::asio::system_executor;                 ///< Of handlers that have none.
-    explicit AsioStream(Stream stream) : stream_(std::move(stream)) {}  ///< An ordered one.
-    /// The system executor.
+    using executor_type = boost::asio::system_executor;                 ///< Executor of handlers that have none.
+    explicit AsioStream(Stream stream) : stream_(std::move(stream)) {}  ///< Adapts an ordered stream.
+    /// Returns the system executor.
     [[nodiscard]] executor_type get_executor() const noexcept { return {}; }
-    /// async_read_some() of the stream, into the first buffer that has room.
+    /// Calls udtx::async_read_some() with the first buffer that is not empty.
     template <class Buffers, class Token>
     auto async_read_some(const Buffers& buffers, Token&& token) {
         const auto first = first_of<boost::asio::mutable_buffer>(buffers);
         const std::span out(static_cast<std::byte*>(first.data()), first.size());
         return udtx::async_read_some(stream_, out, std::forward<Token>(token));
     }
-    /// async_write_some() of the stream, of the first buffer that is not empty.
+    /// Calls udtx::async_write_some() with the first buffer that is not empty.
     template <class Buffers, class Token>
     auto async_write_some(const Buffers& buffers, Token&& token) {
         const auto first = first_of<boost::asio::const_buffer>(buffers);

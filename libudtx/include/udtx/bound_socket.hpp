@@ -1,4 +1,4 @@
-// A UDP socket that is bound before something serves on it.
+// A UDP socket that is bound before anything uses it.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace udtx {
 /// A bound socket. Datagrams wait in it until a listener, a server or a transfer takes it (`socket` in their options).
 struct BoundSocket {
     UniqueFd fd;                  ///< the socket
-    Address local{};              ///< its address, with the port that the system has picked
-    std::string buffer_advice{};  ///< names the setting to raise for larger buffers, see Transfer::buffer_advice()
+    Address local{};              ///< bound address, with the port that the system chose
+    std::string buffer_advice{};  ///< the setting to raise for larger buffers, see Transfer::buffer_advice()
 };
-/// Binds a UDP socket. Port 0 picks a free one. A socket of [::] takes IPv4 too. network: there is no such address
-/// here, or the port is taken.
+/// Binds a UDP socket. Port 0 chooses a free one. A socket on [::] also accepts IPv4. network: this host does not have
+/// the address, or the port is in use.
 [[nodiscard]] UDTX_EXPORT Result<BoundSocket> bind_udp(const Address& address);
 
 }  // namespace udtx

@@ -1,5 +1,5 @@
-// Calls that do not block: they return at once, and call back when there is a result. They are for programs with an
-// event loop of their own. For Boost.Asio see udtx/async.hpp.
+// Calls that do not block: they return at once, and call back with their result. They are for programs with their own
+// event loop. For Boost.Asio see udtx/async.hpp.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,20 @@
 
 namespace udtx {
 
-/// Called once with the result: on the protocol thread, or within the call that took it, or within cancel() or close().
-/// It returns soon and throws nothing; typically it hands the result to another thread. It may begin and end calls, and
-/// destroy what it was begun on. A call that would block on the protocol thread fails with invalid_argument.
+/// Called once with the result. It runs on the protocol thread, inside the call that started the operation, or inside
+/// cancel() or close(). It must return soon and must not throw; typically it passes the result to another thread. It
+/// may start and end calls, and may destroy the object of the call. A blocking call on the protocol thread fails with
+/// invalid_argument.
 template <class T>
 using Callback = std::function<void(Result<T>)>;
 
-/// Names a call that was started, for cancel(). Unique within its session or listener.
+/// Identifies a started call for cancel(). Unique within its session or listener.
 struct CallId {
-    std::uint64_t value = 0;                                              ///< 0: none
-    friend constexpr bool operator==(CallId, CallId) noexcept = default;  ///< By value.
+    std::uint64_t value = 0;                                              ///< 0: no call
+    friend constexpr bool operator==(CallId, CallId) noexcept = default;  ///< Compares the values.
 };
 
-/// Time-out of a call that blocks for as long as it takes.
+/// The time-out of a call that may block without limit.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
 }  // namespace udtx

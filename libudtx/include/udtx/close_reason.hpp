@@ -8,14 +8,14 @@
 
 namespace udtx {
 
-/// Why a session ended, and who ended it.
+/// Why a session ended, and which side ended it.
 struct CloseReason {
-    ErrorCode code = ErrorCode::internal;  ///< class of the cause
-    bool by_peer = false;                  ///< the peer ended it; else this end did, or found the cause
-    bool application = false;              ///< a program closed it, with `wire_code`; else the transport did
-    std::uint64_t wire_code = 0;  ///< of a program: that of close(); of the transport: docs/inside/wire-format.md
-    std::string message;          ///< for people; of the peer's text, control bytes are hexadecimal: "\x0a"
-    /// A program closed it with code 0.
+    ErrorCode code = ErrorCode::internal;  ///< error class of the cause
+    bool by_peer = false;      ///< true: the peer ended the session; false: this end ended it or detected the cause
+    bool application = false;  ///< true: a program closed the session with `wire_code`; false: the transport ended it
+    std::uint64_t wire_code = 0;  ///< argument of close(), or the transport's code (docs/inside/wire-format.md)
+    std::string message;          ///< text for people; control bytes of the peer's text are in hexadecimal: "\x0a"
+    /// True if a program closed the session with code 0.
     [[nodiscard]] bool orderly() const noexcept { return application && wire_code == 0; }
 };
 

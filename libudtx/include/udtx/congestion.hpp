@@ -1,8 +1,8 @@
 // The interface of a congestion controller.
 //
 // One controller object serves one path. The transport calls on_sent() for each packet that counts as in flight, and
-// on_feedback() once for each ACK frame or time-out. The controller answers by window() and pacing_rate(). It is given
-// times and a seed; it reads no clock and draws no randomness of its own.
+// on_feedback() once for each ACK frame or time-out. The controller answers through window() and pacing_rate(). It
+// receives times and a seed from outside: it reads no clock and no random source.
 #pragma once
 
 #include <cstdint>
@@ -22,136 +22,144 @@
 
 namespace udtx {
 
-/// A packet that leaves, and counts as in flight.
+/// A packet that is sent and counts as in flight.
 struct CongestionSent {
-    Instant now;                         ///< when it leaves
-    PacketNumber number = 0;             ///< its number
-    std::uint32_t bytes = 0;             ///< of UDP payload
-    std::uint64_t in_flight_before = 0;  ///< bytes, without this packet
+    Instant now;                         ///< send time
+    PacketNumber number = 0;             ///< packet number
+    std::uint32_t bytes = 0;             ///< UDP payload of the packet, bytes
+    std::uint64_t in_flight_before = 0;  ///< bytes in flight without this packet
 };
 
 /// One lost packet.
 struct CongestionLost {
-    PacketNumber number = 0;  ///< its number
-    std::uint32_t bytes = 0;  ///< of UDP payload
-    Instant sent;             ///< when it left
+    PacketNumber number = 0;  ///< packet number
+    std::uint32_t bytes = 0;  ///< UDP payload of the packet, bytes
+    Instant sent;             ///< send time
 };
 
-/// One-way delay of one packet.
+/// The one-way delay of one packet.
 struct ArrivalSample {
-    PacketNumber number = 0;  ///< its number
-    Instant sent;             ///< when it left
-    Duration delay{};         ///< receive stamp less send stamp, with an unknown constant: the clocks differ
+    PacketNumber number = 0;  ///< packet number
+    Instant sent;             ///< send time
+    Duration delay{};  ///< receive time minus send time; has an unknown constant offset, as the two clocks differ
 };
 
 /// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
 struct DeliverySample {
-    Rate rate;                         ///< of UDP payload
-    Duration interval{};               ///< in which it was measured
-    bool application_limited = false;  ///< the sender had nothing to send for part of the interval
+    Rate rate;                         ///< delivery rate of UDP payload
+    Duration interval{};               ///< length of the measured interval
+    bool application_limited = false;  ///< true: the sender had nothing to send for part of the interval
 };
 
-/// What one ACK frame or one time-out has changed.
+/// The changes that one ACK frame or one time-out caused.
 struct CongestionFeedback {
-    Instant now;                       ///< when it is told
-    std::uint64_t acked_bytes = 0;     ///< of UDP payload, newly acknowledged
-    std::uint32_t acked_packets = 0;   ///< newly acknowledged
-    PacketNumber largest_acked = 0;    ///< of those; meaningless if there are none
-    Duration acked_span{};             ///< between the send times of the first and the last packet beyond the last ACK
-    Duration ack_spacing{};            ///< mean of `acked_span` where ACKs are sparse (counts_acks), else zero
-    PacketNumber largest_sent = 0;     ///< largest number sent on this path
-    std::vector<CongestionLost> lost;  ///< newly lost packets, by ascending number
-    std::uint64_t in_flight_before = 0;     ///< bytes
-    std::uint64_t in_flight_after = 0;      ///< bytes
-    std::optional<Duration> rtt_sample;     ///< without the delay of the acknowledgement
-    Duration smoothed_rtt{};                ///< RFC 9002, section 5.3
-    Duration rtt_variance{};                ///< RFC 9002, section 5.3
-    Duration min_rtt{};                     ///< least sample
-    std::optional<Duration> one_way_delay;  ///< of `largest_acked`, as ArrivalSample::delay
-    std::vector<ArrivalSample> arrivals;    ///< of some acknowledged packets, both sides of each gap; ascending numbers
-    std::optional<DeliverySample> delivery;  ///< if there is a new one
-    std::optional<LineEstimate> line;        ///< if the receiver has reported
+    Instant now;                      ///< time of the feedback
+    std::uint64_t acked_bytes = 0;    ///< newly acknowledged UDP payload, bytes
+    std::uint32_t acked_packets = 0;  ///< newly acknowledged packets
+    /// Largest number of the newly acknowledged packets; meaningless if there are none.
+    PacketNumber largest_acked = 0;
+    /// Time between the send times of two packets: the first and the last newly acknowledged packet whose number is
+    /// above the largest one acknowledged before.
+    Duration acked_span{};
+    /// Mean of `acked_span` if ACKs are sparse (docs/inside/acknowledgements.md), else zero. Always zero unless
+    /// CongestionReport::counts_acks is set.
+    Duration ack_spacing{};
+    PacketNumber largest_sent = 0;          ///< largest packet number sent on this path
+    std::vector<CongestionLost> lost;       ///< newly lost packets, in ascending order
+    std::uint64_t in_flight_before = 0;     ///< bytes in flight before this feedback
+    std::uint64_t in_flight_after = 0;      ///< bytes in flight after this feedback
+    std::optional<Duration> rtt_sample;     ///< RTT sample without the acknowledgement delay
+    Duration smoothed_rtt{};                ///< smoothed RTT, RFC 9002, section 5.3
+    Duration rtt_variance{};                ///< RTT variance, RFC 9002, section 5.3
+    Duration min_rtt{};                     ///< smallest RTT sample
+    std::optional<Duration> one_way_delay;  ///< delay of `largest_acked`, see ArrivalSample::delay
+    /// Delays of some acknowledged packets, in ascending order. The packets at both sides of each gap are included.
+    std::vector<ArrivalSample> arrivals;
+    std::optional<DeliverySample> delivery;  ///< new delivery sample, if there is one
+    std::optional<LineEstimate> line;        ///< new estimate of the link, if the receiver sent a report
     std::uint64_t free_window = 0;           ///< bytes that flow control still allows
-    bool application_limited = false;        ///< the sender had nothing to send for part of the interval
-    bool persistent_timeout = false;         ///< EXP event of UDT: consider all in flight lost
+    bool application_limited = false;  ///< true: the sender had nothing to send for part of the interval of `delivery`
+    bool persistent_timeout = false;   ///< UDT's EXP event: the controller treats all packets in flight as lost
 };
 
-/// Limits of a path beside its congestion.
+/// Limits of a path that do not result from congestion.
 struct PathLimits {
-    std::uint32_t datagram_bytes = 1200;  ///< bytes of UDP payload of a full datagram
-    Rate max_rate = Rate::infinite();     ///< cap, which the transport keeps in any case
-    Rate min_rate{};                      ///< floor, which the policies keep; zero: none
+    std::uint32_t datagram_bytes = 1200;  ///< UDP payload of a full datagram, bytes
+    Rate max_rate = Rate::infinite();     ///< cap of the sending rate; the transport enforces it in any case
+    Rate min_rate{};                      ///< floor of the sending rate; the policies apply it; zero: no floor
 };
 
-/// The state of a controller, for reports. The transport itself looks at `slow_start` and `counts_acks`.
+/// The state of a controller, for reports. The transport itself uses only `slow_start` and `counts_acks`.
 struct CongestionReport {
-    /// Maximum transfer rate: capacity of the line by packet pairs and trains; zero: unknown. Where trains arrive as
-    /// fast as they leave, `udtx` gives the largest delivery rate if that is larger.
+    /// Maximum transfer rate (MTR): the capacity of the bottleneck link, measured with packet pairs and trains; zero:
+    /// unknown. If trains arrive as fast as they were sent, `udtx` reports the largest delivery rate if that is larger.
     Rate mtr;
-    Rate available;                  ///< available bandwidth: MTR less sending rate
-    double congestion_degree = 0.0;  ///< CD, 0 to 1; 0 if the controller has none
-    bool slow_start = false;         ///< it has not found its rate yet
-    /// It counts acknowledgements: where ACKs are far apart, it is told of their packets one by one during slow start.
-    /// The transport asks once, when the controller is made.
+    Rate available;                  ///< available bandwidth: MTR minus the sending rate
+    double congestion_degree = 0.0;  ///< congestion degree (CD), 0 to 1; 0 if the controller has none
+    bool slow_start = false;         ///< true: the controller has not found its rate yet
+    /// True if the controller counts acknowledgements. If ACKs are far apart, the transport then splits one ACK into
+    /// many feedbacks during slow start. The transport reads this once, when it makes the controller.
     bool counts_acks = false;
 };
 
-/// Decides how much may be in flight on one path, and how fast it leaves. All calls come on the protocol thread:
-/// on_sent() and on_feedback() in the order of what happens, on_limits() and the questions at any time. They return
-/// soon. An exception of any type ends the connection with `internal`; a lack of memory ends it with `network`.
+/// Decides how many bytes may be in flight on one path, and how fast packets leave. The protocol thread makes all
+/// calls. It calls on_sent() and on_feedback() in the order of the events, and on_limits() and the const functions at
+/// any time. Every call must return soon. An exception of any type ends the connection with `internal`, but a
+/// lack of memory ends it with `network`.
 class UDTX_EXPORT CongestionController {
   public:
     virtual ~CongestionController() = default;
-    /// A packet leaves.
+    /// A packet is sent.
     virtual void on_sent(const CongestionSent& /*packet*/) {}
-    /// An ACK frame came, or a time-out passed.
+    /// An ACK frame arrived, or a time-out passed.
     virtual void on_feedback(const CongestionFeedback& feedback) = 0;
-    /// A limit has changed; the first limits are in CongestionOptions. Override it to count in datagrams or to use the
-    /// cap.
+    /// A limit has changed. CongestionOptions has the first limits. Override this function if the controller counts in
+    /// datagrams or uses the cap.
     virtual void on_limits(const PathLimits& /*limits*/) {}
-    /// Bytes that may be in flight.
+    /// Congestion window: bytes that may be in flight.
     [[nodiscard]] virtual std::uint64_t window() const = 0;
-    /// Rate at which packets leave; infinite: no pacing.
+    /// Rate at which packets are sent; infinite: no pacing.
     [[nodiscard]] virtual Rate pacing_rate() const = 0;
-    /// Packets that leave back to back as the next probe of the line: kPairPackets, or a train of up to
+    /// Number of packets that are sent back to back as the next probe: kPairPackets, or a train of up to
     /// kMostTrainPackets.
     [[nodiscard]] virtual std::uint32_t probe_packets() const { return kPairPackets; }
-    /// Its state.
+    /// State of the controller.
     [[nodiscard]] virtual CongestionReport report() const { return {}; }
 };
 
-/// Share that a flow takes beside others.
+/// The share of a link that a flow takes beside other flows.
 enum class Policy : std::uint8_t {
-    fair,   ///< as the controller takes
-    high,   ///< like two flows
-    low,    ///< what others leave; a controller of its own takes the place of the named one
-    fixed,  ///< max_rate, whatever is lost
+    fair,   ///< the share of the controller
+    high,   ///< the share of two flows
+    low,    ///< only bandwidth that other flows leave; a special controller replaces the named one
+    fixed,  ///< sends at max_rate, regardless of losses
 };
 
-/// How the paths of one connection take account of each other.
+/// How the congestion controllers of the paths of one connection depend on each other.
 enum class Coupling : std::uint8_t {
-    none,    ///< each path is a flow of its own
-    detect,  ///< paths that are seen to share a bottleneck take one flow's share of it
-    lia,     ///< LIA (RFC 6356) in place of the named controller
+    none,    ///< each path is an independent flow
+    detect,  ///< paths with a detected common bottleneck together take the share of one flow
+    lia,     ///< LIA (RFC 6356) replaces the named controller
 };
 
-/// What a controller is made with.
+/// Settings for a new controller.
 struct CongestionOptions {
-    std::uint32_t datagram_bytes = 1200;    ///< bytes of UDP payload of a full datagram at the start
-    std::uint64_t max_window = 64U << 20U;  ///< bytes; upper bound of window()
-    std::uint64_t seed = 1;                 ///< for controllers that need random numbers (UDT's DecRandom)
+    std::uint32_t datagram_bytes = 1200;    ///< UDP payload of a full datagram at the start, bytes
+    std::uint64_t max_window = 64U << 20U;  ///< upper limit of window(), bytes
+    std::uint64_t seed = 1;                 ///< seed for controllers that need random numbers (UDT's DecRandom)
     Rate max_rate = Rate::infinite();       ///< cap of this path
-    Policy policy = Policy::fair;           ///< the transport lays it around the controller, which may ignore it
-    Rate min_rate{};                        ///< floor of this path; zero: none
+    /// The transport wraps the controller in this policy, so the controller may ignore it.
+    Policy policy = Policy::fair;
+    Rate min_rate{};  ///< floor of this path; zero: no floor
 };
 
-/// Makes a controller of the program's own (TransportConfig::congestion_factory), one for each path, on the protocol
-/// thread. The check of a configuration makes one more, on the calling thread; there null or an exception is
-/// invalid_argument, later it ends the connection.
+/// Makes a controller of the program (TransportConfig::congestion_factory). The protocol thread calls it once for each
+/// path. The check of a configuration calls it once more, on the calling thread. If it returns null or throws, the
+/// check fails with invalid_argument; on the protocol thread the connection ends.
 using CongestionFactory = std::function<std::unique_ptr<CongestionController>(const CongestionOptions&)>;
 
-/// Makes the built-in controller called `name`, with the policy around it. invalid_argument: there is none; the message
-/// names them all.
+/// Makes the built-in controller `name`, wrapped in the policy. invalid_argument: the name is unknown; the message
+/// lists all names.
 [[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<CongestionController>> make_congestion_controller(
     std::string_view name, const CongestionOptions& options);
 /// Names of the built-in controllers.

@@ -1,4 +1,4 @@
-// An owner of a file descriptor, and system calls that signals may interrupt.
+// An owner of a file descriptor, and wrappers for system calls that signals may interrupt.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,7 @@
 
 namespace udtx {
 
-/// Repeats a system call as long as a signal interrupts it (EINTR).
+/// Repeats a system call while a signal interrupts it (EINTR).
 template <typename Call>
 auto again(const Call& call) noexcept {
     for (;;) {
@@ -17,34 +17,34 @@ auto again(const Call& call) noexcept {
     }
 }
 
-/// open(2), repeated as long as a signal interrupts it.
+/// open(2), repeated while a signal interrupts it.
 [[nodiscard]] UDTX_EXPORT int open_file(const char* path, int flags, unsigned mode = 0) noexcept;
 
-/// Owns a file descriptor or none, and closes it.
+/// Owns at most one file descriptor, and closes it.
 class UDTX_EXPORT UniqueFd {
   public:
-    /// Owns none.
+    /// Owns no descriptor.
     UniqueFd() = default;
-    /// Owns `fd`; below 0, as of a failed open(): none.
+    /// Owns `fd`. A negative `fd`, as from a failed open(), means no descriptor.
     explicit UniqueFd(int fd) noexcept : fd_(fd) {}
-    /// Leaves none behind.
+    /// Takes the descriptor. `other` then owns none.
     UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    /// Closes what was here; leaves none behind.
+    /// Closes the current descriptor and takes the other one. `other` then owns none.
     UniqueFd& operator=(UniqueFd&& other) noexcept {
         if (this != &other) reset(std::exchange(other.fd_, -1));
         return *this;
     }
     ~UniqueFd() { reset(); }
 
-    /// The descriptor; -1: none.
+    /// Returns the descriptor; -1: none.
     [[nodiscard]] int get() const noexcept { return fd_; }
-    /// There is one.
+    /// True if it owns a descriptor.
     explicit operator bool() const noexcept { return fd_ >= 0; }
-    /// Gives the descriptor away, which the caller has to close; -1: there was none.
+    /// Gives up ownership: the caller must close the returned descriptor; -1: none.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-    /// Closes it, and returns 0 or an errno: some file systems report failed writes only then.
+    /// Closes the descriptor. Returns 0 or an errno: some file systems report failed writes only at this point.
     [[nodiscard]] int close() noexcept;
-    /// Closes it, and owns `fd` instead.
+    /// Closes the descriptor, and owns `fd` instead.
     void reset(int fd = -1) noexcept;
 
   private:

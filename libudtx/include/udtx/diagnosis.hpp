@@ -1,4 +1,4 @@
-// Measures what this host gives to transfers, for a program that says what slows them down.
+// Measures what this host offers to transfers, so that a program can report the bottleneck.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@ namespace udtx {
 
 /// How fast one processor encrypts packets of 1,400 bytes.
 struct CipherSpeeds {
-    Rate aes_256_gcm;               ///< by AES-256-GCM
-    Rate chacha20_poly1305;         ///< by ChaCha20-Poly1305
-    bool aes_instructions = false;  ///< the processor has instructions for AES and for the multiplication of GCM
+    Rate aes_256_gcm;               ///< rate with AES-256-GCM
+    Rate chacha20_poly1305;         ///< rate with ChaCha20-Poly1305
+    bool aes_instructions = false;  ///< true: the processor has instructions for AES and for GCM multiplication
 };
 
-/// Measures both ciphers in turn, for about `duration` together. Blocks.
+/// Measures both ciphers one after the other, about `duration` in total. Blocks.
 [[nodiscard]] UDTX_EXPORT CipherSpeeds measure_ciphers(Duration duration);
 
-/// What the kernel gives to the UDP socket of a connection.
+/// What the kernel offers to the UDP socket of a connection.
 struct UdpSupport {
-    std::size_t receive_buffer = 0;  ///< bytes
-    std::size_t send_buffer = 0;     ///< bytes
-    std::string
-        buffer_commands{};  ///< for root: commands that allow the buffers that the library asks for; empty: it has them
-    bool segmentation_offload = false;  ///< GSO: one call sends many datagrams
-    bool receive_offload = false;       ///< GRO: one call receives many datagrams
+    std::size_t receive_buffer = 0;  ///< size of the receive buffer, bytes
+    std::size_t send_buffer = 0;     ///< size of the send buffer, bytes
+    /// Commands for root that allow the buffer sizes that the library requests; empty: the sizes are granted.
+    std::string buffer_commands{};
+    bool segmentation_offload = false;  ///< GSO: one system call sends many datagrams
+    bool receive_offload = false;       ///< GRO: one system call receives many datagrams
 };
 
-/// Tries it with a socket on the loopback interface. network: there is no socket.
+/// Measures with a socket on the loopback interface. network: no socket is available.
 [[nodiscard]] UDTX_EXPORT Result<UdpSupport> examine_udp();
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// Errors: a class to act on, a line to read, and a std::error_code.
+// Errors: a class for the program, a message for people, and a std::error_code.
 #pragma once
 
 #include <cstdint>
@@ -9,45 +9,45 @@
 
 namespace udtx {
 
-/// Classes of errors that a caller may act on. As std::error_code they belong to error_category().
+/// Classes of errors to which a caller may react. As std::error_code they belong to error_category().
 enum class ErrorCode {
-    invalid_argument = 1,  ///< the caller passed something wrong
-    malformed,             ///< bytes of the peer or of a file do not parse
-    protocol,              ///< the peer broke a rule of the protocol
-    authentication,        ///< a key is wrong, or not trusted
-    network,               ///< unreachable, refused by the host, or a socket fails
+    invalid_argument = 1,  ///< the caller passed an invalid argument
+    malformed,             ///< bytes from the peer or from a file do not parse
+    protocol,              ///< the peer violated the protocol
+    authentication,        ///< a key is wrong or not trusted
+    network,               ///< the host is unreachable or refuses, or a socket failed
     no_route,              ///< the system has no route to the peer
-    udp_blocked,           ///< nothing came back: the peer is down, or UDP is blocked
-    timeout,               ///< the time of the call passed, the peer fell silent, or nothing moved
-    file_io,               ///< a call of the file system fails, or there is no memory
-    integrity,             ///< a hash or size does not match
-    refused,               ///< the peer, or a limit, does not allow it
-    interrupted,           ///< a program or its user ended it
-    partial,               ///< some files were not delivered; of one file see FailedFile
-    cancelled,             ///< cancel() ended the wait; what it waited for goes on
-    internal,              ///< a fault of the library
-    superseded,            ///< a newer run of the same transfer has taken over
+    udp_blocked,           ///< no reply: the peer is down, or UDP is blocked
+    timeout,               ///< the call's time has passed, the peer no longer responds, or nothing moved
+    file_io,               ///< a file system call failed, or memory is lacking
+    integrity,             ///< a hash or a size does not match
+    refused,               ///< the peer or a limit does not allow the request
+    interrupted,           ///< a program or its user ended the operation
+    partial,               ///< some files were not delivered; in FailedFile it has another meaning
+    cancelled,             ///< cancel() ended the call; the object of the call stays open
+    internal,              ///< a bug in the library
+    superseded,            ///< a newer run of the same transfer has replaced this one
 };
 
-/// Category "udtx", whose values are those of ErrorCode. Codes compare equal to std::errc where that has the same
-/// meaning: invalid_argument, timed_out, operation_canceled.
+/// The category "udtx". Its values are those of ErrorCode. invalid_argument, timeout and cancelled compare equal to
+/// std::errc::invalid_argument, timed_out and operation_canceled.
 [[nodiscard]] UDTX_EXPORT const std::error_category& error_category() noexcept;
-/// Category "udtx.application", whose values are the codes that a program passed to close(), reset() or
-/// stop_receiving(). A code beyond int is the largest int.
+/// The category "udtx.application". Its values are the codes that a program passed to close(), reset() or
+/// stop_receiving(). Codes above the range of int become the largest int.
 [[nodiscard]] UDTX_EXPORT const std::error_category& application_category() noexcept;
-/// A code in error_category().
+/// Makes an error code of error_category().
 [[nodiscard]] inline std::error_code make_error_code(ErrorCode code) noexcept {
     return {static_cast<int>(code), error_category()};
 }
 
-/// What went wrong.
+/// A failure: its class, message and codes.
 struct UDTX_EXPORT Error {
-    ErrorCode code = ErrorCode::internal;  ///< class
-    std::string message;                   ///< one line for people: the cause and, if there is one, the remedy
-    int system_error = 0;                  ///< errno of the system call that failed; 0: none
-    std::uint64_t application_code = 0;    ///< code of the program that ended the session or the stream; 0: none
+    ErrorCode code = ErrorCode::internal;  ///< class of the error
+    std::string message;                   ///< one line for people: the cause, and the remedy if there is one
+    int system_error = 0;                  ///< errno of the failed system call; 0: none
+    std::uint64_t application_code = 0;    ///< code from the program that ended the session or the stream; 0: none
 
-    /// In application_category() if application_code is not 0, else in error_category().
+    /// Returns a code of application_category() if application_code is not 0, else a code of error_category().
     [[nodiscard]] std::error_code error_code() const noexcept;
 };
 

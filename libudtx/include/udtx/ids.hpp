@@ -1,4 +1,4 @@
-// Identifiers on the wire and in reports, each with a type of its own.
+// Identifiers on the wire and in reports, each with its own type.
 #pragma once
 
 #include <compare>
@@ -7,47 +7,47 @@
 
 namespace udtx {
 
-/// Id of a connection, chosen at random by the end that receives packets with it. An end chooses at most kMaxChosenId,
-/// so that data packets carry 4 bytes. The id that a client makes up for a server before it has heard it has 8.
+/// Id of a connection. The end that receives packets with it chooses it at random, at most kMaxChosenId, so that data
+/// packets carry 4 bytes. Until the server's first reply the client uses an id of 8 bytes that it made up.
 struct ConnectionId {
     std::uint64_t value = 0;                                                           ///< the id
-    friend constexpr auto operator<=>(ConnectionId, ConnectionId) noexcept = default;  ///< By value.
+    friend constexpr auto operator<=>(ConnectionId, ConnectionId) noexcept = default;  ///< Compares the values.
 };
-inline constexpr std::uint64_t kMaxChosenId = 0xffffffff;  ///< 4 bytes
+inline constexpr std::uint64_t kMaxChosenId = 0xffffffff;  ///< largest id of 4 bytes
 
-/// Id of a path in its connection; part of the AEAD nonce. The first path is 0.
+/// Id of a path within its connection. It is part of the AEAD nonce. The first path is 0.
 struct PathId {
     std::uint8_t value = 0;                                                ///< the id
-    friend constexpr auto operator<=>(PathId, PathId) noexcept = default;  ///< By value.
+    friend constexpr auto operator<=>(PathId, PathId) noexcept = default;  ///< Compares the values.
 };
 
-/// Counts the packets sent on one path. No number is used twice.
+/// Number of a packet, counted per path. Each number is used once.
 using PacketNumber = std::uint64_t;
 
-/// Which end opened the connection.
+/// Which end opened the connection. The client is the end that connected.
 enum class Role : std::uint8_t { client = 0, server = 1 };
 
 /// How a stream delivers its bytes, see Stream.
 enum class StreamKind : std::uint8_t {
     ordered = 0,  ///< in order, both ways
-    placed = 1,   ///< pieces with their offset, as they come, from the opener only
+    placed = 1,   ///< pieces with their offset, on arrival, only from the end that opened the stream
 };
 
-/// Id of a stream: bit 0 is the opener (Role), bit 1 the StreamKind, the rest counts.
+/// Id of a stream. Bit 0 is the Role of the end that opened it, bit 1 its StreamKind. The other bits are the index.
 struct StreamId {
     std::uint64_t value = 0;  ///< the id
 
-    /// The id with these parts.
+    /// Makes an id from its parts.
     [[nodiscard]] static constexpr StreamId make(std::uint64_t index, StreamKind kind, Role opener) noexcept {
         return {(index << 2U) | (static_cast<std::uint64_t>(kind) << 1U) | static_cast<std::uint64_t>(opener)};
     }
-    /// Which end opened it.
+    /// Which end opened the stream.
     [[nodiscard]] constexpr Role opener() const noexcept { return static_cast<Role>(value & 1U); }
-    /// How it delivers.
+    /// How the stream delivers bytes.
     [[nodiscard]] constexpr StreamKind kind() const noexcept { return static_cast<StreamKind>((value >> 1U) & 1U); }
-    /// Counts the streams of one opener and kind, from 0.
+    /// Index among the streams of the same opener and kind, from 0.
     [[nodiscard]] constexpr std::uint64_t index() const noexcept { return value >> 2U; }
-    friend constexpr auto operator<=>(StreamId, StreamId) noexcept = default;  ///< By value.
+    friend constexpr auto operator<=>(StreamId, StreamId) noexcept = default;  ///< Compares the values.
 };
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// Network interfaces of this host and their addresses, which PathRequest::local may name.
+// The network interfaces of this host and their addresses. PathRequest::local may name them.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace udtx {
 
 /// A network interface.
 struct Interface {
-    std::string name;                ///< "eth0"
-    std::uint32_t index = 0;         ///< its number in the system; Address::scope of its link-local addresses
-    std::vector<Address> addresses;  ///< without ports; link-local ones last
+    std::string name;                ///< name, for example "eth0"
+    std::uint32_t index = 0;         ///< number in the system; Address::scope of its link-local addresses
+    std::vector<Address> addresses;  ///< addresses without ports; link-local ones are last
 };
 
-/// All interfaces, those that are down too. network: the system does not list them.
+/// Lists all interfaces, including those that are down. network: the system call failed.
 [[nodiscard]] UDTX_EXPORT Result<std::vector<Interface>> list_interfaces();
 
 }  // namespace udtx

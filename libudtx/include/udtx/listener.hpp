@@ -1,4 +1,4 @@
-// The side that waits for sessions, see udtx/session.hpp.
+// The side that accepts sessions, see udtx/session.hpp.
 #pragma once
 
 #include <chrono>
@@ -25,41 +25,42 @@ class ProtocolThread;
 
 /// Settings of a listener.
 struct ListenOptions {
-    TransportConfig config{};          ///< of each session
-    std::size_t max_connections = 64;  ///< at once; further clients are refused (`network`)
-    LogSink log{};                     ///< is told of handshakes that failed, and which paths come and go
+    TransportConfig config{};          ///< settings of each session
+    std::size_t max_connections = 64;  ///< limit of concurrent connections; further clients are refused with `network`
+    LogSink log{};  ///< receives messages about failed handshakes, and about paths that open and close
 };
 
-/// Waits for sessions on one UDP port. One thread inside serves the listener and all its sessions. Calls may come from
-/// any thread; the destructor and the assignment need the listener for themselves.
+/// Accepts sessions on one UDP port. One thread of the library serves the listener and all its sessions. Any thread may
+/// call any function. Only the destructor and the assignment need exclusive access.
 class UDTX_EXPORT Listener {
   public:
-    /// Listens at `address`: "host:port", "[v6]:port" or ":port"; port 0 picks a free one. network: there is no such
-    /// address here, or no socket; invalid_argument: the address or the configuration is wrong.
+    /// Listens at `address`: "host:port", "[v6]:port" or ":port"; port 0 chooses a free one. network: this host does
+    /// not have the address, or no socket is available. invalid_argument: the address or the configuration is invalid.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const TransportConfig& config = {}, std::size_t max_connections = 64);
-    /// The same with all settings.
+    /// Listens with all settings.
     static Result<Listener> bind(const std::string& address, const Credentials& credentials,
                                  const ListenOptions& options);
-    /// Listens on a bound UDP socket, such as one of a service manager or of bind_udp(). network: it is no UDP socket;
-    /// invalid_argument: it is not bound.
+    /// Listens on a bound UDP socket, for example one from a service manager or from bind_udp(). network: it is not a
+    /// UDP socket. invalid_argument: it is not bound.
     static Result<Listener> adopt(UniqueFd socket, const Credentials& credentials, const ListenOptions& options = {});
-    Listener() noexcept;                       ///< No listener, as after a move: calls fail with invalid_argument.
-    Listener(Listener&&) noexcept;             ///< Leaves no listener behind.
-    Listener& operator=(Listener&&) noexcept;  ///< Closes what was here; leaves no listener behind.
-    ~Listener();                               ///< close(); accepted sessions live on.
+    Listener() noexcept;  ///< An empty listener, also the state after a move. Calls fail with invalid_argument.
+    Listener(Listener&&) noexcept;  ///< Leaves the source empty.
+    /// Closes the listener that this object held, and leaves the source empty.
+    Listener& operator=(Listener&&) noexcept;
+    ~Listener();  ///< Calls close(). Accepted sessions stay open.
 
-    /// Where it listens.
+    /// Address at which the listener listens.
     [[nodiscard]] Address local_address() const;
-    /// The next session whose handshake has finished. timeout: there was none in time.
+    /// Returns the next session whose handshake has finished. timeout: no session arrived in time.
     Result<Session> accept(std::chrono::milliseconds timeout);
     /// accept() without blocking.
     CallId start_accept(Callback<Session> done);
-    /// Ends all waiting calls of accept() and start_accept() with `cancelled`. The listener goes on.
+    /// Ends all waiting calls of accept() and start_accept() with `cancelled`. The listener stays open.
     void cancel();
-    /// Ends one started call with `cancelled`. No effect if it has called back.
+    /// Ends one started call with `cancelled`. No effect after its callback was called.
     void cancel(CallId call);
-    /// Accepts nobody any more, and closes sessions that were not accepted. Accepted ones live on. May be repeated.
+    /// Stops listening, and closes sessions that were not accepted. Accepted sessions stay open. May be called again.
     void close();
 
   private:

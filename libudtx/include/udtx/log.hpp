@@ -1,4 +1,4 @@
-// Messages that are no result of a call: which addresses are tried, which paths come and go.
+// Messages that no call returns: which addresses are tried, and which paths open and close.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace udtx {
 
-/// Whom a message is for.
+/// The audience of a message.
 enum class LogLevel : std::uint8_t {
-    detail,   ///< those who look for a fault
-    warning,  ///< everybody: something does not work as asked; the session goes on
+    detail,   ///< for those who look for a fault
+    warning,  ///< for everybody: something does not work as requested, but the session continues
 };
 
-/// Takes one line, without its end. It is called on the protocol thread, one call at a time for each session or
-/// listener. It returns soon, throws nothing and calls nothing of the session. The text may hold names that the peer
-/// chose. An empty function takes nothing.
+/// Receives one line, without a newline. The protocol thread calls it, one call at a time for each session or listener.
+/// It must return soon, must not throw, and must not call the session. The text may contain names that the peer chose.
+/// An empty function drops all messages.
 using LogSink = std::function<void(LogLevel level, const std::string& text)>;
 
 }  // namespace udtx

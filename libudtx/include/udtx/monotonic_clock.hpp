@@ -6,7 +6,7 @@
 
 namespace udtx {
 
-/// The present time by std::chrono::steady_clock. It never goes back.
+/// Returns the current time of std::chrono::steady_clock, which never goes back.
 [[nodiscard]] UDTX_EXPORT Instant monotonic_now() noexcept;
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// Several paths of one session: what a program asks for, and what it is told (docs/inside/multipath.md).
+// The paths of a session: what a program requests, and which events it receives (docs/inside/multipath.md).
 #pragma once
 
 #include <string>
@@ -13,32 +13,33 @@
 
 namespace udtx {
 
-/// Most of PathRequest::weight.
+/// Upper limit of PathRequest::weight.
 inline constexpr double kMaxPathWeight = 1e6;
 
-/// A path that a program asks for.
+/// A path that a program requests.
 struct PathRequest {
-    /// An address of this host, or an interface, to which the path is then bound. Empty: as the routes say.
+    /// Local address or interface to which the path is bound. Empty: the routing table decides.
     std::string local{};
-    /// Address or name of the peer on this path; the port is that of the session. Empty: the host of the session.
+    /// Address or name of the peer on this path. The port is that of the session. Empty: the host of the session.
     std::string remote{};
     double weight = 1.0;   ///< share of the data with the scheduler `weighted`; above 0, at most kMaxPathWeight
-    bool standby = false;  ///< carries stream bytes only while no other path works
+    bool standby = false;  ///< true: the path carries stream bytes only while no other path works
 };
 
-/// Whether this host can have all of `paths` to a peer at the addresses `peer`. Looks names up, and blocks.
-/// invalid_argument: it cannot; the message is "LOCAL[,REMOTE]: what is wrong with it".
+/// Checks whether this host can open all of `paths` to a peer with the addresses `peer`. Resolves names and blocks.
+/// invalid_argument: a path is not possible; the message is "LOCAL[,REMOTE]: " and the cause.
 [[nodiscard]] UDTX_EXPORT Result<void> check_paths(const std::vector<PathRequest>& paths,
                                                    const std::vector<Address>& peer,
                                                    AddressChoice choice = AddressChoice::any);
 
-/// A path came, fell silent, came back or went. The first path has events only while there are others.
+/// The state of a path has changed: it was opened, suspended, resumed or closed. The first path has events only while
+/// other paths exist.
 struct PathEvent {
     PathId id;                            ///< which path
     PathState state = PathState::active;  ///< its new state
-    Address local;                        ///< address of this end; Family::none: as the routes say
+    Address local;                        ///< local address; Family::none: the routing table decides
     Address remote;                       ///< address of the peer
-    bool unreachable = false;             ///< of `probing`: nothing has come back for about 6 s; the probing goes on
+    bool unreachable = false;             ///< with `probing`: no reply for about 6 s; probing continues
 };
 
 }  // namespace udtx

@@ -1,8 +1,9 @@
-// Probes of a line: packet pairs and packet trains, which leave back to back.
+// Probes of a path: packet pairs and packet trains. Their packets are sent back to back.
 //
-// Two packets that meet at the slowest link leave it as far apart as one of them takes to pass (packet pairs: Gu and
-// Grossman, UDT, 2007). The receiver measures that and reports it with its acknowledgements; the transport
-// makes a LineEstimate of each report. Rates are of UDP payload.
+// Two packets that queue together at the slowest link leave it with a gap of one transmission time (packet pairs: Gu
+// and Grossman, UDT, 2007). The receiver measures this gap and reports it with its acknowledgements. The transport
+// makes a LineEstimate from each report. "Line" in these names means the bottleneck link of the path. All rates count
+// UDP payload.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,17 @@
 namespace udtx {
 
 inline constexpr std::uint32_t kPairPackets = 2;  ///< packets of a pair
-inline constexpr std::uint32_t kLeastTrainPackets =
-    8;  ///< packets of the shortest train: time stamps blur shorter ones
-inline constexpr std::uint32_t kUsualTrainPackets = 16;  ///< packets of a train that is long enough, and of the first
-inline constexpr std::uint32_t kMostTrainPackets = 64;   ///< packets of the longest train
-/// Longest time for which a train may occupy the line: other flows wait for it.
+/// Packets of the shortest train. Time stamp errors would blur shorter ones.
+inline constexpr std::uint32_t kLeastTrainPackets = 8;
+/// Packets of the first train, and the limit while each packet has its own stamp.
+inline constexpr std::uint32_t kUsualTrainPackets = 16;
+inline constexpr std::uint32_t kMostTrainPackets = 64;  ///< packets of the longest train
+/// Maximum time for which a train may occupy the link, since other flows wait during it.
 inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
 
-/// Packets of a probe on a line that takes `packet_time` seconds for one (0: unknown): the longest train within
-/// kTrainTime, else a pair. `granularity`, of the receiver's arrival times: a train spans four of them, or lasts twice
-/// kTrainTime.
+/// Returns the number of packets of a probe on a link that needs `packet_time` seconds for one packet (0: unknown). The
+/// result is the longest train that fits into kTrainTime, or a pair if no train fits. `granularity` is that of the
+/// receiver's arrival times: a train lasts four times as long as that, at most twice kTrainTime.
 [[nodiscard]] constexpr std::uint32_t fitting_probe(double packet_time, Duration granularity = {}) noexcept {
     if (packet_time <= 0.0) return kUsualTrainPackets;
     const Duration time = std::clamp(4 * granularity, kTrainTime, 2 * kTrainTime);
@@ -33,26 +35,31 @@ inline constexpr Duration kTrainTime = std::chrono::milliseconds(1);
     return static_cast<std::uint32_t>(std::min(fit, static_cast<double>(most)));
 }
 
-/// By what the capacity of a LineEstimate was found.
+/// How the capacity of a LineEstimate was measured.
 enum class LineEvidence : std::uint8_t {
-    none,    ///< it is unknown
-    pairs,   ///< the 20th percentile of many packet pairs
-    trains,  ///< the shortest time of a train that two trains agree on
+    none,    ///< the capacity is unknown
+    pairs,   ///< 20th percentile of many packet pairs
+    trains,  ///< shortest duration of a train that two trains confirm
 };
 
-/// What is known of a line after one report of the receiver.
+/// The estimate of the bottleneck link after one report of the receiver.
 struct LineEstimate {
-    Rate capacity{};                             ///< zero: unknown
-    LineEvidence evidence = LineEvidence::none;  ///< by what `capacity` was found
-    bool only_least =
-        false;           ///< trains arrive as fast as they leave, or as the card tells: `capacity` is a lower bound
-    double error = 0.0;  ///< half the width of what `capacity` may be, as a part of it, 0 to 1; 1 with no granularity:
-                         ///< the clumps of trains lie on no line, so that something on the way holds packets up
-    Duration granularity{};    ///< of the receiver's arrival times; zero: each packet has a stamp of its own
-    Duration age{};            ///< of the newest pair, since the report that told it
-    Rate pair_capacity{};      ///< UDT: mean of the pairs near their median; zero: unknown
-    Rate newest_pair{};        ///< of the newest pair alone; zero: none since the last report
-    double arrival_pps = 0.0;  ///< packets/s at which the packets of this end arrive; 0: unknown
+    Rate capacity{};                             ///< capacity of the link; zero: unknown
+    LineEvidence evidence = LineEvidence::none;  ///< how `capacity` was measured
+    /// True if `capacity` is only a lower bound: trains arrive as fast as they were sent, or interrupt coalescing of
+    /// the receiver's network card hides their length.
+    bool only_least = false;
+    /// Relative error of `capacity`: half the width of its uncertainty interval, divided by `capacity`, 0 to 1. If it
+    /// is 1 and `granularity` is zero, the path delays packets in an irregular way: the clumps of a train do not lie on
+    /// a straight line of bytes over time.
+    double error = 0.0;
+    /// Mean time between clumps, that is, groups of packets with a common receive time stamp. Zero: each packet has its
+    /// own stamp.
+    Duration granularity{};
+    Duration age{};            ///< time since the report that contained the newest pair
+    Rate pair_capacity{};      ///< UDT's capacity: mean of the pairs near their median; zero: unknown
+    Rate newest_pair{};        ///< rate of the newest pair alone; zero: no pair since the last report
+    double arrival_pps = 0.0;  ///< packets/s at which packets of this end arrive at the receiver; 0: unknown
 };
 
 }  // namespace udtx

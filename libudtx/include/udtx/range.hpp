@@ -5,13 +5,13 @@
 
 namespace udtx {
 
-/// From `begin` to before `end`.
+/// The numbers from `begin` up to, but not including, `end`.
 struct Range {
-    std::uint64_t begin = 0;  ///< the first
-    std::uint64_t end = 0;    ///< one past the last
-    /// Their number.
+    std::uint64_t begin = 0;  ///< first number
+    std::uint64_t end = 0;    ///< one past the last number
+    /// Count of the numbers.
     [[nodiscard]] constexpr std::uint64_t size() const noexcept { return end - begin; }
-    friend constexpr bool operator==(Range, Range) noexcept = default;  ///< By both members.
+    friend constexpr bool operator==(Range, Range) noexcept = default;  ///< Compares both members.
 };
 
 }  // namespace udtx

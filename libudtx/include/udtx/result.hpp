@@ -1,4 +1,4 @@
-// A value or an error. Calls of the library return it and do not throw.
+// A value or an error. Functions of the library return it and do not throw.
 #pragma once
 
 #include <utility>
@@ -8,19 +8,19 @@
 
 namespace udtx {
 
-/// A value or an Error. Ask ok() before you take the value; without one, value() and the operators throw
-/// std::bad_variant_access, and so does error() without an error.
+/// A value or an Error. Check ok() before you take the value: without a value, value() and the operators throw
+/// std::bad_variant_access. Without an error, error() throws it too.
 template <class T>
 class [[nodiscard]] Result {
   public:
-    /// A value.
+    /// Holds a value.
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-    /// An error.
+    /// Holds an error.
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
-    /// There is a value.
+    /// True if there is a value.
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-    /// There is a value.
+    /// True if there is a value.
     explicit operator bool() const noexcept { return ok(); }
     /// The value.
     ///@{
@@ -45,12 +45,12 @@ template <>
 class [[nodiscard]] Result<void> {
   public:
     Result() = default;  ///< Success.
-    /// An error.
+    /// Holds an error.
     Result(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
 
-    /// It is a success.
+    /// True for success.
     [[nodiscard]] bool ok() const noexcept { return !failed_; }
-    /// It is a success.
+    /// True for success.
     explicit operator bool() const noexcept { return ok(); }
     /// The error; meaningless after a success.
     [[nodiscard]] const Error& error() const { return error_; }

@@ -1,5 +1,5 @@
-// The interface of a path scheduler, which says which path takes the next datagram of stream bytes, and from which
-// offset.
+// The interface of a path scheduler. It chooses the path for the next datagram of stream bytes, and the stream offset
+// of its first byte.
 #pragma once
 
 #include <cstddef>
@@ -21,76 +21,79 @@
 
 namespace udtx {
 
-/// Most paths of a connection (TransportConfig::max_paths).
+/// Upper limit of the number of paths of a connection (TransportConfig::max_paths).
 inline constexpr std::size_t kMaxPaths = 16;
 
-/// One path as a scheduler sees it.
+/// One path, as a scheduler sees it.
 struct PathView {
     PathId id;                            ///< which path
-    bool usable = true;                   ///< it is validated and answers
-    bool may_send = true;                 ///< it is usable, and window and pacer admit a datagram now
-    Instant departure;                    ///< when the pacer admits the next datagram; at most `now`: at once
-    std::uint64_t window = 0;             ///< bytes that may be in flight
-    std::uint64_t in_flight = 0;          ///< bytes
-    Rate rate;                            ///< of the congestion control; zero or infinite: unknown
-    Duration smoothed_rtt{};              ///< zero until the first sample
-    Duration min_rtt{};                   ///< zero until the first sample
-    std::uint32_t datagram_bytes = 1200;  ///< UDP payload of a full datagram
+    bool usable = true;                   ///< true: the path is validated and responds
+    bool may_send = true;                 ///< true: the path is usable, and its window and pacer allow a datagram now
+    Instant departure;                    ///< when the pacer allows the next datagram; a time up to `now` means at once
+    std::uint64_t window = 0;             ///< congestion window, bytes
+    std::uint64_t in_flight = 0;          ///< bytes in flight
+    Rate rate;                            ///< sending rate of the congestion controller; zero or infinite: unknown
+    Duration smoothed_rtt{};              ///< smoothed RTT; zero before the first sample
+    Duration min_rtt{};                   ///< smallest RTT; zero before the first sample
+    std::uint32_t datagram_bytes = 1200;  ///< UDP payload of a full datagram, bytes
     double weight = 1.0;                  ///< PathRequest::weight
     bool standby = false;                 ///< PathRequest::standby
-    bool unsteady = false;  ///< it falls silent again and again: bytes that must come in order should not wait for it
+    bool unsteady = false;  ///< true: the path fails repeatedly; bytes of ordered streams should not depend on it
 };
 
-/// The bytes of a stream that wait for a path. Offsets are those of the stream (as the DSN of MPTCP, RFC 8684).
+/// The bytes of a stream that wait for a path. Offsets are stream offsets (compare the DSN of MPTCP, RFC 8684). A byte
+/// is assigned once a path was chosen for it.
 struct StreamDemand {
     StreamKind kind = StreamKind::ordered;  ///< how the stream delivers
-    bool again = false;                     ///< lost bytes wait as well; they leave first, whatever the pick says
-    std::uint64_t next = 0;                 ///< the first offset that no path has been given
-    std::span<const Range> ahead{};         ///< what paths have been given beyond `next`, ascending
-    std::uint64_t ahead_bytes = 0;          ///< bytes of `ahead`
+    bool again = false;                     ///< true: lost bytes wait too; they are sent first, regardless of the pick
+    std::uint64_t next = 0;                 ///< first offset that is not assigned
+    std::span<const Range> ahead{};         ///< assigned ranges beyond `next`, in ascending order
+    std::uint64_t ahead_bytes = 0;          ///< bytes in `ahead`
     std::uint64_t data_acked = 0;           ///< all bytes below this offset are acknowledged
-    std::uint64_t limit = 0;                ///< the first offset that flow control forbids
-    std::uint64_t receive_window = 0;       ///< bytes that the receiver may have to hold; 0: unknown
-    std::uint64_t written = 0;              ///< the first offset that the program has not written
-    std::uint64_t remaining = 0;            ///< bytes that no path has been given, lost ones included
-    bool end_known = false;                 ///< the program will write nothing more
+    std::uint64_t limit = 0;                ///< first offset that flow control forbids
+    std::uint64_t receive_window = 0;       ///< bytes that the receiver may have to buffer; 0: unknown
+    std::uint64_t written = 0;              ///< first offset that the program has not written
+    std::uint64_t remaining = 0;            ///< unassigned bytes, including lost ones
+    bool end_known = false;                 ///< true: the program will write no more bytes
 
-    /// One past the last byte that a path has been given.
+    /// One past the last assigned byte.
     [[nodiscard]] std::uint64_t highest() const noexcept { return ahead.empty() ? next : ahead.back().end; }
 };
 
-/// The answer of a scheduler.
-struct PathPick {
-    PathId path;  ///< that takes the datagram
-    /// Send the first bytes from this offset on that no path has been given: StreamDemand::next, or more to leave a gap
-    /// that a faster path will fill.
+/// The decision of a scheduler.
+struct PathPick {  ///< path of the datagram
+    PathId path;   ///< that takes the datagram
+    /// The datagram takes the first unassigned bytes at or after this offset: StreamDemand::next, or a larger offset to
+    /// leave a gap that a faster path will fill.
     std::uint64_t from = 0;
-    /// Send no new bytes but a probe: the bytes again that another path was given last, or a PING if all have arrived.
+    /// True: send a probe instead of new bytes. It repeats the bytes that were last assigned to another path, or is a
+    /// PING if all of these have arrived.
     bool duplicate = false;
 };
 
-/// Chooses the paths of one connection. All calls come on the protocol thread and return soon. An exception of any type
-/// ends the connection with `internal`; a lack of memory ends it with `network`. A pick that leads nowhere ends it with
-/// `internal`: a path that is not there, or an offset behind which flow control and the program leave nothing to send.
-/// pick() may be called any number of times before on_sent(); it changes no state but which paths are blocked.
+/// Chooses the paths of one connection. The protocol thread makes all calls, and they must return soon. An exception
+/// ends the connection with `internal`, and a lack of memory ends it with `network`. An invalid pick also ends it with
+/// `internal`: an unknown path, or an offset from which flow control and the program leave nothing to send. The
+/// transport may call pick() any number of times before on_sent(). pick() changes no state except which paths are
+/// blocked.
 class UDTX_EXPORT PathScheduler {
   public:
     virtual ~PathScheduler() = default;
-    /// Which path takes the next datagram; nullopt: wait. `demand` has bytes that flow control allows.
+    /// Chooses the path of the next datagram; nullopt: wait. `demand` contains bytes that flow control allows.
     [[nodiscard]] virtual std::optional<PathPick> pick(Instant now, const StreamDemand& demand,
                                                        std::span<const PathView> paths) = 0;
-    /// `bytes` of the stream have left as `pick` said.
+    /// `bytes` of the stream were sent as `pick` says.
     virtual void on_sent(Instant /*now*/, const PathPick& /*pick*/, std::uint64_t /*bytes*/) {}
-    /// The path carries nothing but probes at present. For reports.
+    /// True if the path carries only probes at present. Used in reports.
     [[nodiscard]] virtual bool blocked(PathId /*path*/) const { return false; }
 };
 
-/// Makes a scheduler of the program's own (TransportConfig::scheduler_factory): one for each connection, when it gets
-/// its second path, on the protocol thread. The check of a configuration makes one more, on the calling thread; there
-/// null or an exception is invalid_argument, later it ends the connection.
+/// Makes a scheduler of the program (TransportConfig::scheduler_factory). The protocol thread calls it for each
+/// connection that gets its second path. The check of a configuration calls it once more, on the calling thread. If it
+/// returns null or throws, the check fails with invalid_argument; on the protocol thread the connection ends.
 using SchedulerFactory = std::function<std::unique_ptr<PathScheduler>()>;
 
-/// Makes the built-in scheduler called `name`. invalid_argument: there is none; the message names them all.
+/// Makes the built-in scheduler `name`. invalid_argument: the name is unknown; the message lists all names.
 [[nodiscard]] UDTX_EXPORT Result<std::unique_ptr<PathScheduler>> make_path_scheduler(std::string_view name);
 /// Names of the built-in schedulers.
 [[nodiscard]] UDTX_EXPORT std::vector<std::string> path_scheduler_names();

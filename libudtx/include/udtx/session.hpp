@@ -1,17 +1,20 @@
-// Encrypted sessions with reliable streams, for programs without an event loop; for others see udtx/async.hpp.
+// Encrypted sessions with reliable streams, for programs without an event loop. For programs with one see
+// udtx/async.hpp.
 //
 //     auto session = udtx::Session::connect("host", 7000, *credentials);
 //     auto stream = session->open_stream();
 //     stream->write(bytes);
 //     stream->finish();   // returns when the transport of the peer has every byte
 //
-// Nothing throws. Any thread may call any function, several at a time; only destructors and assignments need their
-// object for themselves. Calls that block take a time-out, after which they fail with `timeout`. cancel() in another
-// thread ends them with `cancelled`. After both the call may be repeated; a stream or path is no longer opened for the
-// first one. Calls whose names begin with `start_` do not block, see Callback.
+// No function throws. Any thread may call any function, and several threads may call at the same time. Only a
+// destructor or an assignment needs exclusive access to its object.
 //
-// After close(), or when the connection has ended, all calls fail at once, those that wait in other threads as well.
-// Only reads first give what had arrived before the peer ended the session.
+// A blocking call takes a time-out and fails with `timeout` after it. cancel() in another thread ends blocking calls
+// with `cancelled`. After either error the caller may repeat the call: the failed call opens no stream and no path
+// later. Calls whose names start with `start_` do not block, see Callback.
+//
+// After close(), or after the end of the connection, all calls fail at once. This includes calls that wait in other
+// threads. Reads are the exception: they first return the data that arrived before the peer ended the session.
 //
 // Do not use a session in a child process after fork().
 #pragma once
@@ -47,21 +50,23 @@ class ProtocolThread;
 class SessionState;
 }  // namespace io
 
-/// Settings of a session that dials.
+/// Settings of a session on the side that connects.
 struct ConnectOptions {
-    TransportConfig config{};          ///< of the connection
-    std::vector<PathRequest> paths{};  ///< at most TransportConfig::max_paths; empty: one path, as the routes say
-    LogSink log{};                     ///< is told which addresses are tried, and which paths come and go
-    /// A stop that is requested before there is a session ends the call with `cancelled`; a call that blocks gives the
-    /// peer up to 0.3 s to hear of that. The look-up of a name cannot be stopped: it goes on in a thread of its own,
-    /// and nothing is sent after it.
+    TransportConfig config{};  ///< settings of the connection
+    /// Paths to open, at most TransportConfig::max_paths; empty: one path, chosen by the routing table.
+    std::vector<PathRequest> paths{};
+    LogSink log{};  ///< receives messages about the addresses that are tried, and about paths that open and close
+    /// A stop request before the session exists ends the call with `cancelled`. A blocking call then waits up to 0.3 s
+    /// to notify the peer. A name lookup cannot be stopped: it continues in its own thread, and nothing is sent after
+    /// it.
     std::stop_token stop{};
 };
 
-/// A session that Session::start_connect() has begun to dial.
+/// A session that Session::start_connect() is connecting.
 class UDTX_EXPORT Connecting {
   public:
-    /// Ends it with `cancelled`, as ConnectOptions::stop does. No effect if it has called back.
+    /// Ends the connection attempt with `cancelled`, as ConnectOptions::stop does. No effect after the callback was
+    /// called.
     void cancel();
 
   private:
@@ -70,36 +75,38 @@ class UDTX_EXPORT Connecting {
     std::shared_ptr<io::SessionState> state_;
 };
 
-/// A connection to a peer, over one path or several. A session that dialled has a thread inside; accepted ones share
-/// that of their listener.
+/// A connection to a peer over one or more paths. A session on the side that connects has its own thread. Accepted
+/// sessions share the thread of their listener.
 class UDTX_EXPORT Session {
   public:
-    /// Dials, and blocks until the handshake has finished or failed. Each address of the host is given
-    /// TransportConfig::handshake_timeout. invalid_argument, at once: the port or the configuration is wrong.
+    /// Connects, and blocks until the handshake has finished or failed. Each address of the host gets
+    /// TransportConfig::handshake_timeout. invalid_argument, returned at once: the port or the configuration is
+    /// invalid.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config = {});
-    /// The same over several paths. They are dialled in turn until one answers; then the others are opened. Paths for
-    /// which the peer has no room are left out, see stats(). invalid_argument: there is no path, or one that this host
-    /// cannot have.
+    /// Connects over several paths. The call tries the paths one after another until one answers, then opens the
+    /// others. It omits paths that the peer's limit excludes, see stats(). invalid_argument: `paths` is empty, or this
+    /// host cannot open one of them.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const TransportConfig& config, const std::vector<PathRequest>& paths);
-    /// The same with all settings.
+    /// Connects with all settings.
     static Result<Session> connect(const std::string& host, std::uint16_t port, const Credentials& credentials,
                                    const ConnectOptions& options);
-    /// connect() without blocking: the look-up of the host too runs on the thread of the session. Where it returns an
-    /// error, it does not call back. invalid_argument: the port, the configuration or the number of paths is wrong.
+    /// connect() without blocking. The thread of the session also resolves the host name. If start_connect() returns an
+    /// error, it does not call `done`. invalid_argument: the port, the configuration or the number of paths is invalid.
     static Result<Connecting> start_connect(std::string host, std::uint16_t port, const Credentials& credentials,
                                             ConnectOptions options, Callback<Session> done);
-    Session() noexcept;                      ///< No session, as after a move: calls fail with invalid_argument.
-    Session(Session&&) noexcept;             ///< Leaves no session behind.
-    Session& operator=(Session&&) noexcept;  ///< Closes what was here, as the destructor does.
-    /// close(), and waits up to 0.3 s for the peer to be told. Streams may outlive the session.
+    Session() noexcept;           ///< An empty session, also the state after a move. Calls fail with invalid_argument.
+    Session(Session&&) noexcept;  ///< Leaves the source empty.
+    Session& operator=(Session&&) noexcept;  ///< Closes the session that this object held, as the destructor does.
+    /// Calls close(), and waits up to 0.3 s to notify the peer. Streams may outlive the session.
     ~Session();
 
     // --- streams
-    /// Opens a stream. The peer sees it with its first byte. refused: the peer takes no more streams at present.
+    /// Opens a stream. The peer sees it when its first byte arrives. refused: the peer accepts no more streams at
+    /// present.
     Result<Stream> open_stream(StreamKind kind = StreamKind::ordered);
-    /// The next stream of this kind that the peer has opened.
+    /// Returns the next stream of this kind that the peer has opened.
     Result<Stream> accept_stream(std::chrono::milliseconds timeout, StreamKind kind = StreamKind::ordered);
     /// open_stream() without blocking.
     CallId start_open_stream(StreamKind kind, Callback<Stream> done);
@@ -107,46 +114,48 @@ class UDTX_EXPORT Session {
     CallId start_accept_stream(StreamKind kind, Callback<Stream> done);
 
     // --- the end
-    /// Ends the session with the code of a program (at most 2^62 - 1; 0: in good order) and a reason for people (at
-    /// most 256 bytes). The peer is told of these, and of what has come up to now. Bytes that are not acknowledged are
-    /// given up: call Stream::finish() first. The side that sends last closes, the other one calls wait_closed(). Does
-    /// not block; a second call has no effect.
+    /// Ends the session with an application code (at most 2^62 - 1; 0: success) and a reason for people (at most 256
+    /// bytes). The peer receives both, and an acknowledgement of all data that has arrived here. Unacknowledged bytes
+    /// are dropped: call Stream::finish() first. The side that sends last calls close(); the other side calls
+    /// wait_closed(). Does not block. A second call has no effect.
     void close(std::uint64_t code = 0, std::string reason = {});
-    /// Waits until the session has ended, from whichever side. Success: in good order, or because this side closed it.
+    /// Waits until either side has ended the session. Success: it ended with code 0, or this side closed it.
     Result<void> wait_closed(std::chrono::milliseconds timeout = kForever);
     /// wait_closed() without blocking.
     CallId start_wait_closed(Callback<void> done);
-    /// How the session ended; nullopt while it is open.
+    /// Tells how the session ended; nullopt while it is open.
     [[nodiscard]] std::optional<CloseReason> close_reason() const;
 
-    /// Ends all waiting calls of the session and of its streams with `cancelled`, those with a callback as well. The
-    /// session goes on.
+    /// Ends all waiting calls of the session and of its streams with `cancelled`, including calls with a callback. The
+    /// session stays open.
     void cancel();
-    /// Ends one started call with `cancelled`. No effect if it has called back.
+    /// Ends one started call with `cancelled`. No effect after its callback was called.
     void cancel(CallId call);
 
-    // --- what it is, and how it does
-    /// The key by which the peer has proved who it is; nullopt with a pre-shared key.
+    // --- information and rates
+    /// The key with which the peer has authenticated itself; nullopt with a pre-shared key.
     [[nodiscard]] std::optional<PublicKey> peer_key() const;
-    /// Address of the peer on the oldest open path.
+    /// The peer's address on the oldest open path.
     [[nodiscard]] Address remote() const;
-    /// Figures of the session and of each path. Removed paths come last, as `closed`.
+    /// Statistics of the session and of each path. Removed paths are last, with the state `closed`.
     [[nodiscard]] Result<ConnectionStats> stats() const;
-    /// Changes the cap of what is sent (TransportConfig::max_rate). invalid_argument: it is not above zero.
+    /// Changes the cap of the sending rate (TransportConfig::max_rate). invalid_argument: the rate is not above zero.
     Result<void> set_max_rate(Rate rate);
-    /// Changes what the peer wants to receive at most. It said so in the handshake (TransportConfig::max_receive_rate);
-    /// by means of the programs it may say so again. invalid_argument: it is not above zero.
+    /// Changes the peer's receive limit that this end obeys. The handshake set it to the peer's
+    /// TransportConfig::max_receive_rate. Call this if the peer's program sends a new limit in a message of its own.
+    /// invalid_argument: the rate is not above zero.
     Result<void> set_peer_rate(Rate rate);
 
     // --- paths
-    /// Side that dialled: asks for one more path. Returns at once; wait_path_event() tells when the path is `active`,
-    /// or seems `unreachable`. invalid_argument: this host cannot have the path, or this side did not dial; an IPv6
-    /// path needs a session that was dialled by IPv6. refused: both sides together allow no more paths.
+    /// Requests another path; only the side that connected may call it. Returns at once. wait_path_event() then reports
+    /// the path as `active`, or as `unreachable`. invalid_argument: this host cannot open the path, or this side did
+    /// not connect. An IPv6 path needs a session that connected over IPv6. refused: the limits of the two sides allow
+    /// no more paths.
     Result<PathId> add_path(const PathRequest& path);
-    /// Removes a path at both ends. Its id is not used again; bytes in flight on it are sent again on other paths.
-    /// refused: no other path works; invalid_argument: there is no such path.
+    /// Removes a path at both ends. Its id is not used again. Its bytes in flight are sent again on other paths.
+    /// refused: no other path works. invalid_argument: the path does not exist.
     Result<void> remove_path(PathId id);
-    /// The next event of a path. The last 256 events are kept for it. A session with one path has none.
+    /// Waits for the next path event. The session queues the last 256 events. A session with one path has no events.
     Result<PathEvent> wait_path_event(std::chrono::milliseconds timeout);
     /// wait_path_event() without blocking.
     CallId start_wait_path_event(Callback<PathEvent> done);

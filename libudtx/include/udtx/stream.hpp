@@ -23,61 +23,61 @@ class StreamHandle;
 
 /// A part of a placed stream.
 struct Piece {
-    std::uint64_t offset = 0;  ///< in the stream, bytes
-    Chunk data;                ///< at most 64 KiB; keeps a block of 64 KiB, so copy what is kept for long
+    std::uint64_t offset = 0;  ///< offset in the stream, bytes
+    Chunk data;                ///< at most 64 KiB; holds a block of 64 KiB, so copy data that you keep for long
 };
 
-/// Bytes between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in order. A
-/// *placed* stream carries bytes from its opener and delivers pieces with their offset, as they come, each byte once:
-/// no piece waits for one that was lost.
+/// A byte stream between the two ends of a session. An *ordered* stream carries bytes both ways and delivers them in
+/// order. A *placed* stream carries bytes only from the end that opened it. It delivers pieces with their offset when
+/// they arrive, each byte once, so no piece waits for a lost one.
 ///
-/// Copies mean the same stream. When the last copy goes, the direction of this end ends as by finish() without the
-/// wait, and what the peer still sends is dropped. Any thread may call any function; have one reader and one writer at
-/// a time. Calls of the other kind of stream fail with invalid_argument, and so do calls of a stream that was
-/// default-constructed or moved from. After the end of the session calls fail with its error.
+/// Copies refer to the same stream. When the last copy is destroyed, the sending direction ends as by finish(), without
+/// waiting, and further data from the peer is dropped. Any thread may call any function, but only one thread may read
+/// and one may write at a time. A call that does not fit the kind of the stream fails with invalid_argument, and so
+/// does a call on a default-constructed or moved-from Stream. After the end of the session calls fail with the
+/// session's error.
 ///
-/// Calls that block take a time-out; after `timeout` and `cancelled` they may be repeated. Calls that begin with
-/// `start_` do not block, see Callback; the caller keeps their buffers until they call back, and they keep the stream
-/// open so long.
+/// Blocking calls take a time-out; after `timeout` or `cancelled` they may be repeated. Calls whose names start with
+/// `start_` do not block, see Callback. The caller keeps their buffers valid until the callback is called. They keep
+/// the stream open until then.
 class UDTX_EXPORT Stream {
   public:
-    Stream() noexcept = default;  ///< No stream.
-    /// Its id.
+    Stream() noexcept = default;  ///< An empty stream.
+    /// Id of the stream.
     [[nodiscard]] StreamId id() const noexcept;
-    /// How it delivers.
+    /// How the stream delivers bytes.
     [[nodiscard]] StreamKind kind() const noexcept { return id().kind(); }
 
     // --- the direction of this end
-    /// Writes all bytes; blocks while the send buffer is full (TransportConfig::send_buffer). After `timeout` and
-    /// `cancelled` a part may have been written: where that matters, use write_some(). interrupted: the peer wants no
-    /// more (Error::application_code).
+    /// Writes all bytes; blocks while the send buffer is full (TransportConfig::send_buffer). After `timeout` or
+    /// `cancelled` a part of the bytes may have been written: use write_some() to know how many. interrupted: the peer
+    /// has called stop_receiving() (Error::application_code).
     Result<void> write(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
-    /// Writes at least one byte; blocks until there is room. Returns how many.
+    /// Writes at least one byte; blocks until the send buffer has room. Returns the number of bytes written.
     Result<std::size_t> write_some(std::span<const std::byte> bytes, std::chrono::milliseconds timeout = kForever);
-    /// Writes a chunk without copying it: its bytes must not change any more. Blocks until there is room, then takes
-    /// all of it.
+    /// Writes a chunk without copying it, so its bytes must not change afterwards. Blocks until the send buffer has
+    /// room, then writes the whole chunk.
     Result<void> write_chunk(Chunk chunk, std::chrono::milliseconds timeout = kForever);
-    /// Ends the direction of this end, and waits until the transport of the peer has acknowledged all of it. May be
-    /// repeated.
+    /// Ends the sending direction, and waits until the peer's transport has acknowledged all bytes. May be repeated.
     Result<void> finish(std::chrono::milliseconds timeout = kForever);
-    /// Gives up the direction of this end: bytes that are not acknowledged are not sent again. Reads of the peer fail
-    /// with `interrupted` and this code (at most 2^62 - 1). Does not block. No effect once all is acknowledged.
+    /// Aborts the sending direction: unacknowledged bytes are not sent again. Reads of the peer fail with `interrupted`
+    /// and this code (at most 2^62 - 1). Does not block. No effect once all bytes are acknowledged.
     void reset(std::uint64_t code);
 
     // --- the direction of the peer
-    /// Ordered: blocks for at least one byte, and returns how many; 0: the end of the stream. interrupted: the peer
-    /// gave it up (Error::application_code).
+    /// Ordered streams: blocks until at least one byte has arrived, and returns the number of bytes; 0: the end of the
+    /// stream. interrupted: the peer has called reset() (Error::application_code).
     Result<std::size_t> read(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
-    /// Ordered: blocks until `out` is full, and returns its size; fewer bytes: the stream has ended. After `timeout`
-    /// and `cancelled` a part may have been read: where that matters, use read().
+    /// Ordered streams: blocks until `out` is full, and returns its size. Fewer bytes mean that the stream has ended.
+    /// After `timeout` or `cancelled` a part may have been read: use read() to know how much.
     Result<std::size_t> read_full(std::span<std::byte> out, std::chrono::milliseconds timeout = kForever);
-    /// Ordered: the next bytes without copying them, at most 64 KiB; empty: the end of the stream. However few, they
-    /// keep a block of 64 KiB: copy what is kept for long.
+    /// Ordered streams: returns the next bytes without copying them, at most 64 KiB; empty: the end of the stream. Even
+    /// a small chunk holds a block of 64 KiB, so copy data that you keep for long.
     Result<Chunk> read_chunk(std::chrono::milliseconds timeout = kForever);
-    /// Placed: the next piece that has come; nullopt: every byte of the stream was delivered.
+    /// Placed streams: returns the next piece that has arrived; nullopt: all bytes of the stream were delivered.
     Result<std::optional<Piece>> read_piece(std::chrono::milliseconds timeout = kForever);
-    /// Wants no more: what comes is dropped, and writes of the peer fail with `interrupted` and this code (at most
-    /// 2^62 - 1). Does not block.
+    /// Ends the receiving direction: data that arrives is dropped. Writes of the peer fail with `interrupted` and this
+    /// code (at most 2^62 - 1). Does not block.
     void stop_receiving(std::uint64_t code);
 
     // --- without blocking
@@ -96,9 +96,9 @@ class UDTX_EXPORT Stream {
     /// read_piece() without blocking.
     CallId start_read_piece(Callback<std::optional<Piece>> done);
 
-    /// Ends all waiting calls of this stream with `cancelled`, those with a callback as well. The stream goes on.
+    /// Ends all waiting calls of this stream with `cancelled`, including calls with a callback. The stream stays open.
     void cancel();
-    /// Ends one started call with `cancelled`. No effect if it has called back.
+    /// Ends one started call with `cancelled`. No effect after its callback was called.
     void cancel(CallId call);
 
   private:

@@ -1,4 +1,4 @@
-// Random bytes of the operating system.
+// Random bytes from the operating system.
 #pragma once
 
 #include "udtx/core/rng.hpp"
@@ -6,11 +6,11 @@
 
 namespace udtx {
 
-/// The generator of OpenSSL, which the system seeds, after fork() again.
+/// OpenSSL's generator. The system seeds it, and seeds it again after fork().
 class UDTX_EXPORT SystemRng final : public Rng {
   public:
-    /// Fills `out`. Any thread. Throws std::bad_alloc if the system gives no random bytes, since nothing would be
-    /// secret.
+    /// Fills `out`. Any thread. Throws std::bad_alloc if the system provides no random bytes, because nothing would be
+    /// secret then.
     void fill(std::span<std::byte> out) override;
 };
 

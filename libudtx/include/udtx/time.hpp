@@ -1,7 +1,7 @@
-// Times of the protocol core.
+// Time types of the protocol core.
 //
-// The core reads no clock: each call brings an Instant. CoreClock has no now(), so that code of the core that tries to
-// read it does not compile.
+// The core reads no clock: the caller passes an Instant to each call. CoreClock has no now(), so core code that tries
+// to read a clock does not compile.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace udtx {
 
-/// A length of time. Durations of std::chrono convert to it.
+/// A length of time. The durations of std::chrono convert to it.
 using Duration = std::chrono::nanoseconds;
 
-/// A clock for the type of Instant only.
+/// Gives Instant its type. No code reads this clock.
 struct CoreClock {
-    /// As of a clock of std::chrono.
+    /// The members that a clock of std::chrono has.
     ///@{
     using rep = std::int64_t;
     using period = std::nano;
@@ -24,15 +24,15 @@ struct CoreClock {
     ///@}
 };
 
-/// Nanoseconds since some epoch of the driver or of the simulator: only differences mean something.
+/// Nanoseconds since an epoch that the driver or the simulator chooses. Only differences have a meaning.
 using Instant = CoreClock::time_point;
 
 /// Period of UDT's rate control and acknowledgements, its SYN interval (Gu and Grossman, UDT, 2007, section 3.2).
 inline constexpr Duration kSynInterval = std::chrono::milliseconds(10);
 
-/// In seconds.
+/// Converts to seconds.
 [[nodiscard]] constexpr double to_seconds(Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
-/// `s` seconds.
+/// Converts from seconds.
 [[nodiscard]] constexpr Duration from_seconds(double s) noexcept {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
 }

@@ -1,5 +1,5 @@
-// Versions of the headers and of the library. Until 1.0 a minor version may change the interface; later only a major
-// version may.
+// Versions of the headers and of the library. Before 1.0 a minor version may change the interface. After 1.0 only a
+// major version may.
 #pragma once
 
 #include "udtx/export.hpp"
@@ -14,7 +14,7 @@
 
 namespace udtx {
 
-/// Version "MAJOR.MINOR.PATCH" of the library that the program runs with. Any thread.
+/// Returns the version "MAJOR.MINOR.PATCH" of the library that the program has loaded. Any thread.
 [[nodiscard]] UDTX_EXPORT const char* library_version() noexcept;
 
 }  // namespace udtx

@@ -1,4 +1,4 @@
-// The check of a TransportConfig, and of rates that are set later.
+// Checks a TransportConfig, and rates that are set later.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace udtx::proto {
 
-/// Checks all members, and makes one object by each factory. invalid_argument: a member is wrong; the message names it
-/// and what it may be.
+/// Checks all members, and calls each factory once. invalid_argument: a member is invalid; the message has its name and
+/// the allowed values.
 [[nodiscard]] UDTX_EXPORT Result<void> check(const TransportConfig& config);
-/// A rate can be a cap (TransportConfig::max_rate, TransportConfig::max_receive_rate), at first or later: it is above
-/// zero.
+/// True if `rate` may be a cap: it is above zero. This holds for TransportConfig::max_rate,
+/// TransportConfig::max_receive_rate and caps that are set later.
 [[nodiscard]] constexpr bool may_cap(Rate rate) noexcept { return rate > Rate(); }
-/// The same as a result. invalid_argument: it cannot; the message says so of `name`.
+/// Checks may_cap(rate). invalid_argument: the rate cannot be a cap; the message contains `name`.
 [[nodiscard]] UDTX_EXPORT Result<void> check_cap(Rate rate, const std::string& name);
 
 }  // namespace udtx::proto

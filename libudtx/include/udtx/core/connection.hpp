@@ -1,4 +1,4 @@
-// One connection of an Endpoint: a state machine without I/O, clock or randomness of its own.
+// One connection of an Endpoint: a state machine without I/O, clock or random source.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@
 
 namespace udtx::proto {
 
-/// Signs that the peer has ended.
+/// Signs that the peer no longer exists.
 enum class Evidence : std::uint8_t {
-    refused,  ///< ICMP "port unreachable" came from its address
-    exited,   ///< the program that started the peer says so
-    reset,    ///< a server without this connection sent the token of the peer (stateless reset)
+    refused,  ///< an ICMP "port unreachable" arrived from the peer's address
+    exited,   ///< the program that started the peer reports its exit
+    reset,    ///< a server that does not know this connection sent the peer's token (stateless reset)
 };
 
-/// A connection that an Endpoint has made, and for which it sends and receives. Call it on the thread of the endpoint,
-/// and poll the endpoint after each call. The endpoint lets a connection go once it is drained(); whoever holds it
-/// longer may still ask it, but nothing moves any more.
+/// A connection that an Endpoint made. The endpoint sends and receives for it. Call it only on the endpoint's thread,
+/// and poll the endpoint after each call. The endpoint releases a connection once it is drained(). Other owners may
+/// then still query it, but its state no longer changes.
 class UDTX_EXPORT Connection {
     class Impl;
 
@@ -43,84 +43,88 @@ class UDTX_EXPORT Connection {
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// The next event; nullopt: there is none. event::Closed is the last.
+    /// Returns the next event; nullopt: no event is pending. event::Closed is the last event.
     [[nodiscard]] std::optional<Event> poll_event();
 
     // --- streams
-    /// Opens a stream. invalid_argument: there is no connection yet; refused: the peer takes no more streams at
+    /// Opens a stream. invalid_argument: the handshake has not finished. refused: the peer accepts no more streams at
     /// present.
     [[nodiscard]] Result<StreamId> open_stream(StreamKind kind);
-    /// Bytes that should be written now, so that no more than TransportConfig::send_buffer and `unacked` bytes wait for
-    /// their acknowledgement, and no more wait to be sent than is of use. After 0, event::Writable tells when to ask
-    /// again.
+    /// Returns how many bytes should be written now. The result keeps the unacknowledged bytes within
+    /// TransportConfig::send_buffer and `unacked`, and the unsent bytes within a useful amount. After a result of 0,
+    /// event::Writable reports when to ask again.
     [[nodiscard]] std::uint64_t write_capacity(StreamId id, std::uint64_t unacked = UINT64_MAX);
-    /// Queues all of a chunk, even beyond write_capacity(). Holds the chunk until it is acknowledged.
+    /// Queues a whole chunk, even beyond write_capacity(). Holds the chunk until it is acknowledged.
     Result<void> write(StreamId id, Chunk chunk);
-    /// Ends our direction.
+    /// Ends the sending direction of this end.
     Result<void> finish(StreamId id);
-    /// Ordered: copies the next bytes, up to out.size(). After event::Readable read until 0 bytes come: only then there
-    /// will be another event.
+    /// Ordered streams: copies the next bytes, up to out.size(). After event::Readable, read until a call returns 0
+    /// bytes. Only then another event::Readable follows.
     [[nodiscard]] ReadResult read(StreamId id, std::span<std::byte> out);
-    /// As read(), without copying: the next bytes in the memory that the connection has put them in.
+    /// read() without copying: returns the next bytes in the memory where the connection stored them.
     [[nodiscard]] ReadChunk read_chunk(StreamId id);
-    /// Placed: where pieces go. Those that came before are handed over at once. `sink` lives as long as
-    /// the connection receives.
+    /// Placed streams: sets the receiver of pieces. Pieces that arrived earlier are passed to it at once. `sink` must
+    /// live as long as the connection receives.
     void set_placed_sink(PlacedSink* sink);
-    /// Placed: `bytes` that were handed over have left memory, to a disk for example: the peer gets credit for as many.
+    /// Placed streams: reports that `bytes` of the passed data no longer occupy memory, for example because they are on
+    /// disk. The peer gets as much credit.
     void release_placed(StreamId id, std::uint64_t bytes);
-    /// Gives up sending. The peer gets event::StreamReset with this code.
+    /// Aborts sending. The peer gets event::StreamReset with this code.
     void reset_stream(StreamId id, std::uint64_t code);
-    /// Gives up receiving. The peer gets event::StreamStopped with this code.
+    /// Aborts receiving. The peer gets event::StreamStopped with this code.
     void stop_receiving(StreamId id, std::uint64_t code);
-    /// Bytes of all streams that are held: received and not read, or written and not acknowledged.
+    /// Bytes that all streams hold: received but not read, or written but not acknowledged.
     [[nodiscard]] std::uint64_t held_bytes() const;
 
     // --- paths and rates
-    /// Side that dialled, once connected: asks for one more path. The port of `local` does not count.
-    /// event::PathChanged tells what becomes of it.
+    /// Requests another path. Only the side that connected may call it, after the handshake. The port of `local` is
+    /// ignored. event::PathChanged reports the result.
     Result<PathId> add_path(Instant now, const Address& local, const Address& remote, const PathOptions& options);
     /// Removes a path. refused: no other path works.
     Result<void> remove_path(Instant now, PathId id);
-    /// Changes the cap of what is sent (TransportConfig::max_rate). No effect if it is not above zero (may_cap()).
+    /// Changes the cap of the sending rate (TransportConfig::max_rate). No effect unless the rate is above zero
+    /// (may_cap()).
     void set_max_rate(Rate rate);
-    /// Changes what the peer wants to receive at most. At first it is what it said in the handshake. No effect
-    /// if it is not above zero.
+    /// Changes the peer's receive limit that this end obeys. The handshake set its first value. No effect unless the
+    /// rate is above zero.
     void set_peer_rate(Rate rate);
-    /// Sets a third cap of what is sent, beside TransportConfig::max_rate and the peer's: this connection's share of a
-    /// rate that several connections have in common. No effect if it is not above zero.
+    /// Sets a third cap of the sending rate, in addition to TransportConfig::max_rate and the peer's limit. It is this
+    /// connection's share of a rate that several connections share. No effect unless the rate is above zero.
     void set_group_rate(Rate rate);
 
     // --- the end
-    /// Ends the connection with the code of a program; 0: in good order. Bytes that are not acknowledged are given up,
-    /// see event::StreamDelivered.
+    /// Ends the connection with an application code; 0: success. Unacknowledged bytes are dropped, see
+    /// event::StreamDelivered.
     void close(Instant now, std::uint64_t code, std::string reason);
-    /// Ends it since there is no room for it, see Endpoint::listen().
+    /// Ends the connection because the endpoint is full, see Endpoint::listen().
     void refuse(Instant now, std::string message);
-    /// Ends it since a call for it has thrown: with `network` where memory or another resource of the system is
-    /// lacking, else with `internal` and what() of the exception. It tells the peer at once, or as soon as there is
-    /// memory for that. It ignores what comes, since the last datagram may have been processed by half.
+    /// Ends the connection after a call on it threw an exception. The code is `network` if memory or another system
+    /// resource is lacking, else `internal` with what() of the exception. The peer is notified at once, or as soon as
+    /// memory allows it. The connection ignores further datagrams, because the last one may be half processed.
     void give_up(Instant now, const std::exception& thrown) noexcept;
-    /// Asks the peer whether it is there. If it stays silent, the connection ends, or where other paths work, the path.
+    /// Probes whether the peer still exists. If there is no reply, the path ends if other paths work, else the
+    /// connection ends.
     void suspect(Instant now, Evidence evidence);
-    /// ICMP "port unreachable" came from `remote`.
+    /// Reports an ICMP "port unreachable" from `remote`.
     void on_refused(Instant now, const Address& remote);
 
-    // --- how it stands
-    [[nodiscard]] bool connected() const noexcept;   ///< the handshake has finished
-    [[nodiscard]] bool drained() const noexcept;     ///< it is over: nothing is sent or processed any more
+    // --- state
+    [[nodiscard]] bool connected() const noexcept;  ///< true: the handshake has finished
+    /// True: the connection is over and no longer sends or processes anything.
+    [[nodiscard]] bool drained() const noexcept;
     [[nodiscard]] Role role() const noexcept;        ///< which end this is
-    [[nodiscard]] Instant started() const noexcept;  ///< when it was made
-    [[nodiscard]] bool heard() const noexcept;       ///< an authentic packet has come from the peer
-    [[nodiscard]] ConnectionStats stats() const;     ///< figures of the connection and of each path
-    /// Address of the peer on the oldest open path.
+    [[nodiscard]] Instant started() const noexcept;  ///< when the connection was made
+    [[nodiscard]] bool heard() const noexcept;       ///< true: an authenticated packet of the peer has arrived
+    [[nodiscard]] ConnectionStats stats() const;     ///< statistics of the connection and of each path
+    /// The peer's address on the oldest open path.
     [[nodiscard]] const Address& remote() const noexcept;
-    /// See crypto::Handshake::peer_key(). Empty before connected().
+    /// See crypto::Handshake::peer_key(). Empty before connected() is true.
     [[nodiscard]] std::span<const std::byte> peer_key() const noexcept;
-    /// The id in packets that come to this end.
+    /// The connection id in packets to this end.
     [[nodiscard]] ConnectionId local_id() const noexcept;
-    /// The id in packets that go to the peer. A client makes it up until it has heard the server.
+    /// The connection id in packets to the peer. A client makes it up until the server's first packet arrives.
     [[nodiscard]] ConnectionId remote_id() const noexcept;
-    /// Client: the ways that it dials in turn while nothing has come back; empty: there is only one.
+    /// Client: the addresses that it tries one after another before the first reply; empty: there is only one.
     [[nodiscard]] std::span<const PathAddresses> alternatives() const noexcept;
 
   private:

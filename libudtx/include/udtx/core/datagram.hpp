@@ -1,4 +1,4 @@
-// Datagrams that enter and leave the core.
+// Datagrams that the core receives and sends.
 #pragma once
 
 #include <cstddef>
@@ -13,44 +13,45 @@
 
 namespace udtx::proto {
 
-/// What a lane needs to open packets of one connection, path and key phase (udtx/core/lane_work.hpp).
+/// Data with which a lane decrypts packets of one connection, path and key phase (udtx/core/lane_work.hpp).
 struct Opening {
-    ConnectionId destination{};  ///< of the packets
-    PathId path{};               ///< of the packets
-    bool key_phase = false;      ///< of the packets
-    crypto::PacketKeyPtr key;    ///< that opens them
-    PacketNumber expected = 0;   ///< near the number of the next packet
+    ConnectionId destination{};  ///< connection id in the packets
+    PathId path{};               ///< path of the packets
+    bool key_phase = false;      ///< key phase of the packets
+    crypto::PacketKeyPtr key;    ///< key that decrypts them
+    PacketNumber expected = 0;   ///< approximate number of the next packet
 };
-/// What a lane has found out about a packet.
+/// Result of a lane's decryption of one packet.
 struct Opened {
-    const crypto::PacketKey* key = nullptr;  ///< by which it was opened
-    PacketNumber number = 0;                 ///< its full number
-    bool authentic = false;                  ///< its tag matches
+    const crypto::PacketKey* key = nullptr;  ///< key that decrypted the packet
+    PacketNumber number = 0;                 ///< full packet number
+    bool authentic = false;                  ///< true: the tag matches
 };
 
 /// A received datagram. The core decrypts it in place.
 struct RxDatagram {
-    Address local;                    ///< where it came to; Family::none: unknown
-    Address remote;                   ///< whence it came
+    Address local;                    ///< destination address; Family::none: unknown
+    Address remote;                   ///< source address
     std::span<std::byte> data;        ///< UDP payload
-    std::optional<Instant> received;  ///< receive stamp of the kernel
-    bool coalesced = false;           ///< `received` is that of a batch (GRO)
-    std::optional<Opened> opened{};   ///< set by a lane
+    std::optional<Instant> received;  ///< receive time stamp of the kernel
+    bool coalesced = false;           ///< true: `received` belongs to a whole batch (GRO)
+    std::optional<Opened> opened{};   ///< result of a lane, if a lane decrypted the datagram
 };
 
 /// A batch of datagrams to one destination.
 struct Transmit {
-    Address local;                      ///< where they leave from; Family::none: as the routes say
-    Address remote;                     ///< where they go
-    ConnectionId connection{};          ///< Connection::local_id()
-    PathId path{};                      ///< of the connection
-    std::uint32_t interface_index = 0;  ///< by which they leave; 0: as the routes say
+    Address local;                      ///< source address; Family::none: the routing table decides
+    Address remote;                     ///< destination address
+    ConnectionId connection{};          ///< Connection::local_id() of the connection
+    PathId path{};                      ///< path of the connection
+    std::uint32_t interface_index = 0;  ///< outgoing interface; 0: the routing table decides
     std::size_t size = 0;               ///< bytes of all datagrams
     std::size_t segment = 0;            ///< bytes of each datagram; the last one may be shorter
-    bool may_batch = true;              ///< they may leave in one system call; false: a probe, whose spacing matters
-    bool mtu_probe = false;             ///< it may be too large for the path: ignore EMSGSIZE
-    crypto::PacketKeyPtr key{};         ///< not null: seal_batch() has yet to seal them (udtx/core/lane_work.hpp)
-    PacketNumber first_number = 0;      ///< of the batch; only with a key
+    bool may_batch = true;   ///< true: one system call may send the batch; false: a probe, whose spacing matters
+    bool mtu_probe = false;  ///< true: the datagram may be too large for the path; ignore EMSGSIZE
+    /// Not null: the batch is not encrypted yet, call seal_batch() (udtx/core/lane_work.hpp).
+    crypto::PacketKeyPtr key{};
+    PacketNumber first_number = 0;  ///< packet number of the first datagram; only with `key`
 };
 
 }  // namespace udtx::proto

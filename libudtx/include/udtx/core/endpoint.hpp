@@ -1,4 +1,4 @@
-// All connections of one UDP port, without I/O: the driver brings datagrams and the time, and gets datagrams, a
+// All connections of one UDP port, without I/O. The driver passes in datagrams and the time. It gets datagrams, a
 // deadline and events.
 #pragma once
 
@@ -23,89 +23,93 @@ namespace udtx::proto {
 struct Experiment;
 class WindowMemory;
 
-/// What an endpoint needs. Objects that are pointed to have to outlive the endpoint and its connections.
+/// Objects and settings that an endpoint needs. Pointers must stay valid until the endpoint and its connections are
+/// destroyed.
 struct EndpointDeps {
-    crypto::Provider* provider = nullptr;            ///< of ciphers
-    crypto::HandshakeFactory* handshakes = nullptr;  ///< of TLS
-    Rng* rng = nullptr;                              ///< random bytes
-    /// Speeds of this host. The handshake picks the cipher whose slower end is faster.
+    crypto::Provider* provider = nullptr;            ///< makes AEADs and derives keys
+    crypto::HandshakeFactory* handshakes = nullptr;  ///< makes TLS handshakes
+    Rng* rng = nullptr;                              ///< random source
+    /// Cipher speeds of this host. The handshake chooses the cipher with the faster slower end.
     double aes_gcm_speed = 1.0;   ///< bytes/s of AES-256-GCM
     double chacha20_speed = 1.0;  ///< bytes/s of ChaCha20-Poly1305
-    /// Derived from a pre-shared key. With it a client proves in its first packet that it has that key, and saves the
-    /// round trip of the cookie. nullopt: there is always a cookie.
+    /// Secret derived from a pre-shared key. With it the client's first packet proves that the client has the key,
+    /// which saves the round trip of the cookie. nullopt: the server always requires a cookie.
     std::optional<crypto::Secret> hello_key{};
-    /// Derived from a key that outlives the process. With it a server that was restarted tells its old clients that
-    /// their connections are gone. nullopt: it does not.
+    /// Secret derived from a key that outlives the process. With it a restarted server tells its earlier clients that
+    /// their connections are gone. nullopt: it does not tell them.
     std::optional<crypto::Secret> reset_key{};
-    /// Lanes that share the cipher work (udtx/core/lane_work.hpp). With any, batches may leave unsealed
-    /// (Transmit::key).
+    /// Number of lanes that share the cipher work (udtx/core/lane_work.hpp). If it is not 0, batches may leave
+    /// unencrypted from poll_transmit() (Transmit::key).
     std::size_t lanes = 0;
-    /// Where several endpoints share a port: connection ids are `share` modulo `shares`, which tells datagrams apart.
+    /// For several endpoints on one port: this endpoint uses connection ids equal to `share` modulo `shares`, so that
+    /// datagrams can be assigned.
     std::uint32_t share = 0;
-    std::uint32_t shares = 1;                       ///< at least 1
-    std::shared_ptr<WindowMemory> window_memory{};  ///< that they share, too; null: one of TransportConfig::max_memory
-    const Experiment* experiment = nullptr;         ///< for the library's own tests
+    std::uint32_t shares = 1;  ///< at least 1
+    /// Memory that these endpoints share too; null: own memory of TransportConfig::max_memory.
+    std::shared_ptr<WindowMemory> window_memory{};
+    const Experiment* experiment = nullptr;  ///< for the library's own tests
 };
 
-/// Dials and listens on one UDP port: routes datagrams by connection id, answers unknown clients with a stateless
-/// cookie, and makes connections. The driver calls it so:
-///   1. When a datagram comes: handle_datagram(). When the timer fires: handle_timeout().
-///   2. After that, and after any other call of the endpoint or of a connection: poll_touched(), and poll_event() of
-///      each connection that it gives, until there is none; accept() until null; poll_transmit() until nullopt. Then
-///      set the timer to poll_timeout().
+/// Connects and listens on one UDP port. It routes datagrams by connection id, answers unknown clients with a stateless
+/// cookie, and makes connections. The driver calls it in this order:
+///   1. When a datagram arrives: handle_datagram(). When the timer fires: handle_timeout().
+///   2. After that, and after any other call of the endpoint or of a connection: poll_touched() until null, and
+///      poll_event() of each returned connection until nullopt. Then accept() until null, and poll_transmit() until
+///      nullopt. Then set the timer to poll_timeout().
 ///
-/// `now` never goes back. All calls come on one thread. poll_transmit() lets connections go that are drained().
+/// `now` must never decrease. One thread makes all calls. poll_transmit() releases connections that are drained().
 class UDTX_EXPORT Endpoint {
     class Impl;
 
   public:
-    /// `config` has passed check() (udtx/core/config_check.hpp).
+    /// Makes an endpoint. `config` must have passed check() (udtx/core/config_check.hpp).
     Endpoint(EndpointDeps deps, TransportConfig config);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    static constexpr std::size_t kMaxHalfOpen = 1024;       ///< handshakes under way at once
-    static constexpr std::size_t kMaxHalfOpenPerHost = 64;  ///< of them, from one host
-    /// Age after which a handshake makes room for a new one, so that a flood does not shut out others.
+    static constexpr std::size_t kMaxHalfOpen = 1024;       ///< limit of unfinished handshakes
+    static constexpr std::size_t kMaxHalfOpenPerHost = 64;  ///< limit of unfinished handshakes from one host
+    /// A handshake of this age may be dropped for a new one, so that a flood does not lock out other clients.
     static constexpr Duration kHalfOpenGrace = std::chrono::seconds(1);
 
-    /// Accepts connections from now on, at most `max_connections` at once. Further clients are refused when their
-    /// handshake has finished.
+    /// Starts to accept connections, at most `max_connections` at once. Further clients are refused after their
+    /// handshake.
     void listen(std::size_t max_connections);
-    /// Dials `remote`.
+    /// Connects to `remote`.
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, const Address& remote) {
         return connect(now, std::vector{PathAddresses{.local = {}, .remote = remote, .options = {}}});
     }
-    /// Dials `ways` in turn, of which there is at least one. The first by which something comes back becomes the first
-    /// path.
+    /// Connects over `ways`, trying them one after another. `ways` must not be empty. The first one that brings a reply
+    /// becomes the first path.
     [[nodiscard]] std::shared_ptr<Connection> connect(Instant now, std::vector<PathAddresses> ways);
-    /// A new connection of a client, each once; null: there is none. Ask after poll_touched() has given null.
+    /// Returns each new connection of a client once; null: none. Call it after poll_touched() has returned null.
     [[nodiscard]] std::shared_ptr<Connection> accept();
 
-    /// A datagram has come.
+    /// Processes a received datagram.
     void handle_datagram(Instant now, const RxDatagram& datagram);
-    /// What a lane needs to open this packet, and others of the same connection, path and key phase, before
-    /// handle_datagram(). nullopt: lanes cannot open it.
+    /// Returns the data with which a lane can decrypt this packet before handle_datagram(). The data also fits other
+    /// packets of the same connection, path and key phase. nullopt: a lane cannot decrypt the packet.
     [[nodiscard]] std::optional<Opening> opening_of(std::span<const std::byte> datagram) const;
-    /// The time of poll_timeout() has come.
+    /// Call it when the time of poll_timeout() is reached.
     void handle_timeout(Instant now);
-    /// Writes the next batch into `out`: up to `max_segments` datagrams of one size, back to back. `out` holds at least
-    /// TransportConfig::max_datagram bytes. nullopt: nothing may leave now.
+    /// Writes the next batch into `out`: up to `max_segments` consecutive datagrams of one size. `out` must hold at
+    /// least TransportConfig::max_datagram bytes. nullopt: nothing may be sent now.
     [[nodiscard]] std::optional<Transmit> poll_transmit(Instant now, std::size_t max_segments,
                                                         std::span<std::byte> out);
-    /// When to call handle_timeout(); nullopt: never.
+    /// Returns when to call handle_timeout(); nullopt: never.
     [[nodiscard]] std::optional<Instant> poll_timeout() const;
-    /// The socket has refused a batch since its datagrams are too large (EMSGSIZE).
+    /// Reports that the socket refused a batch because its datagrams are too large (EMSGSIZE).
     void on_datagram_too_large(Instant now, const Transmit& refused);
-    /// The system has no route for a batch, and says `why`. Before the peer has been heard, that ends the connection
-    /// when it holds for all its ways; later it may pass. With `may_pass` it counts only when it is told a second time.
+    /// Reports that the system has no route for a batch; `why` is the cause. Before the peer's first packet the
+    /// connection ends with `no_route` once all its addresses have failed in this way. Later the report has no such
+    /// effect, as the fault may pass. With `may_pass` an address fails only after a second report.
     void on_no_way(Instant now, const Transmit& refused, std::string why, bool may_pass);
-    /// A connection that may have events; null: there is none.
+    /// Returns a connection that may have events; null: none.
     [[nodiscard]] std::shared_ptr<Connection> poll_touched();
-    /// Connections, in whatever state.
+    /// Number of connections in any state.
     [[nodiscard]] std::size_t connection_count() const noexcept;
-    /// Connections of clients whose handshake has not finished.
+    /// Number of clients' connections whose handshake has not finished.
     [[nodiscard]] std::size_t half_open_count() const noexcept;
 
   private:

@@ -1,4 +1,4 @@
-// What a connection tells its program.
+// Events that a connection reports to its program.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,40 @@ using udtx::CloseReason;
 /// Events of a connection.
 namespace event {
 
-/// The handshake has finished: streams may carry data.
+/// The handshake has finished. Streams may now carry data.
 struct Connected {};
 /// The peer has opened a stream.
 struct StreamOpened {
     StreamId id;  ///< which stream
 };
-/// Ordered: read() will give bytes or the end.
+/// Ordered streams: read() will return bytes or the end.
 struct Readable {
     StreamId id;  ///< which stream
 };
-/// write_capacity() was 0 and is not any more.
+/// write_capacity() was 0 and is now above 0.
 struct Writable {
     StreamId id;  ///< which stream
 };
-/// Placed: every byte has been handed over.
+/// Placed streams: every byte has been passed to the program.
 struct StreamReceived {
     StreamId id;             ///< which stream
-    std::uint64_t size = 0;  ///< its bytes
+    std::uint64_t size = 0;  ///< size of the stream, bytes
 };
-/// The peer has acknowledged all our bytes and the end.
+/// The peer has acknowledged all bytes of this end, and the end of the stream.
 struct StreamDelivered {
     StreamId id;  ///< which stream
 };
-/// The peer gave up sending.
+/// The peer aborted sending.
 struct StreamReset {
     StreamId id;             ///< which stream
-    std::uint64_t code = 0;  ///< of the program at the other end
+    std::uint64_t code = 0;  ///< code from the peer's program
 };
-/// The peer gave up receiving.
+/// The peer aborted receiving.
 struct StreamStopped {
     StreamId id;             ///< which stream
-    std::uint64_t code = 0;  ///< of the program at the other end
+    std::uint64_t code = 0;  ///< code from the peer's program
 };
-/// The address of the peer has changed (NAT), and the new one is validated.
+/// The peer's address has changed (NAT), and the new one is validated.
 struct PeerMoved {
     PathId path;   ///< on which path
     Address from;  ///< the old address
@@ -59,7 +59,7 @@ struct PeerMoved {
 };
 /// The state of a path has changed.
 using PathChanged = PathEvent;
-/// The connection has ended. The last event.
+/// The connection has ended. This is the last event.
 struct Closed {
     CloseReason reason;  ///< why
 };

@@ -1,4 +1,4 @@
-// Addresses of paths, and how to use them.
+// Addresses and options of paths.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 namespace udtx::proto {
 
-/// How the side that dials wants a path to be used.
+/// How a path is used. The side that connects decides.
 struct PathOptions {
-    bool standby = false;               ///< carries stream bytes only while no other path works
+    bool standby = false;               ///< true: the path carries stream bytes only while no other path works
     double weight = 1.0;                ///< share of the data with the scheduler `weighted`; above 0
-    std::uint32_t interface_index = 0;  ///< by which it leaves; 0: as the routes say
+    std::uint32_t interface_index = 0;  ///< outgoing interface; 0: the routing table decides
 };
 
-/// Where a path goes.
+/// The two addresses of a path.
 struct PathAddresses {
-    Address local;        ///< of this end; Family::none: as the routes say. The port does not count
-    Address remote;       ///< of the peer
-    PathOptions options;  ///< how to use it
-    /// Whether a datagram that came to `at` from `peer` may have come by this path. An address of this end that is not
-    /// known matches any.
+    Address local;        ///< local address, its port is ignored; Family::none: the routing table decides
+    Address remote;       ///< address of the peer
+    PathOptions options;  ///< how the path is used
+    /// True if a datagram that `at` received from `peer` may have taken this path. An unknown local address matches
+    /// any.
     [[nodiscard]] bool matches(const Address& at, const Address& peer) const noexcept {
         const bool unknown = local.family == Address::Family::none || at.family == Address::Family::none;
         return remote == peer && (unknown || (local.family == at.family && local.ip == at.ip));

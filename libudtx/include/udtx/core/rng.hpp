@@ -1,5 +1,6 @@
-// Random bytes for the core: those of the operating system in a program, seeded ones in a simulator. They become
-// connection ids, challenges and gaps of packet numbers. Except in simulators nobody may be able to guess them.
+// Random bytes for the core. A program uses those of the operating system, a simulator uses a seeded generator. They
+// become connection ids, challenges and gaps in packet numbers. Except in simulators nobody may be able to predict
+// them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class UDTX_EXPORT Rng {
     /// Fills `out`.
     virtual void fill(std::span<std::byte> out) = 0;
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     [[nodiscard]] std::uint64_t next_u64() {
         std::uint64_t v = 0;
         fill(std::as_writable_bytes(std::span(&v, 1)));

@@ -1,4 +1,4 @@
-// How a connection hands over the bytes of streams.
+// How a connection passes the bytes of streams to its program.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace udtx::proto {
 
-/// What Connection::read() gives.
+/// The result of Connection::read().
 struct ReadResult {
-    std::size_t bytes = 0;  ///< copied
-    bool end = false;       ///< the end of the stream was reached
+    std::size_t bytes = 0;  ///< number of bytes copied
+    bool end = false;       ///< true: the end of the stream was reached
 };
 
-/// What Connection::read_chunk() gives.
+/// The result of Connection::read_chunk().
 struct ReadChunk {
     Chunk chunk;       ///< the next bytes
-    bool end = false;  ///< the end of the stream was reached
+    bool end = false;  ///< true: the end of the stream was reached
 };
 
-/// Takes pieces of placed streams as soon as their packet is opened. Each byte of a stream is handed over once.
+/// Receives pieces of placed streams as soon as their packet is decrypted. It gets each byte of a stream once.
 class UDTX_EXPORT PlacedSink {
   public:
     virtual ~PlacedSink() = default;
-    /// A piece. `bytes` are valid during the call.
+    /// Receives one piece. `bytes` are valid only during the call.
     virtual void on_placed(StreamId id, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
 };
 

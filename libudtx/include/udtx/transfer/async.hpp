@@ -1,5 +1,5 @@
-// Transfers with completion tokens of Boost.Asio: a callback, use_future, use_awaitable. No other header in this
-// directory needs Boost (1.74 or newer).
+// Transfers with completion tokens of Boost.Asio, such as a callback, use_future and use_awaitable. Among the headers
+// of this directory only this one needs Boost (1.74 or newer).
 //
 //     boost::asio::awaitable<void> backup(udtx::transfer::SendRequest request) {
 //         const auto executor = co_await boost::asio::this_coro::executor;
@@ -7,10 +7,11 @@
 //         ...
 //     }
 //
-// The handler is called once, with the Outcome. It runs on its associated executor; a handler without one runs on the
-// executor that was given. It never runs within the call that starts the transfer, nor on a thread of the library. A
-// transfer that fails throws nothing: its outcome has the error. With Boost 1.77 or newer a cancellation slot of the
-// handler cancels the transfer in good order. The context of an executor must outlive the calls.
+// The handler is called once, with the Outcome. It runs on its associated executor. A handler without one runs on the
+// executor that was passed. It never runs inside the call that starts the transfer, and never on a thread of the
+// library. A failed transfer throws nothing: its outcome contains the error. With Boost 1.77 or newer a cancellation
+// slot of the handler cancels the transfer in good order, as Transfer::cancel() does. The context of an executor must
+// outlive the calls.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ namespace udtx::transfer {
 /// For the library's own code.
 namespace detail {
 
-/// A transfer whose end a handler waits for. Shared by whoever may end it.
+/// A transfer whose end a handler awaits. Everything that may end it shares its ownership.
 template <class Handler, class Executor>
 class Operation : public std::enable_shared_from_this<Operation<Handler, Executor>> {
   public:
@@ -45,12 +46,12 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
           work_(executor_),
           handler_(std::move(handler)) {}
     ~Operation() {
-        if (starter_.joinable()) starter_.detach();  // the executor was destroyed: this may be that thread
+        if (starter_.joinable()) starter_.detach();  // the executor was destroyed, so this may run on that thread
     }
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
 
-    /// Before it begins.
+    /// Connects the cancellation slot of the handler. Call this before the operation starts.
     void connect_cancellation() {
 #if BOOST_ASIO_VERSION >= 101900
         auto slot = boost::asio::get_associated_cancellation_slot(handler_);
@@ -62,7 +63,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
 #endif
     }
 
-    /// Makes the transfer by `start`, which may block, on a thread of its own.
+    /// Starts the transfer with `start`, which may block, on a new thread.
     template <class Start>
     void begin(Start start) {
         try {
@@ -74,7 +75,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
         }
     }
 
-    /// The transfer lives until it is done.
+    /// Calls the handler when `transfer` is done. `transfer` must live until then.
     void wait_for(Transfer& transfer) {
         bool cancelled = false;
         {
@@ -120,7 +121,7 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
             transfer_ = nullptr;
             starter = std::move(starter_);
         }
-        if (starter.joinable()) starter.join();  // it has done its work
+        if (starter.joinable()) starter.join();  // its work is done
         own_.reset();
 #if BOOST_ASIO_VERSION >= 101900
         if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
@@ -135,10 +136,10 @@ class Operation : public std::enable_shared_from_this<Operation<Handler, Executo
     boost::asio::executor_work_guard<HandlerExecutor> work_;
     Handler handler_;
     std::optional<Transfer> own_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::thread starter_;
     bool cancelled_ = false;
-    Transfer* transfer_ = nullptr;  // while it is waited for
+    Transfer* transfer_ = nullptr;  // set while the operation waits for the transfer
 };
 
 template <class Executor, class Token, class Start>
@@ -154,7 +155,7 @@ auto async_start(const Executor& executor, Start start, Token&& token) {
 
 }  // namespace detail
 
-/// send(), on `executor`. Completes with (Outcome).
+/// Runs send() asynchronously on `executor`. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_send(const Executor& executor, SendRequest request, Token&& token) {
     return detail::async_start(
@@ -162,7 +163,7 @@ auto async_send(const Executor& executor, SendRequest request, Token&& token) {
         std::forward<Token>(token));
 }
 
-/// receive(), on `executor`. Completes with (Outcome).
+/// Runs receive() asynchronously on `executor`. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_receive(const Executor& executor, ReceiveRequest request, Token&& token) {
     return detail::async_start(
@@ -170,8 +171,8 @@ auto async_receive(const Executor& executor, ReceiveRequest request, Token&& tok
         std::forward<Token>(token));
 }
 
-/// Transfer::wait() of a transfer that was started otherwise. It has to live until the handler runs. A cancellation
-/// slot has no effect. Completes with (Outcome).
+/// Waits for a transfer that the program started in another way, as Transfer::wait() does. The transfer must live until
+/// the handler runs. A cancellation slot has no effect. Completes with (Outcome).
 template <class Executor, class Token>
 auto async_wait(Transfer& transfer, const Executor& executor, Token&& token) {
     const auto initiate = [executor](auto handler, Transfer* waited_for) {

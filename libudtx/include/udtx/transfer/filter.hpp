@@ -1,4 +1,4 @@
-// What of a tree is left out: the --exclude and --include of rsync. docs/using/trees.md says what a pattern means.
+// Filters of a tree: the --exclude and --include of rsync. docs/using/trees.md explains the patterns.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,33 @@ namespace udtx::transfer {
 
 /// One --include or --exclude.
 struct FilterRule {
-    bool include = false;  ///< else exclude
-    std::string pattern;   ///< as of rsync
+    bool include = false;  ///< true: include; false: exclude
+    std::string pattern;   ///< pattern in the syntax of rsync
 };
 
-inline constexpr std::size_t kMaxFilterRules = 1024;        ///< most rules of one transfer
-inline constexpr std::size_t kMaxFilterBytes = 64U << 10U;  ///< most bytes of all its patterns
+inline constexpr std::size_t kMaxFilterRules = 1024;        ///< limit of the rules of one transfer
+inline constexpr std::size_t kMaxFilterBytes = 64U << 10U;  ///< limit of the bytes of all its patterns
 
 struct FilterPattern;
 
-/// An ordered list of rules; a value. Any number of threads may ask while none changes it.
+/// An ordered list of rules. Several threads may query it at the same time while none changes it.
 class UDTX_EXPORT FilterRules {
   public:
-    FilterRules();                                         ///< No rule: nothing is left out.
+    FilterRules();                                         ///< No rules: nothing is excluded.
     FilterRules(const FilterRules& other);                 ///< A copy.
-    FilterRules(FilterRules&& other) noexcept;             ///< Moves.
+    FilterRules(FilterRules&& other) noexcept;             ///< Takes the rules of `other`.
     FilterRules& operator=(const FilterRules& other);      ///< A copy.
-    FilterRules& operator=(FilterRules&& other) noexcept;  ///< Moves.
+    FilterRules& operator=(FilterRules&& other) noexcept;  ///< Takes the rules of `other`.
     ~FilterRules();
 
-    /// Appends a rule. invalid_argument: the pattern is empty or too long, or there are too many rules.
+    /// Appends a rule. invalid_argument: the pattern is empty or too long, or the list is full.
     [[nodiscard]] Result<void> add(FilterRule rule);
-    /// Whether the first rule that matches `path` excludes it. `path` is relative to the destination. Ask for a
-    /// directory before what is in it: what is in an excluded one is not asked for.
+    /// True if the first rule that matches `path` excludes it. `path` is relative to the destination. Ask for a
+    /// directory before its content, and skip the content of an excluded directory.
     [[nodiscard]] bool excludes(std::string_view path, bool directory) const;
-    /// The rules in their order.
+    /// The rules in order.
     [[nodiscard]] const std::vector<FilterRule>& list() const noexcept { return rules_; }
-    /// There is no rule.
+    /// True if there are no rules.
     [[nodiscard]] bool empty() const noexcept { return rules_.empty(); }
 
   private:

@@ -1,4 +1,4 @@
-// What a transfer is told beforehand: to send, to fetch, to take what comes, to give what is asked for.
+// Options of a transfer: for sending, for fetching, and for answering the two.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,43 @@
 
 namespace udtx::transfer {
 
-/// What to send, and where to.
+/// What to send, and where to store it.
 struct SendOptions {
-    Selection what{};  ///< the sources, and how they are sent
-    /// Path below the receiver's directory; of a stream it names the file. Slashes at both ends do not count.
+    Selection what{};  ///< the sources, and how to send them
+    /// Path below the receiver's directory. For a stream it is the name of the file. Slashes at both ends are ignored.
     std::string destination{};
-    int stream_fd = 0;   ///< what the source "-" is read from; stays open
-    bool resume = true;  ///< continue an earlier run of the same transfer, and let a later one continue this one
-    /// Number of the transfer that this is a run of. 0: transfer_number() of the sources and the destination.
+    int stream_fd = 0;   ///< descriptor from which the source "-" is read; it stays open
+    bool resume = true;  ///< true: continue an earlier run of the same transfer, and let a later run continue this one
+    /// Transfer number of this run. 0: transfer_number() of the sources and the destination.
     std::uint64_t transfer = 0;
-    std::optional<SentFiles> sent{};       ///< what earlier connections have sent, for a program that dials again
-    std::optional<ReceiptFile> receipt{};  ///< to be written
-    bool fresh = false;                    ///< as Transfer::presume_fresh(), from the start
-    PlanCallback planned{};                ///< told what a dry run would do, and what was deleted
+    std::optional<SentFiles> sent{};       ///< what earlier connections have sent, for a program that reconnects
+    std::optional<ReceiptFile> receipt{};  ///< receipt to write
+    bool fresh = false;                    ///< calls Transfer::presume_fresh() at the start
+    PlanCallback planned{};                ///< reports what a dry run would do, and what was deleted
 };
 
-/// What to fetch, and where to.
+/// What to fetch, and where to store it.
 struct ReceiveOptions {
-    Selection what{};                ///< its sources are paths below the server's directory
-    std::string destination = ".";   ///< as scp and cp take it, see destination.hpp
-    std::optional<int> stream_fd{};  ///< write the one source there, and touch no file; stays open
-    bool resume = true;              ///< as SendOptions::resume
-    /// Number of the transfer that this is a run of. 0: transfer_number() of host, port, sources and destination.
+    Selection what{};               ///< its sources are paths below the server's directory
+    std::string destination = ".";  ///< destination by the rules of scp and cp, see destination.hpp
+    /// Descriptor to which the only source is written instead of a file; it stays open.
+    std::optional<int> stream_fd{};
+    bool resume = true;  ///< see SendOptions::resume
+    /// Transfer number of this run. 0: transfer_number() of host, port, sources and destination.
     std::uint64_t transfer = 0;
-    /// The sender is no server: it was started for this transfer and was given pack(what), see await_receiver(). Its
-    /// sources are patterns of a shell.
+    /// True if the sender is not a server: it was started for this transfer and got pack(what), see await_receiver().
+    /// Its sources are shell patterns.
     bool sender_started = false;
-    std::optional<ReceiptFile> receipt{};  ///< to be written
-    PlanCallback planned{};                ///< told what a dry run would do, and what was deleted
+    std::optional<ReceiptFile> receipt{};  ///< receipt to write
+    PlanCallback planned{};                ///< reports what a dry run would do, and what was deleted
 };
 
 class DiskQuota;
 
-/// A limit of bytes on disk below one directory, for all transfers that share it. Copies mean the same account.
+/// A disk quota below one directory, for all transfers that share it. Copies refer to the same account.
 class UDTX_EXPORT Quota {
   public:
-    /// At most `bytes`, counted as `du` counts.
+    /// Allows at most `bytes`, counted as `du` counts.
     explicit Quota(std::uint64_t bytes);
     /// For the library's own code.
     [[nodiscard]] const std::shared_ptr<DiskQuota>& account() const noexcept { return account_; }
@@ -58,30 +59,31 @@ class UDTX_EXPORT Quota {
     std::shared_ptr<DiskQuota> account_;
 };
 
-/// Where to put what another end sends, and what that end may do.
+/// Where to store what another end sends, and what that end may do.
 struct LandingOptions {
-    /// Nothing is written outside of it. It has to exist; for a dry run it may be empty.
+    /// Base directory: nothing outside of it is written. It must exist. For a dry run it may be empty.
     std::string directory{};
-    std::string below{};                      ///< a directory in it to use instead: it exists, and no link leads there
-    std::string rename{};                     ///< new name of the one source that comes; empty: its own
-    std::optional<int> stream_fd{};           ///< write the one stream that comes there, and touch no file; stays open
-    bool resume = true;                       ///< continue an earlier run, and let a later one continue this one
-    bool dry_run = false;                     ///< the sender asked for a dry run by other means
-    bool allow_erase = false;                 ///< let the sender delete what it does not have
-    bool allow_set_id = false;                ///< let the sender set set-user-ID and set-group-ID bits
+    std::string below{};   ///< existing directory inside `directory` to use instead; no symbolic link may lead to it
+    std::string rename{};  ///< new name of the only source that arrives; empty: its own name
+    /// Descriptor to which the only stream is written instead of a file; it stays open.
+    std::optional<int> stream_fd{};
+    bool resume = true;                       ///< true: continue an earlier run, and let a later run continue this one
+    bool dry_run = false;                     ///< true: the sender has requested a dry run by other means
+    bool allow_erase = false;                 ///< the sender may delete files that it does not have
+    bool allow_set_id = false;                ///< the sender may set the set-user-ID and set-group-ID bits
     bool keep_base = false;                   ///< keep mode, owner and time of `directory` itself
-    Overwrite overwrite = Overwrite::always;  ///< the stricter of this and the sender's holds
-    std::uint64_t min_free = 0;               ///< bytes of the disk to keep free
-    std::optional<Quota> quota{};             ///< what may be used; nullopt: no limit
-    std::uint64_t whose = 0;                  ///< Client::identity, so that transfers of two keys are never one
-    std::optional<ReceiptFile> receipt{};     ///< to be written
-    PlanCallback planned{};                   ///< told what a dry run would do, and what was deleted
+    Overwrite overwrite = Overwrite::always;  ///< the stricter of this value and the sender's value applies
+    std::uint64_t min_free = 0;               ///< disk space to keep free, bytes
+    std::optional<Quota> quota{};             ///< disk quota; nullopt: no limit
+    std::uint64_t whose = 0;                  ///< Client::identity; it keeps the transfers of different keys apart
+    std::optional<ReceiptFile> receipt{};     ///< receipt to write
+    PlanCallback planned{};                   ///< reports what a dry run would do, and what was deleted
 };
 
-/// From where to give what another end asks for.
+/// From which directory to serve what another end requests.
 struct OfferOptions {
-    std::string directory{};  ///< nothing is read outside of it, and links in it are not followed
-    std::string below{};      ///< a directory in it to use instead: it exists, and no link leads there
+    std::string directory{};  ///< nothing outside of it is read, and symbolic links inside it are not followed
+    std::string below{};      ///< existing directory inside `directory` to use instead; no symbolic link may lead to it
 };
 
 }  // namespace udtx::transfer

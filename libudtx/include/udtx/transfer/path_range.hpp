@@ -1,4 +1,4 @@
-// An interval of the paths of a tree.
+// An interval of paths in a tree.
 #pragma once
 
 #include <compare>
@@ -11,36 +11,39 @@
 
 namespace udtx::transfer {
 
-/// Byte order, component by component: a directory and all that is in it come before whatever comes after the
-/// directory ("a", "a/b", "a.txt").
+/// Compares paths by bytes, component by component. A directory and its whole content come before anything that follows
+/// the directory ("a", "a/b", "a.txt").
 [[nodiscard]] UDTX_EXPORT std::strong_ordering compare_paths(std::string_view a, std::string_view b) noexcept;
 
-/// A file is cut only at multiples of this, in bytes.
+/// A file is cut only at multiples of this number of bytes.
 inline constexpr std::uint64_t kCutBytes = 8U << 20U;
 
-/// Bytes of a file, from `offset` on.
+/// A byte range of a file.
 struct FileRange {
-    std::uint64_t offset = 0;  ///< of the first byte
-    std::uint64_t length = 0;  ///< in bytes
-    /// Member by member.
+    std::uint64_t offset = 0;  ///< offset of the first byte
+    std::uint64_t length = 0;  ///< length in bytes
+    /// Compares all members.
     friend bool operator==(const FileRange&, const FileRange&) noexcept = default;
 };
 
-/// From `from` up to `to`, by compare_paths(), and within a file by offset. Paths are relative to the destination.
+/// The interval from `from` up to, but not including, `to`. compare_paths() gives the order of paths, and the offset
+/// the order within a file. Paths are relative to the destination.
 struct PathRange {
-    std::string from{};             ///< the first; empty: from the beginning
-    std::string to{};               ///< the first that is no more in it; empty: to the end
-    std::uint64_t from_offset = 0;  ///< in bytes: of the file `from` only what begins here; a multiple of kCutBytes
-    std::uint64_t to_offset = 0;    ///< in bytes: of the file `to` what comes before is in it; a multiple of kCutBytes
+    std::string from{};  ///< first path; empty: from the start of the tree
+    std::string to{};    ///< end of the interval, see `to_offset`; empty: to the end of the tree
+    /// The interval contains the file `from` only from this byte on; a multiple of kCutBytes.
+    std::uint64_t from_offset = 0;
+    std::uint64_t to_offset = 0;  ///< the interval contains the file `to` up to this byte; a multiple of kCutBytes
 
-    /// The path itself is in it; of a file, its beginning.
+    /// True if the interval contains the path itself. For a file this means its first byte.
     [[nodiscard]] UDTX_EXPORT bool contains(std::string_view path) const noexcept;
-    /// The path, one that would be below it, or some of the bytes of a file of that name is in it.
+    /// True if the interval contains the path, a possible path below it, or any byte of a file with this name.
     [[nodiscard]] UDTX_EXPORT bool meets(std::string_view path) const noexcept;
-    /// What is in it of a file of so many bytes; nullopt: nothing. Of an empty file it may be all, with length 0.
+    /// Returns the part of a file of `size` bytes that is in the interval; nullopt: none. For an empty file inside the
+    /// interval the result has length 0.
     [[nodiscard]] UDTX_EXPORT std::optional<FileRange> bytes_of(std::string_view path,
                                                                 std::uint64_t size) const noexcept;
-    /// Member by member.
+    /// Compares all members.
     friend bool operator==(const PathRange&, const PathRange&) noexcept = default;
 };
 

@@ -1,4 +1,4 @@
-// How far a transfer is.
+// The progress of a transfer.
 #pragma once
 
 #include <cstdint>
@@ -11,55 +11,55 @@
 
 namespace udtx::transfer {
 
-/// Phases in their order.
+/// Phases of a transfer, in their order.
 enum class Phase : std::uint8_t {
     connect,   ///< there is no connection yet
-    transfer,  ///< bytes move; the tree may still be scanned, see Progress::totals_final
-    flush,     ///< the receiver has every byte, and writes
-    verify,    ///< every file has its name; the last confirmation is missing
+    transfer,  ///< data is sent; the tree may still be scanned, see Progress::totals_final
+    flush,     ///< the receiver has all bytes, and writes them to disk
+    verify,    ///< all files have their names; the final confirmation is missing
     done,      ///< the outcome is final
 };
-/// "connect", "transfer" and so on.
+/// Name of the phase: "connect", "transfer" and so on.
 [[nodiscard]] UDTX_EXPORT std::string_view to_string(Phase phase) noexcept;
 
-/// Parts of the time, 0 to 1, in which the receiver was busy.
+/// How busy the receiver was, as fractions of the time, 0 to 1.
 struct ReceiverLoad {
-    double disk = 0.0;  ///< its writer was at work
+    double disk = 0.0;  ///< its writer was busy
     double cpu = 0.0;   ///< its protocol thread was running or waiting for a processor
 };
 
-/// All shards of a job together, as one of them knows of the others: what each told last.
+/// The progress of a whole job of shards, from the last report of each shard.
 struct JobProgress {
-    std::uint64_t job = 0;              ///< JobShard::job, or made of it where each sender has a key of its own
-    std::size_t index = 0;              ///< this shard
-    std::size_t count = 0;              ///< of shards
-    std::size_t running = 0;            ///< these tell of themselves
-    std::size_t done = 0;               ///< have delivered everything
-    std::size_t failed = 0;             ///< have ended otherwise, or are silent
-    std::uint64_t bytes_done = 0;       ///< of those that have begun
-    std::uint64_t bytes_total = 0;      ///< the same, as far as it is known
-    std::uint64_t files_done = 0;       ///< a part of a file counts as one
-    std::uint64_t failures = 0;         ///< entries that did not arrive
-    std::uint64_t bits_per_second = 0;  ///< arriving
-    std::size_t slowest = 0;            ///< of those that run, the one with the longest way to go at its rate
+    std::uint64_t job = 0;              ///< JobShard::job, or derived from it if each sender has its own key
+    std::size_t index = 0;              ///< index of this shard
+    std::size_t count = 0;              ///< number of shards
+    std::size_t running = 0;            ///< shards that run
+    std::size_t done = 0;               ///< shards that have delivered everything
+    std::size_t failed = 0;             ///< shards that have ended otherwise, or no longer report
+    std::uint64_t bytes_done = 0;       ///< bytes done in all shards that have started
+    std::uint64_t bytes_total = 0;      ///< total bytes of these shards, as far as known
+    std::uint64_t files_done = 0;       ///< files done; a part of a file counts as one
+    std::uint64_t failures = 0;         ///< entries that were not delivered
+    std::uint64_t bits_per_second = 0;  ///< rate at which data arrives, all running shards together
+    std::size_t slowest = 0;            ///< index of the running shard with the longest remaining time at its rate
 };
 
-/// One consistent snapshot; cheap enough for ten a second.
+/// One consistent snapshot of a transfer. Ten snapshots per second cost little.
 struct Progress {
-    Phase phase = Phase::connect;          ///< what happens now
-    std::uint64_t files_done = 0;          ///< delivered, see Outcome
-    std::uint64_t files_total = 0;         ///< known so far
-    std::uint64_t bytes_done = 0;          ///< verified and written at the receiver, as far as this end knows
-    std::uint64_t bytes_sent = 0;          ///< sender: handed to the transport
-    std::uint64_t bytes_total = 0;         ///< known so far, holes not included
-    std::uint64_t bytes_kept = 0;          ///< that the receiver has, or that are read to see whether it has them
-    bool totals_final = false;             ///< all sources have been scanned
-    std::optional<ReceiverLoad> receiver;  ///< sender: as the receiver told last
-    std::optional<JobProgress> job;        ///< receiver: of a shard
-    std::string current_name;              ///< unescaped, see escape_name()
+    Phase phase = Phase::connect;          ///< current phase
+    std::uint64_t files_done = 0;          ///< files delivered, see Outcome
+    std::uint64_t files_total = 0;         ///< files found so far
+    std::uint64_t bytes_done = 0;          ///< bytes verified and written at the receiver, as far as this end knows
+    std::uint64_t bytes_sent = 0;          ///< sender: bytes passed to the transport
+    std::uint64_t bytes_total = 0;         ///< bytes found so far, without holes
+    std::uint64_t bytes_kept = 0;          ///< bytes that the receiver already has, or that are being compared with it
+    bool totals_final = false;             ///< true: all sources have been scanned
+    std::optional<ReceiverLoad> receiver;  ///< sender: the receiver's last report
+    std::optional<JobProgress> job;        ///< receiver of a shard: the progress of the job
+    std::string current_name;              ///< current file, unescaped; see escape_name()
 };
 
-/// Told the progress, see Events.
+/// Receives the progress, see Events.
 using ProgressCallback = std::function<void(const Progress&)>;
 
 }  // namespace udtx::transfer

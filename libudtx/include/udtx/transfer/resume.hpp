@@ -1,4 +1,4 @@
-// How a transfer continues an earlier run, and how to remove what runs leave that were never continued.
+// How a transfer continues an earlier run, and how to remove the files of runs that were never continued.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@
 
 namespace udtx::transfer {
 
-/// A number that two runs share if they have the same host, sources and destination; never 0. Relative sources count
-/// from `working_directory`.
+/// Returns the number that identifies a transfer: two runs with the same host, sources and destination share it. It is
+/// never 0. Relative sources are relative to `working_directory`.
 [[nodiscard]] UDTX_EXPORT std::uint64_t transfer_number(const std::string& host, const std::string& working_directory,
                                                         const std::vector<std::string>& sources,
                                                         const std::string& destination);
-/// The same for this host and the working directory of this process.
+/// Returns the number for this host and the working directory of this process.
 [[nodiscard]] UDTX_EXPORT std::uint64_t transfer_number(const std::vector<std::string>& sources,
                                                         const std::string& destination);
 
 class SentNames;
 
-/// Which files earlier connections of a transfer have sent, for a program that dials again after a lost connection: put
-/// the same object into the options of each. By it Outcome::sent_earlier tells files that the transfer itself delivered
-/// from those that were there before. Copies mean the same object. One transfer at a time may use it.
+/// Records which files earlier connections of a transfer have sent. It is for a program that reconnects after a lost
+/// connection: put the same object into the options of each connection. Outcome::sent_earlier then separates files that
+/// this transfer delivered from files that existed before. Copies refer to the same object. Only one transfer at a time
+/// may use it.
 class UDTX_EXPORT SentFiles {
   public:
-    SentFiles();  ///< None so far.
+    SentFiles();  ///< No files yet.
     /// For the library's own code.
     [[nodiscard]] const std::shared_ptr<SentNames>& names() const noexcept { return names_; }
 
@@ -36,33 +37,33 @@ class UDTX_EXPORT SentFiles {
     std::shared_ptr<SentNames> names_;
 };
 
-/// What to remove.
+/// What clean_leftovers() removes.
 struct CleanOptions {
-    bool dry_run = false;              ///< only tell what would be removed
-    std::int64_t older_than_days = 0;  ///< keep files that were changed since
+    bool dry_run = false;              ///< true: only report what would be removed
+    std::int64_t older_than_days = 0;  ///< keep files that changed within this number of days
 };
-/// What was removed.
+/// The result of clean_leftovers().
 struct CleanCounts {
-    std::uint64_t removed = 0;  ///< files
-    std::uint64_t bytes = 0;    ///< that `removed` took on the disk
-    std::uint64_t kept = 0;     ///< files that are in use, too new, or may not be of a transfer
-    std::uint64_t failed = 0;   ///< files that could not be removed
+    std::uint64_t removed = 0;  ///< number of removed files
+    std::uint64_t bytes = 0;    ///< disk space of the removed files
+    std::uint64_t kept = 0;     ///< number of files that are in use, too new, or perhaps not from a transfer
+    std::uint64_t failed = 0;   ///< number of files that could not be removed
 };
-/// What is told of each file, on the thread that cleans. Paths are unescaped.
+/// Callbacks for each file, on the calling thread. Paths are unescaped.
 struct CleanCallbacks {
-    /// It was removed; in a dry run it would be.
+    /// The file was removed. In a dry run it would be removed.
     std::function<void(const std::string& path, std::uint64_t bytes)> removed = [](const std::string&, std::uint64_t) {
     };
-    /// It stays, and why.
+    /// The file stays; `why` is the reason.
     std::function<void(const std::string& path, const std::string& why)> kept = [](const std::string&,
                                                                                    const std::string&) {};
-    /// It could not be removed.
+    /// The file could not be removed.
     std::function<void(const std::string& path, const Error& error)> failed = [](const std::string&, const Error&) {};
 };
 
-/// Removes what interrupted transfers have left in the directory and below it: journals and temporary files. They can
-/// then not be continued. Files that a transfer under way may need stay, and so does what is not this user's. Symbolic
-/// links are not followed. Blocks. file_io: the directory cannot be opened.
+/// Removes the journals and temporary files that interrupted transfers have left in `directory` and below it. These
+/// transfers can then not continue. Files that a running transfer may need stay, and so do files of other users. Does
+/// not follow symbolic links. Blocks. file_io: the directory cannot be opened.
 [[nodiscard]] UDTX_EXPORT Result<CleanCounts> clean_leftovers(const std::string& directory,
                                                               const CleanOptions& options = {},
                                                               const CleanCallbacks& callbacks = {});

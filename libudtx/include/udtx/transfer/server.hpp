@@ -1,4 +1,4 @@
-// Serves many transfers at a time. A client that sends is said to push, one that fetches is said to pull.
+// A server for many concurrent transfers. A client that sends is said to push, one that fetches is said to pull.
 //
 //     auto server = udtx::transfer::Server::open({.credentials = *key, .push = [](const udtx::transfer::Client&) {
 //         return udtx::transfer::LandingOptions{.directory = "incoming"};
@@ -33,55 +33,56 @@
 
 namespace udtx::transfer {
 
-/// Who has connected, as the handshake has proved.
+/// A connected client, authenticated by the handshake.
 struct Client {
-    std::uint64_t number = 0;        ///< counts the connections of this server, from 1
-    Address address{};               ///< of the client
-    std::optional<PublicKey> key{};  ///< nullopt: all clients have the one pre-shared key
-    std::uint64_t identity = 0;      ///< of the key, for LandingOptions::whose; 0 without a key
+    std::uint64_t number = 0;        ///< number of the connection at this server, from 1
+    Address address{};               ///< address of the client
+    std::optional<PublicKey> key{};  ///< public key; nullopt: all clients share one pre-shared key
+    std::uint64_t identity = 0;      ///< identifies the key, for LandingOptions::whose; 0 without a key
 };
 
-/// What a client that is let in gets.
+/// What an admitted client gets.
 struct Admission {
-    Rate max_rate = Rate::infinite();  ///< cap of this connection, in either direction; not above zero: turned away
+    /// Cap of this connection in both directions; a rate not above zero refuses the client.
+    Rate max_rate = Rate::infinite();
 };
 
 class ServedState;
 
-/// One connection that the server serves. Copies mean the same connection, and may outlive the server. Any thread may
-/// call any function.
+/// One connection that the server serves. Copies refer to the same connection, and may outlive the server. Any thread
+/// may call any function.
 class UDTX_EXPORT ServedTransfer {
   public:
-    /// What the client wants.
+    /// What the client requests.
     enum class Kind : std::uint8_t {
-        unknown,  ///< it has not said so yet
-        push,     ///< to send
-        pull,     ///< to fetch, whether that was granted or not
-        measure,  ///< to measure the line
+        unknown,  ///< the client has not sent its request yet
+        push,     ///< to send files
+        pull,     ///< to fetch files, whether granted or not
+        measure,  ///< to measure the network path
     };
-    /// Who it is.
+    /// The client.
     [[nodiscard]] const Client& client() const noexcept;
-    /// What it wants.
+    /// What the client requests.
     [[nodiscard]] Kind kind() const;
-    /// It wanted to fetch, and that was granted.
+    /// True if the client requested to fetch, and the request was granted.
     [[nodiscard]] bool sends() const;
-    /// It wanted what it may not have: the outcome says why.
+    /// True if the request was refused. The outcome has the reason.
     [[nodiscard]] bool refused() const;
-    /// The outcome is final, and a receipt has its name.
+    /// True if the outcome is final, and a requested receipt has its final name.
     [[nodiscard]] bool done() const noexcept;
-    /// How far it is: one consistent snapshot.
+    /// The progress as one consistent snapshot.
     [[nodiscard]] Progress progress() const;
-    /// What came of it; before done() what is known so far.
+    /// The result. Before done() it is what is known so far.
     [[nodiscard]] Outcome outcome() const;
-    /// Figures of the connection, at most 100 ms old; nullopt before the first of them.
+    /// Statistics of the connection, at most 100 ms old; nullopt until the first ones exist.
     [[nodiscard]] std::optional<ConnectionStats> stats() const;
     [[nodiscard]] Duration elapsed() const;       ///< from the handshake to now, or to the end
-    [[nodiscard]] Duration idle() const;          ///< for how long nothing has moved
+    [[nodiscard]] Duration idle() const;          ///< time since the last progress
     [[nodiscard]] std::uint64_t held() const;     ///< bytes of memory that the client makes this end hold
-    [[nodiscard]] Duration writing_time() const;  ///< push: for how long the writer was at work
-    /// Changes the cap. That of its admission holds as well. No effect if the rate is not above zero.
+    [[nodiscard]] Duration writing_time() const;  ///< push: time in which the writer was busy
+    /// Changes the cap. The cap of the Admission still applies. No effect unless the rate is above zero.
     void set_max_rate(Rate rate) const;
-    /// Ends it in good order, as Transfer::cancel() does; after two seconds at once. Returns at once.
+    /// Ends the transfer in good order, as Transfer::cancel() does; after two seconds it ends at once. Does not block.
     void cancel(ErrorCode code, const std::string& reason) const;
 
     /// For the library's own code.
@@ -93,95 +94,98 @@ class UDTX_EXPORT ServedTransfer {
     std::shared_ptr<ServedState> state_;
 };
 
-/// What one client may take, so that the others are served as well. Clients with keys of their own count by key. With a
-/// pre-shared key they count by address: with IPv6 by /64, unless it is link-local. Zero: as default_limits() says.
+/// Limits for one client, so that the server can serve others too. Clients with their own keys are counted by key. With
+/// a pre-shared key they are counted by address; for IPv6 by /64, unless it is link-local. Zero: the value of
+/// default_limits().
 struct ServerLimits {
-    std::size_t connections = 0;         ///< of all clients together
-    std::size_t connections_of_one = 0;  ///< of one client
+    std::size_t connections = 0;         ///< connections of all clients together
+    std::size_t connections_of_one = 0;  ///< connections of one client
     std::uint64_t held_by_one = 0;       ///< bytes of memory that all connections of one client make this end hold
 };
-/// What the descriptors and the memory of this process allow: up to 1000 connections, a quarter of them of one client,
-/// and a quarter of the memory for one client (512 MiB at least).
+/// Limits that suit the descriptors and the memory of this process: up to 1000 connections, a quarter of them for one
+/// client, and a quarter of the memory for one client (at least 512 MiB).
 [[nodiscard]] UDTX_EXPORT ServerLimits default_limits();
 
-/// Where a server listens, whom it lets in, and what they may do.
+/// Where a server listens, which clients it admits, and what they may do.
 struct ServerOptions {
     std::string listen = ":7000";               ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
     AddressChoice choice = AddressChoice::any;  ///< which addresses of `listen` to try
-    UniqueFd socket{};                          ///< a bound UDP socket to use instead, which the server closes
-    Credentials credentials;                    ///< of the server, and whom it trusts
-    LinkOptions link{};                         ///< of each connection
-    /// Threads that share the connections, each with a socket of its own at the port: 1 to 16. One where the system
-    /// does not let sockets share a port, and with `socket`. Where there are several, other programs of the same user
-    /// may bind to the port (SO_REUSEPORT), and each of them calls the factories of link.transport.
+    UniqueFd socket{};                          ///< a bound UDP socket to use instead; the server closes it
+    Credentials credentials;                    ///< credentials of the server, with the clients that it trusts
+    LinkOptions link{};                         ///< settings of each connection
+    /// Number of threads that share the connections, 1 to 16. Each has its own socket on the port. It is 1 if the
+    /// system does not let sockets share a port, or if `socket` is set. With several threads other programs of the same
+    /// user may bind to the port (SO_REUSEPORT), and each thread calls the factories of link.transport.
     std::size_t protocol_threads = 1;
-    ServerLimits limits{};  ///< of each client
+    ServerLimits limits{};  ///< limits of each client
 
     /// @name Called on a protocol thread, one call at a time
-    /// They return soon, throw nothing, and call nothing of the server but transfers().
+    /// They must return soon, must not throw, and may call only transfers() of the server.
     ///@{
 
-    /// Whether a client may come in, if there is room; the client is told the error (network: as by a server that is
-    /// full). Empty: everybody who has a key may.
+    /// Decides whether a client is admitted, if the server has room. The client receives the error; `network` looks
+    /// like a full server. Empty: every authenticated client is admitted.
     std::function<Result<Admission>(const Client&)> admit{};
-    /// Where a push goes, or why the client may not push. Empty: nobody may.
+    /// Returns where to store a push, or why the client may not push. Empty: no client may push.
     std::function<Result<LandingOptions>(const Client&)> push{};
-    /// Whence a pull of `wanted` comes, or why the client may not have it. Empty: nobody may pull.
+    /// Returns from where to serve a pull of `wanted`, or why the client may not have it. Empty: no client may pull.
     std::function<Result<OfferOptions>(const Client&, const Selection& wanted)> pull{};
-    /// A handshake failed at this end, or there was no memory for a connection (`internal`).
+    /// A handshake failed at this end, or memory was lacking for a connection (`internal`).
     std::function<void(const Address& from, const Error& why)> connection_failed{};
-    /// A client was not let in: by `admit`, or since there is no room.
+    /// A client was refused: by `admit`, or because the server is full.
     std::function<void(const Client&, const Error& why)> turned_away{};
     ///@}
 
-    /// Is told of handshakes that failed, and which paths of the clients come and go. One call at a time, on a protocol
-    /// thread, perhaps while another one is in a call of those above. See log.hpp.
+    /// Receives messages about failed handshakes, and about clients' paths that open and close. A protocol thread calls
+    /// it, one call at a time. At the same time another protocol thread may be in one of the callbacks above. See
+    /// log.hpp.
     LogSink log{};
 
-    /// Called on the server's own thread when the outcome of a transfer is final and its receipt has its name; one call
-    /// at a time. It may block; the next transfer to end waits for it. Where it throws std::bad_alloc it is called for
-    /// the same transfer again; it must throw nothing else.
+    /// Called when the outcome of a transfer is final and its receipt has its final name. The server's own thread calls
+    /// it, one call at a time. It may block, but then the next transfer that ends waits. If it throws std::bad_alloc,
+    /// it is called again for the same transfer. It must not throw anything else.
     std::function<void(const ServedTransfer&)> ended{};
 };
 
 class ServerState;
 
-/// A server: first open(), then start(). Several threads may call its functions at once; the destructor and the
-/// assignment need it for themselves.
+/// A server. Call open() first, then start(). Several threads may call its functions at the same time. Only the
+/// destructor and the assignment need exclusive access.
 class UDTX_EXPORT Server {
   public:
-    /// Binds the socket; starts no thread. network: there is no such address here, or no socket; invalid_argument: the
-    /// configuration, or the socket is not bound.
+    /// Binds the socket, and starts no thread. network: this host does not have the address, or no socket is available.
+    /// invalid_argument: the configuration is invalid, or the socket is not bound.
     static Result<Server> open(ServerOptions options);
-    Server(Server&&) noexcept;             ///< The source may then only be assigned to or destroyed.
-    Server& operator=(Server&&) noexcept;  ///< The destructor's rules hold for what was here before.
-    /// Ends what is under way at once: to the clients it looks like a lost connection. Waits for disk calls that are
-    /// under way. To end in good order call drain() or cancel(), and wait() first.
+    Server(Server&&) noexcept;             ///< The source may afterwards only be assigned or destroyed.
+    Server& operator=(Server&&) noexcept;  ///< Ends the server that this object held, as the destructor does.
+    /// Ends running transfers at once. To the clients this looks like a lost connection. Waits for disk calls in
+    /// progress. To end in good order, call drain() or cancel(), and then wait().
     ~Server();
 
-    /// Where it listens.
+    /// Address at which the server listens.
     [[nodiscard]] Address local_address() const;
-    /// As Transfer::buffer_advice().
+    /// See Transfer::buffer_advice().
     [[nodiscard]] std::string buffer_advice() const;
-    /// Starts the threads, and serves. network, internal: there are not enough threads or descriptors; it may be called
-    /// again. invalid_argument: it has succeeded before.
+    /// Starts the threads, and serves. network, internal: threads or descriptors are lacking; the call may be repeated.
+    /// invalid_argument: the server was already started.
     Result<void> start();
-    /// Those under way, and those of which `ended` has not been told yet.
+    /// Transfers that run, and those for which `ended` was not called yet.
     [[nodiscard]] std::vector<ServedTransfer> transfers() const;
-    /// Lets nobody in any more: they are told `interrupted`. Transfers under way go on to their end.
+    /// Refuses new clients with `interrupted`. Running transfers continue to their end.
     void drain();
-    /// drain(), and ends all transfers in good order. Returns at once.
+    /// Calls drain(), and ends all transfers in good order. Does not block.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "the server is being stopped");
-    /// Waits until a server that was drained or cancelled has no transfer left, but no longer than `at_most`. True: it
-    /// has none. Returns at once, true, when it was not started.
+    /// Waits until a drained or cancelled server has no more transfers, but no longer than `at_most`. Returns true if
+    /// none is left. Returns true at once if the server was not started.
     bool wait(std::chrono::milliseconds at_most) const;
-    /// Waits until the server was drained or cancelled and has no transfer left. Returns at once when it was not
+    /// Waits until the server was drained or cancelled and has no more transfers. Returns at once if it was not
     /// started.
     void wait() const;
-    /// Ends the protocol threads, after at most `at_most` in which closes may still reach the clients. May be repeated.
-    /// Transfers that have not ended by then never do: call wait() before. No effect when it was not started.
+    /// Ends the protocol threads. For up to `at_most` they still notify the clients of closed connections. May be
+    /// called again. Transfers that still run then never end: call wait() first. No effect if the server was not
+    /// started.
     void stop(Duration at_most = std::chrono::milliseconds(300));
-    /// Processor time of the protocol threads together.
+    /// Processor time of all protocol threads together.
     [[nodiscard]] Duration protocol_time() const;
 
   private:
@@ -189,8 +193,8 @@ class UDTX_EXPORT Server {
     std::unique_ptr<ServerState> state_;
 };
 
-/// Whether `below` in `directory` can be served, for writing too if `write`. file_io: what is wrong; a link leads to
-/// `below`, say.
+/// Checks whether `below` in `directory` can be served, for writing too if `write`. file_io: it cannot; the message
+/// says why, for example because a symbolic link leads to `below`.
 [[nodiscard]] UDTX_EXPORT Result<void> check_served(const std::string& directory, const std::string& below, bool write);
 
 }  // namespace udtx::transfer

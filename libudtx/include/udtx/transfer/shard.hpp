@@ -1,4 +1,4 @@
-// One tree in several transfers, each of which takes a part of it: by other processes, from other hosts.
+// Divides one tree among several transfers, the shards of a job. They may run in other processes and on other hosts.
 #pragma once
 
 #include <cstddef>
@@ -15,78 +15,79 @@
 
 namespace udtx::transfer {
 
-/// What a file costs besides its bytes of data when shares are made equal, in bytes.
+/// Cost of a file in addition to its bytes of data, used to make equal shards; in bytes.
 inline constexpr std::uint64_t kShardFileCost = 64U << 10U;
 
-/// One of the transfers.
+/// Identifies one shard of a job.
 struct Shard {
-    std::size_t index = 0;  ///< from 0
-    std::size_t count = 1;  ///< of all shards, at most kMaxShards
+    std::size_t index = 0;  ///< index of the shard, from 0
+    std::size_t count = 1;  ///< number of shards, at most kMaxShards
 };
 
-/// Where a part of a tree begins.
+/// The start of a part of a tree.
 struct Cut {
-    std::string path{};        ///< the first of it
-    std::uint64_t offset = 0;  ///< of a file of that name, in bytes: what comes before is in the part before
+    std::string path{};  ///< first path of the part
+    /// Offset in a file of that name, in bytes; the bytes before belong to the previous part.
+    std::uint64_t offset = 0;
 };
 
-/// Where a tree is cut. The parts are without overlap and gap whatever the tree has become since: a split decides who
-/// sends a name, and a name that is new belongs to one shard as well.
+/// The cuts of a tree. The parts neither overlap nor leave gaps, even if the tree has changed since. A split assigns
+/// every possible name to one shard, including new names.
 class UDTX_EXPORT Split {
   public:
     Split() = default;  ///< One shard.
-    /// Where all shards but the first begin. A shard that begins where the next one does has nothing to send.
-    /// invalid_argument: they descend (compare_paths()), one is no path, an offset is no multiple of kCutBytes, or
-    /// there are too many.
+    /// Makes a split from the start of each shard except the first. A shard that starts where the next one does sends
+    /// nothing. invalid_argument: there are too many cuts, or one is smaller than the cut before it (compare_paths()).
+    /// A path that is not valid, or an offset that is not a multiple of kCutBytes, is also an invalid_argument.
     static Result<Split> create(std::vector<Cut> cuts);
-    /// The other direction of to_text(). invalid_argument: the text is no split, or is cut short.
+    /// Reads the text of to_text(). invalid_argument: the text is not a split, or is truncated.
     static Result<Split> parse(std::string_view text);
-    /// A plan file, which all shards get. Each of its lines ends with a newline:
+    /// Returns the text of a plan file. All shards get this file. Each of its lines ends with a newline:
     ///
     ///     udtx-plan 1 COUNT     COUNT shards, 1 to kMaxShards, in decimal
     ///     PATH                  the cut before a path
     ///     PATH<tab>OFFSET       the cut within a file, at a multiple of kCutBytes; not 0
     ///     end
     ///
-    /// There are COUNT - 1 cuts. They do not descend (compare_paths()); of two equal ones the shard between has nothing
-    /// to send. A path starts at the destination and is in its shortest form. In it, tab, newline, return and backslash
-    /// are written as in C. No other spelling of a line is accepted, so that equal splits have equal texts.
+    /// There are COUNT - 1 cuts in ascending order (compare_paths()). If two are equal, the shard between them sends
+    /// nothing. A path is relative to the destination and in its shortest form. Its tabs, newlines, carriage returns
+    /// and backslashes are written as in C. No other spelling of a line is accepted, so equal splits have equal texts.
     [[nodiscard]] std::string to_text() const;
 
-    /// How many shards there are.
+    /// Number of shards.
     [[nodiscard]] std::size_t count() const noexcept { return cuts_.size() + 1; }
-    /// What a shard sends. `index` is below count().
+    /// The part that a shard sends. `index` must be below count().
     [[nodiscard]] PathRange part(std::size_t index) const;
-    /// The same for all processes that have the same split.
+    /// A hash of the split. All processes with the same split get the same value.
     [[nodiscard]] std::uint64_t digest() const;
 
   private:
     std::vector<Cut> cuts_;
 };
 
-/// What make_split() has found.
+/// The result of make_split().
 struct SplitPlan {
-    Split split{};                             ///< where to cut
-    std::vector<std::uint64_t> shard_costs{};  ///< of each shard: bytes of data, and kShardFileCost for each file
-    std::uint64_t files = 0;                   ///< in all
-    std::uint64_t bytes = 0;                   ///< of data, in all
-    std::vector<FailedFile> failed{};          ///< the first that could not be read: their sizes are not known
-    std::uint64_t failed_count = 0;            ///< all of these
-    std::vector<std::string> warnings{};       ///< as Outcome::warnings
+    Split split{};                             ///< the cuts
+    std::vector<std::uint64_t> shard_costs{};  ///< cost of each shard: bytes of data, and kShardFileCost for each file
+    std::uint64_t files = 0;                   ///< number of all files
+    std::uint64_t bytes = 0;                   ///< bytes of data of all files
+    std::vector<FailedFile> failed{};          ///< the first entries that could not be read; their sizes are unknown
+    std::uint64_t failed_count = 0;            ///< number of all entries that could not be read
+    std::vector<std::string> warnings{};       ///< see Outcome::warnings
 };
 
-/// Walks the sources and cuts what would be sent into `shards` parts of equal cost: bytes of data, and kShardFileCost
-/// for each file. Files of more than kCutBytes may be cut, but for those that have several names. Blocks, and takes
-/// about 100 bytes of memory and its path for each file. invalid_argument or file_io: `shards` is 0 or above
+/// Walks the sources, and cuts the selected files into `shards` parts of equal cost. The cost is the bytes of data,
+/// plus kShardFileCost for each file. Files larger than kCutBytes may be cut, except files with several names. Blocks.
+/// Needs memory for the path of each file and about 100 bytes more. invalid_argument or file_io: `shards` is 0 or above
 /// kMaxShards, or a source is missing.
 [[nodiscard]] UDTX_EXPORT Result<SplitPlan> make_split(const Selection& what, std::size_t shards);
 
-/// The transfer number of a shard: two runs share it if job, shard and destination are the same, whatever the host and
-/// the directory of the sources. Never 0.
+/// Returns the transfer number of a shard. Two runs share it if job, shard and destination are the same. The host and
+/// the directory of the sources have no influence. It is never 0.
 [[nodiscard]] UDTX_EXPORT std::uint64_t shard_number(std::string_view job, const Shard& shard,
                                                      std::string_view destination);
 
-/// The number of the job: the same for all of its shards.
+/// Returns the number of the job. All its shards share it.
 [[nodiscard]] UDTX_EXPORT std::uint64_t job_number(std::string_view job, std::size_t count,
                                                    std::string_view destination);
 

@@ -1,13 +1,13 @@
-// Sends and fetches trees of files over a connection of its own.
+// Sends and fetches trees of files. Each transfer has its own connection.
 //
 //     auto key = udtx::Credentials::from_psk_file("key");
 //     auto outcome = udtx::transfer::send({.host = "example.org", .port = 7000, .credentials = *key,
 //                                          .options = {.what = {.sources = {"photos"}}, .destination = "backup"}});
 //     if (!outcome.status) std::cerr << outcome.status.error().message << '\n';
 //
-// send() and receive() block until the transfer has ended. start_send() and start_receive() look the host up and return
-// a Transfer: the program can watch it, change its rate and cancel it. async.hpp has the same for Boost.Asio.
-// server.hpp serves many transfers; await_sender() and await_receiver() wait for one.
+// send() and receive() block until the transfer has ended. start_send() and start_receive() resolve the host name and
+// return a Transfer. With it the program can watch the transfer, change its rate and cancel it. async.hpp offers the
+// same for Boost.Asio. server.hpp serves many transfers. await_sender() and await_receiver() wait for one connection.
 #pragma once
 
 #include <chrono>
@@ -38,146 +38,151 @@
 /// Transfers of trees of files.
 namespace udtx::transfer {
 
-/// What a program is told while a transfer runs. One thread of the transfer calls these functions, one at a time, so
-/// they may block. The first calls may come before start_send() has returned. They may call any function of the
-/// Transfer but wait() and the destructor. They must not throw.
+/// Callbacks of a running transfer. One thread of the transfer calls these functions, one at a time, so they may block.
+/// The first calls may happen before start_send() has returned. The callbacks may call any function of the Transfer
+/// except wait() and the destructor. They must not throw.
 struct Events {
-    ProgressCallback progress{};                               ///< while the transfer runs, and once at its end
-    Duration progress_every = std::chrono::milliseconds(500);  ///< least time between two calls; at least 100 ms
-    std::function<void(const Outcome&)> done{};                ///< once; Transfer::done() is true by then
-    LogSink log{};                                             ///< on the protocol thread, see log.hpp
+    ProgressCallback progress{};  ///< called while the transfer runs, and once at its end
+    /// Minimum time between two progress calls; at least 100 ms.
+    Duration progress_every = std::chrono::milliseconds(500);
+    std::function<void(const Outcome&)> done{};  ///< called once, after Transfer::done() has become true
+    LogSink log{};                               ///< called on the protocol thread, see log.hpp
 };
 
-/// Most threads of LinkOptions::threads.
+/// Upper limit of LinkOptions::threads.
 inline constexpr std::size_t kMaxThreads = 16;
 
-/// LinkOptions::patience without a value: long enough for the slowest disk to flush, short enough for nobody to wait
-/// until next morning.
+/// Default of LinkOptions::patience. It is long enough for the slowest disk to flush, and short enough that nobody
+/// waits until the next morning.
 inline constexpr Duration kPatience = std::chrono::minutes(10);
 
-/// What the tools give as TransportConfig::max_memory: a quarter of the memory, in bytes, that this process may have,
-/// 4 GiB at most. Any thread.
+/// The value that the tools use for TransportConfig::max_memory: a quarter of the memory available to this process, in
+/// bytes, at most 4 GiB. Any thread.
 [[nodiscard]] UDTX_EXPORT std::uint64_t default_window_memory();
 
-/// A connection and its limits.
+/// Settings of a connection, and its limits.
 struct LinkOptions {
-    TransportConfig transport{};  ///< of the connection
-    /// Threads that process packets, the protocol thread included: 1 to kMaxThreads (docs/inside/architecture.md).
+    TransportConfig transport{};  ///< settings of the connection
+    /// Number of threads that process packets, including the protocol thread: 1 to kMaxThreads
+    /// (docs/inside/architecture.md).
     std::size_t threads = 1;
-    /// The transfer ends with `timeout` when nothing has moved for this long. Zero: never. nullopt: ten minutes, and
-    /// never for a stream that no server takes. TransportConfig::handshake_timeout limits the handshake.
+    /// If nothing moves for this long, the transfer ends with `timeout`. Zero: never. nullopt: ten minutes, or never if
+    /// a Transfer sends or receives a stream; a server applies the ten minutes to streams too.
+    /// TransportConfig::handshake_timeout limits the handshake.
     std::optional<Duration> patience{};
 };
 
-/// How to reach a host.
+/// How to connect to a host.
 struct DialOptions {
-    LinkOptions link{};                         ///< of the connection
+    LinkOptions link{};                         ///< settings of the connection
     AddressChoice choice = AddressChoice::any;  ///< which addresses of the host to try
-    std::vector<Address> addresses{};           ///< to try in turn, in place of the host's; empty: look the host up
-    std::vector<PathRequest> paths{};           ///< to use together; empty: one path, as the routes say
-    bool skip_absent_paths = false;             ///< leave out paths that this host does not have at present
+    /// Addresses to try one after another instead of those of the host; empty: resolve the host name.
+    std::vector<Address> addresses{};
+    std::vector<PathRequest> paths{};  ///< paths to use together; empty: one path, chosen by the routing table
+    bool skip_absent_paths = false;    ///< true: omit paths that this host does not have at present
 };
 
 /// What to send, and to whom.
 struct SendRequest {
     std::string host{};       ///< name or address of the receiver
     std::uint16_t port = 0;   ///< its UDP port
-    Credentials credentials;  ///< that the receiver accepts
+    Credentials credentials;  ///< credentials that the receiver accepts
     SendOptions options{};    ///< what to send
-    DialOptions dial{};       ///< how to reach the receiver
-    Events events{};          ///< what the program is told
+    DialOptions dial{};       ///< how to connect to the receiver
+    Events events{};          ///< callbacks of the program
 };
 
 /// What to fetch, and from whom.
 struct ReceiveRequest {
     std::string host{};        ///< name or address of the sender
     std::uint16_t port = 0;    ///< its UDP port
-    Credentials credentials;   ///< that the sender accepts
+    Credentials credentials;   ///< credentials that the sender accepts
     ReceiveOptions options{};  ///< what to fetch
-    DialOptions dial{};        ///< how to reach the sender
-    Events events{};           ///< what the program is told
+    DialOptions dial{};        ///< how to connect to the sender
+    Events events{};           ///< callbacks of the program
 };
 
-/// Where to wait for the one connection of a transfer.
+/// Where to wait for the only connection of a transfer.
 struct AwaitRequest {
-    std::string listen = ":0";                        ///< "host:port", "[v6]:port" or ":port"; port 0 picks a free one
-    UniqueFd socket{};                                ///< a bound UDP socket to use instead, which the transfer closes
-    Credentials credentials;                          ///< that the other end accepts
-    LinkOptions link{};                               ///< of the connection
-    Duration peer_within = std::chrono::seconds(60);  ///< after this time without a peer it ends with `timeout`
-    Events events{};                                  ///< what the program is told
+    std::string listen = ":0";  ///< "host:port", "[v6]:port" or ":port"; port 0 chooses a free port
+    UniqueFd socket{};          ///< a bound UDP socket to use instead; the transfer closes it
+    Credentials credentials;    ///< credentials that the other end accepts
+    LinkOptions link{};         ///< settings of the connection
+    /// Without a peer the transfer ends with `timeout` after this time.
+    Duration peer_within = std::chrono::seconds(60);
+    Events events{};  ///< callbacks of the program
 };
 
 class TransferState;
 
-/// A transfer under way: one connection, one direction. Several threads may call its functions at once; the destructor
-/// and the assignment need it for themselves.
+/// A transfer over one connection in one direction. Several threads may call its functions at the same time. Only the
+/// destructor and the assignment need exclusive access.
 class UDTX_EXPORT Transfer {
   public:
-    Transfer(Transfer&&) noexcept;             ///< The source may then only be assigned to or destroyed.
-    Transfer& operator=(Transfer&&) noexcept;  ///< The destructor's rules hold for what was here before.
-    /// Ends a transfer under way at once: to the other end it looks like a lost connection. Waits for disk calls that
-    /// are under way. To end in good order call cancel() and wait() first.
+    Transfer(Transfer&&) noexcept;             ///< The source may afterwards only be assigned or destroyed.
+    Transfer& operator=(Transfer&&) noexcept;  ///< Ends the transfer that this object held, as the destructor does.
+    /// Ends a running transfer at once. To the other end this looks like a lost connection. Waits for disk calls in
+    /// progress. To end in good order, call cancel() and wait() first.
     ~Transfer();
 
-    /// How far it is: one consistent snapshot, cheap enough for ten calls a second.
+    /// The progress as one consistent snapshot. Ten calls per second cost little.
     [[nodiscard]] Progress progress() const;
-    /// What came of it. Before done() it is what is known so far.
+    /// The result. Before done() it is what is known so far.
     [[nodiscard]] Outcome outcome() const;
-    /// The outcome is final, the connection has ended, and a receipt that was asked for has its name.
+    /// True if the outcome is final, the connection has ended, and a requested receipt has its final name.
     [[nodiscard]] bool done() const noexcept;
-    /// Waits until it is done, but no longer than `at_most`. Returns done().
+    /// Waits until the transfer is done, but no longer than `at_most`. Returns done().
     bool wait(std::chrono::milliseconds at_most) const;
-    /// Waits until it is done.
+    /// Waits until the transfer is done.
     Outcome wait() const;
-    /// Calls `call` once when it is done: on the thread of the Events, or within this call if it is done already.
-    /// `call` must not destroy the Transfer.
+    /// Calls `call` once when the transfer is done: on the thread of the Events, or inside this call if it is already
+    /// done. `call` must not destroy the Transfer.
     void when_done(std::function<void()> call);
 
-    /// Ends the transfer in good order: the receiver keeps complete files and reports them, and with `resume` the same
-    /// transfer can be continued. Returns at once. When that takes longer than 1.5 s (of start_send() and
-    /// start_measure(), else 5 s), or at a second call, the connection ends at once. No effect after the end.
+    /// Ends the transfer in good order. The receiver keeps complete files and reports them. With `resume` the same
+    /// transfer can be continued. Returns at once. The connection ends at once after a second call, or after a time
+    /// limit: 1.5 s for transfers of start_send() and start_measure(), else 5 s. No effect after the end.
     void cancel(ErrorCode code = ErrorCode::interrupted, const std::string& reason = "cancelled");
-    /// Why cancel() or LinkOptions::patience ended it; nullopt: neither did.
+    /// The reason why cancel() or LinkOptions::patience ended the transfer; nullopt: neither did.
     [[nodiscard]] std::optional<Error> cancelled() const;
-    /// The transfer was cancelled and a disk call does not return. The destructor would wait for that call.
+    /// True if the transfer was cancelled and a disk call does not return. The destructor would wait for that call.
     [[nodiscard]] bool stuck() const noexcept;
 
-    /// Changes the cap on what is sent, IP and UDP headers included. A receiver asks the sender to keep to it. May be
-    /// called before there is a connection. No effect if the rate is not above zero.
+    /// Changes the cap of the sending rate, which includes IP and UDP headers. A receiver asks the sender to keep to
+    /// it. May be called before the connection exists. No effect unless the rate is above zero.
     void set_max_rate(Rate rate);
-    /// Sender: says that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
-    /// Where the receiver has something, it is replaced as usual; only the bytes were sent in vain.
+    /// Sender: assumes that the receiver has nothing of this transfer, so that the sender does not ask before it sends.
+    /// If the receiver has files, they are replaced as usual; only some bytes were sent in vain.
     void presume_fresh();
-    /// Says that the program at the other end has probably ended. The connection ends unless the peer answers soon.
+    /// Reports that the program at the other end has probably ended. The connection ends unless the peer responds soon.
     void suspect_peer();
 
-    /// Figures of the connection and of each path; nullopt before the handshake. They are at most 100 ms old, and after
-    /// the end those of the end.
+    /// Statistics of the connection and of each path; nullopt before the handshake. They are at most 100 ms old. After
+    /// the end they are those of the end.
     [[nodiscard]] std::optional<ConnectionStats> stats() const;
     /// Age of stats(); zero after the end.
     [[nodiscard]] Duration stats_age() const;
     /// Time since the end of the handshake; nullopt before that.
     [[nodiscard]] std::optional<Duration> connected_for() const;
-    /// From the first packet to the end of the handshake; nullopt before that, and on the side that waits.
+    /// Time from the first packet to the end of the handshake; nullopt before that, and on the side that waits.
     [[nodiscard]] std::optional<Duration> handshake_time() const;
-    /// The connection was established and then fell silent. The same transfer, started again, continues.
+    /// True if the connection was established and then lost. The same transfer continues when it is started again.
     [[nodiscard]] bool lost() const;
-    /// For how long nothing has moved.
+    /// Time since the last progress.
     [[nodiscard]] Duration idle() const;
-    /// From the start to now, or to the end.
+    /// Time from the start to now, or to the end.
     [[nodiscard]] Duration elapsed() const;
 
-    /// Where await_sender() or await_receiver() listens.
+    /// Address at which await_sender() or await_receiver() listens.
     [[nodiscard]] Address local_address() const;
-    /// A datagram has come, from whomever.
+    /// True if any datagram has arrived, from any sender.
     [[nodiscard]] bool heard() const noexcept;
-    /// Names the setting to raise where the system grants smaller socket buffers than the library asks for: one line,
-    /// else empty.
+    /// Names the setting to raise if the system grants smaller socket buffers than the library requests: one line.
+    /// Empty if the buffers are large enough.
     [[nodiscard]] std::string buffer_advice() const;
     /// Processor time of the protocol thread.
     [[nodiscard]] Duration protocol_time() const;
-    /// Receiver: for how long its writer was at work.
+    /// Receiver: time in which its writer was busy.
     [[nodiscard]] Duration writing_time() const;
 
   private:
@@ -186,29 +191,30 @@ class UDTX_EXPORT Transfer {
     std::unique_ptr<TransferState> state_;
 };
 
-/// Looks the host up, then starts to dial and to send. invalid_argument, file_io: a source or a path cannot be had;
-/// network: the host's name is not known, or there is no socket. Later failures are in the Outcome.
+/// Resolves the host name, then starts to connect and to send. invalid_argument, file_io: a source or a path cannot be
+/// used. network: the host name is unknown, or no socket is available. Later failures are in the Outcome.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> start_send(SendRequest request);
-/// Looks the host up, then starts to dial and to fetch. Errors as those of start_send().
+/// Resolves the host name, then starts to connect and to fetch. Errors as in start_send().
 [[nodiscard]] UDTX_EXPORT Result<Transfer> start_receive(ReceiveRequest request);
-/// start_send(), and waits for the end. An error of start_send() becomes the status of the outcome.
+/// Calls start_send(), and waits for the end. An error of start_send() becomes the status of the outcome.
 [[nodiscard]] UDTX_EXPORT Outcome send(SendRequest request);
-/// start_receive(), and waits for the end.
+/// Calls start_receive(), and waits for the end.
 [[nodiscard]] UDTX_EXPORT Outcome receive(ReceiveRequest request);
 
-/// What a sender has found of the sources that the receiver asked for, see await_receiver().
+/// What a sender knows about the sources that the receiver requested, see await_receiver().
 struct FoundSources {
-    SourceShape shape = SourceShape::several;  ///< by it the receiver chooses names
-    std::vector<FailedFile> missing{};         ///< sources that are not there, while others are
+    SourceShape shape = SourceShape::several;  ///< shape of the sources; the receiver chooses names by it
+    std::vector<FailedFile> missing{};         ///< sources that do not exist, if others do
 };
-/// Waits for one connection, and sends over it. The receiver has said what it wants by other means (pack()), and
-/// SendOptions::transfer is the number in its ReceiveOptions.
+/// Waits for one connection, and sends over it. The receiver has passed its request by other means (pack()).
+/// SendOptions::transfer must be the number in its ReceiveOptions.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> await_receiver(AwaitRequest request, SendOptions options,
                                                           FoundSources found = {});
-/// Waits for one connection, and takes what comes over it.
+/// Waits for one connection, and receives what the peer sends.
 [[nodiscard]] UDTX_EXPORT Result<Transfer> await_sender(AwaitRequest request, LandingOptions options);
 
-/// Does beforehand what the first transfer of a process needs: a few milliseconds of work without a key.
+/// Performs the one-time initialization that the first transfer of a process would do: a few milliseconds of work
+/// without a key.
 UDTX_EXPORT void prepare();
 
 }  // namespace udtx::transfer
